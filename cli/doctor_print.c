@@ -4,6 +4,7 @@
 #include "table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A cause that is less likely is not worth a line. */
@@ -42,6 +43,23 @@ static enum ronde_status print_finding(const struct ronde_doctor_view *view, uin
     return view->sink->json ? ronde_sink_row(view->sink, &row, error) : RONDE_OK;
 }
 
+/* Rows of a table that the diagnosis does without, by reason: not wrong by themselves, but not to be passed over. */
+static enum ronde_status print_left_out(const struct ronde_doctor_view *view,
+                                        struct ronde_error *error)
+{
+    struct ronde_published_whys whys;
+    enum ronde_status status = RONDE_OK;
+    ronde_published_whys_of(view->published, &whys);
+    for (uint32_t w = 0; status == RONDE_OK && w < whys.count; w++) {
+        char text[RONDE_PUBLISHED_WHY_BYTES + 64];
+        const struct ronde_published_why_group *group = &whys.group[w];
+        snprintf(text, sizeof text, "%s (%zu row%s)", group->text, group->rows,
+                 group->rows == 1 ? "" : "s");
+        status = print_finding(view, group->first_line, false, text, error);
+    }
+    return status;
+}
+
 enum ronde_status ronde_doctor_print_log(const struct ronde_doctor_view *view, bool *out_is_wrong,
                                          struct ronde_error *error)
 {
@@ -64,7 +82,7 @@ enum ronde_status ronde_doctor_print_log(const struct ronde_doctor_view *view, b
         *out_is_wrong = true;
         status = print_finding(view, findings[f].line, true, findings[f].text, error);
     }
-    return status;
+    return status == RONDE_OK ? print_left_out(view, error) : status;
 }
 
 static void print_head(const struct ronde_doctor_view *view)

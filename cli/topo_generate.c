@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "common.h"
 
+#include "nccl_machine.h"
 #include "report.h"
 #include "topo.h"
 
@@ -35,13 +36,57 @@ static enum ronde_status refuse_kind(const char *text, struct ronde_error *error
                             "topo generate: unknown kind \"%s\"; there are %s", text, list);
 }
 
-static enum ronde_status check_kind(const struct ronde_options *options, struct ronde_error *error)
+/* The name of a kind, or else a machine's description, which has a node by its numbers: *out_is_machine. */
+static enum ronde_status check_kind(const struct ronde_options *options,
+                                    struct ronde_nccl_machine *machine, bool *out_is_machine,
+                                    struct ronde_error *error)
 {
     const char *text = options->argument_count > 1 ? options->arguments[1] : "";
+    struct ronde_options as_topo = *options;
+    struct ronde_error why = {0};
+    *out_is_machine = false;
     for (uint32_t i = 0; ronde_machine_kind(i); i++)
         if (strcmp(text, ronde_machine_kind(i)->name) == 0)
             return RONDE_OK;
-    return refuse_kind(text, error);
+    as_topo.topo = text;
+    const enum ronde_status status =
+        text[0] ? ronde_open_nccl_machine(&as_topo, machine, &why) : RONDE_IO;
+    if (status == RONDE_IO)
+        return refuse_kind(text, error);
+    *out_is_machine = status == RONDE_OK;
+    if (status != RONDE_OK)
+        return ronde_fail_at(error, status, why.line, "%s", why.message);
+    return RONDE_OK;
+}
+
+/* A description's node as pods have nodes: a switch or a mesh, and every GPU with its NICs to itself. */
+static enum ronde_status node_of(const struct ronde_nccl_machine *machine,
+                                 struct ronde_generate_node *out, struct ronde_error *error)
+{
+    if (machine->link > RONDE_NCCL_MESH || machine->nvlink_nodes > 1)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "topo generate: %s joins its GPUs by %s, and pods are of nodes with a "
+                          "switch or a mesh; "
+                          "`ronde topo import` takes all nodes, with sockets and slots",
+                          machine->name,
+                          machine->link > RONDE_NCCL_MESH ? ronde_nccl_link_text(machine->link)
+                                                          : "NVLink across nodes");
+    if (machine->nics % machine->gpus != 0)
+        return ronde_fail(
+            error, RONDE_UNSUPPORTED,
+            "topo generate: %s has %u NICs for %u GPUs, and pods are of nodes with as many for "
+            "every GPU; `ronde topo import` takes all nodes, with sockets and slots",
+            machine->name, machine->nics, machine->gpus);
+    const bool is_mesh = machine->link == RONDE_NCCL_MESH && machine->gpus > 1;
+    const uint32_t peers = is_mesh ? machine->gpus - 1 : 1;
+    *out =
+        (struct ronde_generate_node){.name = machine->name,
+                                     .source = "a description of the machine, data sheets",
+                                     .gpus = machine->gpus,
+                                     .gpu_GBps = machine->nvlink_GBps / peers,
+                                     .nic_GBps = machine->nics / machine->gpus * machine->nic_GBps,
+                                     .is_mesh = is_mesh};
+    return RONDE_OK;
 }
 
 /* `torus 8x8x8` means --shape 8x8x8. */
@@ -109,9 +154,16 @@ int ronde_topo_generate(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_generate_request request;
-    enum ronde_status status = check_kind(options, &error);
+    struct ronde_generate_node node;
+    struct ronde_nccl_machine machine;
+    bool is_machine = false;
+    enum ronde_status status = check_kind(options, &machine, &is_machine, &error);
     if (status == RONDE_OK)
         status = request_of(options, &request, &error);
+    if (status == RONDE_OK && is_machine) {
+        status = node_of(&machine, &node, &error);
+        request.node = &node;
+    }
     if (status == RONDE_OK)
         status = generate(options, &request, &error);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);

@@ -109,6 +109,30 @@ static enum ronde_status read_machines(const char *folder, struct ronde_publishe
     return RONDE_OK;
 }
 
+/** Whether notes name a launcher of several processes. */
+static bool names_launcher(const char *notes)
+{
+    static const char *const words[] = {"mpi", "MPI", "srun", "slurm", "Slurm", "torchrun"};
+    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++)
+        if (strstr(notes, words[w]))
+            return true;
+    return false;
+}
+
+/**
+ * Whether one process launches on all GPUs where nothing is said of it: rows of one node alone are taken for nccl-tests' own
+ * example (-g 8), which five of eight such systems of the training table are.
+ */
+static bool is_usually_one(const struct ronde_published *published, uint32_t system)
+{
+    if (names_launcher(published->systems[system].said.notes))
+        return false;
+    for (size_t r = 0; r < published->count; r++)
+        if (published->rows[r].system == system && published->rows[r].call.nodes != 1)
+            return false;
+    return true;
+}
+
 /** Machines by the words of a table; a system whose GPU is not understood has none. */
 static void understand_machines(struct ronde_published *to)
 {
@@ -125,6 +149,7 @@ static void understand_machines(struct ronde_published *to)
         const enum ronde_status status =
             ronde_nccl_machine_of_words(&words, &system->machine, &ignored);
         system->is_described = status == RONDE_OK || system->machine.gpus > 0;
+        system->machine.is_one_process = system->machine.is_one_process || is_usually_one(to, s);
         memcpy(system->machine.name, system->name, sizeof system->name);
     }
 }

@@ -21,6 +21,20 @@ const char *ronde_published_state_text(enum ronde_published_state state)
     return state < RONDE_PUBLISHED_STATE_COUNT ? state_texts[state] : "?";
 }
 
+/**
+ * Whether there is anything of a forced algorithm to run: trees for all_reduce alone, NVLS on switches that reduce. A row that
+ * was measured all the same was a ring; NVLS of other calls and of few GPUs is there, if not of NCCL's own accord.
+ */
+static bool can_run(const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call,
+                    enum ronde_nccl_algorithm algorithm)
+{
+    const bool is_tree = algorithm == RONDE_NCCL_TREE || algorithm == RONDE_NCCL_NVLS_TREE;
+    const bool is_nvls = algorithm == RONDE_NCCL_NVLS || algorithm == RONDE_NCCL_NVLS_TREE;
+    if (is_nvls && (machine->generation < RONDE_NCCL_HOPPER || machine->link != RONDE_NCCL_SWITCH))
+        return false;
+    return !is_tree || call->collective == RONDE_ALL_REDUCE;
+}
+
 /** A row's own time of NCCL, and whether the machine can make the call at all. */
 static void choose(struct ronde_published *published, struct ronde_published_row *row,
                    const struct ronde_nccl_constants *constants)
@@ -40,8 +54,7 @@ static void choose(struct ronde_published *published, struct ronde_published_row
         return;
     }
     double us = ronde_nccl_choose(constants, &system->machine, &row->call, row->wish, &row->choice);
-    if (!isfinite(us) && row->choice.algorithm != RONDE_NCCL_POINT) {
-        /* Whatever was wished, a run that came to its end ran something: every call has a ring. */
+    if (!isfinite(us) && !can_run(&system->machine, &row->call, row->wish.algorithm)) {
         const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, row->wish.protocol};
         us = ronde_nccl_choose(constants, &system->machine, &row->call, ring, &row->choice);
     }

@@ -77,6 +77,24 @@ static void programs_read_objects(void)
     check_says(LOGS "/two-nodes.json --topo H100-cluster01 --json", 0, "\"kind\": \"verdict\"");
 }
 
+/* Rows of a table that contradict themselves are named; the others are diagnosed. */
+static void rows_left_out_are_named(void)
+{
+    static const char table[] = RONDE_SCRATCH_DIR "/doctor_test.csv";
+    char text[2048];
+    size_t used = (size_t)snprintf(text, sizeof text,
+                                   "system,collective,gpus,nodes,bytes,time_us\n"
+                                   "x,all_reduce,8,3,1024,10\n");
+    for (int k = 28; k <= 32; k++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "x,all_reduce,8,1,%.0f,%.1f\n",
+                                 (double)(1ull << k), (double)(1ull << k) / 1e3 / 250);
+    write_text(table, text);
+    said_expect("doctor " RONDE_SCRATCH_DIR "/doctor_test.csv --topo H100-cluster01", 0,
+                "doctor_test.csv:2: 8 gpus are not equally many on 3 nodes (1 row)");
+    said_expect("doctor " RONDE_SCRATCH_DIR "/doctor_test.csv --topo H100-cluster01", 0, "FINE");
+    remove(table);
+}
+
 /* Platform files are machines, too. */
 static void platforms_are_machines(void)
 {
@@ -129,6 +147,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"fine_is_0_and_wrong_is_1", fine_is_0_and_wrong_is_1},
+        {"rows_left_out_are_named", rows_left_out_are_named},
         {"programs_read_objects", programs_read_objects},
         {"platforms_are_machines", platforms_are_machines},
         {"troubles_of_the_log_are_wrong", troubles_of_the_log_are_wrong},

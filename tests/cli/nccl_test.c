@@ -157,6 +157,8 @@ static void tables_describe_their_machines(void)
           "notes,gpu,interconnect_intra,interconnect_inter\n"
           "mine,16,2,2.27.5,all_reduce,auto,auto,1024,40,0.0256,,NVIDIA H200,NVSwitch NVLink4,8x "
           "NDR IB\n"
+          "lone,8,1,2.27.5,all_reduce,auto,auto,1024,40,0.0256,,NVIDIA H200,NVSwitch NVLink4,\n"
+          "many,8,1,2.27.5,all_reduce,auto,auto,1024,40,0.0256,by mpirun,NVIDIA H200,NVSwitch,\n"
           "other,8,1,2.27.5,all_reduce,auto,auto,1024,40,0.0256,,Gaudi 3,Ethernet,\n",
           file);
     fclose(file);
@@ -164,6 +166,12 @@ static void tables_describe_their_machines(void)
         "validate --published " TABLE " --auto-topo", 0,
         "mine: hopper, 8 GPUs a node, link switch, NVLink 450 GB/s, PCIe 63 GB/s, 8 NICs of "
         "50 GB/s infiniband");
+    said_expect("validate --published " TABLE " --auto-topo", 0, "50 GB/s infiniband\n");
+    said_expect("validate --published " TABLE " --auto-topo", 0,
+                "lone: hopper, 8 GPUs a node, link switch, NVLink 450 GB/s, PCIe 63 GB/s, one "
+                "process\n");
+    said_expect("validate --published " TABLE " --auto-topo", 0,
+                "many: hopper, 8 GPUs a node, link switch, NVLink 450 GB/s, PCIe 63 GB/s\n");
     said_expect("validate --published " TABLE " --auto-topo", 0, "other: not understood");
     said_expect("validate --published " TABLE " --auto-topo", 0, "mine          1       0");
     said_expect("validate --published " TABLE, 0, "mine          0       0");

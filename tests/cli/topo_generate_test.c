@@ -49,6 +49,23 @@ static void what_is_generated_checks(void)
     expect("check crossbar-64", "", 0, "64 hosts, one non-blocking switch");
 }
 
+/* A machine's description is a node by its numbers, where its GPUs are alike. */
+static void descriptions_are_generated(void)
+{
+    refuses("generate ABCI-A100 --nodes 2", "ABCI-A100 has 4 NICs for 8 GPUs");
+    refuses("generate L40S-PCIe-4", "joins its GPUs by pcie");
+    refuses("generate A6000-NV-4", "joins its GPUs by pairs");
+    refuses("generate H100-together-8 --nodes 2", "without NICs: one node only");
+    if (!can_read())
+        return;
+    expect("generate H100-cluster01 --nodes 4 -o " SCRATCH, "", 0, "");
+    expect("check " SCRATCH, "", 0, "hosts         32\n");
+    expect("check " SCRATCH, "", 0, "slowest_GBps  50\n");
+    expect("generate Alps-GH200 --nodes 4 -o " SCRATCH, "", 0, "");
+    expect("check " SCRATCH, "", 0, "node_hosts    4\n");
+    unlink(SCRATCH);
+}
+
 static void generated_files_go_to_stdout_unless_told(void)
 {
     expect("generate crossbar --nodes 3", "2>/dev/null", 0, "radical=\"0-2\"");
@@ -92,6 +109,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"what_is_generated_checks", what_is_generated_checks},
+        {"descriptions_are_generated", descriptions_are_generated},
         {"generated_files_go_to_stdout_unless_told", generated_files_go_to_stdout_unless_told},
         {"slips_are_refused_in_one_line", slips_are_refused_in_one_line},
         {"a_refused_request_leaves_the_output_alone", a_refused_request_leaves_the_output_alone},

@@ -387,6 +387,70 @@ static void simgrid_loads_the_library_and_takes_the_same_routes(void)
     }
 }
 
+/* Nodes by their numbers are what a kind with these numbers is, whatever they are called. */
+static void nodes_by_numbers_are_their_kind(void)
+{
+    static const struct ronde_generate_node switched = {"mine", "a data sheet", 8, 450, 50, false};
+    static const struct ronde_generate_node mesh = {"mine", "a data sheet", 8, 64, 50, true};
+    static const struct {
+        const char *kind;
+        const struct ronde_generate_node *node;
+    } rows[] = {{"dgx-h100", &switched}, {"mi300x", &mesh}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+        for (uint32_t nodes = 1; nodes <= 40; nodes += 13) {
+            const struct ronde_generate_request request = {.node = rows[r].node,
+                                                           .nodes = nodes,
+                                                           USUAL};
+            const struct ronde_generate_request of_kind = {.kind = rows[r].kind,
+                                                           .nodes = nodes,
+                                                           USUAL};
+            struct ronde_error error = {.status = RONDE_OK};
+            size_t bytes[2] = {0, 0};
+            char *texts[] = {generate_text(&request, &bytes[0], &error),
+                             generate_text(&of_kind, &bytes[1], &error)};
+            CU_ASSERT_PTR_NOT_NULL_FATAL(texts[0]);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(texts[1]);
+            const char *from[2];
+            for (int t = 0; t < 2; t++) {
+                texts[t] = realloc(texts[t], bytes[t] + 1);
+                texts[t][bytes[t]] = '\0';
+                from[t] = strstr(texts[t], "<host");
+                CU_ASSERT_PTR_NOT_NULL_FATAL(from[t]);
+            }
+            CU_ASSERT_STRING_EQUAL(from[0], from[1]);
+            CU_ASSERT_PTR_NOT_NULL(strstr(texts[0], "mine-"));
+            free(texts[0]);
+            free(texts[1]);
+        }
+}
+
+static void nodes_without_sense_are_refused(void)
+{
+    static const struct {
+        struct ronde_generate_node node;
+        uint32_t nodes;
+        const char *says;
+    } rows[] = {
+        {{"", "x", 8, 450, 50, false}, 1, "name is to be of letters"},
+        {{"a\"b", "x", 8, 450, 50, false}, 1, "name is to be of letters"},
+        {{"a", "<x>", 8, 450, 50, false}, 1, "signs that XML has not"},
+        {{"a", "x", 0, 450, 50, false}, 1, "0 GPUs"},
+        {{"a", "x", 8, 0, 50, false}, 1, "0 GB/s a GPU"},
+        {{"a", "x", 8, 450, -1, false}, 1, "-1 a NIC"},
+        {{"a", "x", 8, 450, 0, false}, 2, "without NICs"},
+        {{"a", "x", 8, 450, 50, false}, 4000000, "at most"},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_generate_request request = {.node = &rows[r].node,
+                                                       .nodes = rows[r].nodes,
+                                                       USUAL};
+        struct ronde_error error = {.status = RONDE_OK};
+        size_t bytes = 0;
+        CU_ASSERT_PTR_NULL(generate_text(&request, &bytes, &error));
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, rows[r].says));
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -401,6 +465,8 @@ int main(void)
         {"oversubscription_divides_the_uplinks_of_every_level",
          oversubscription_divides_the_uplinks_of_every_level},
         {"requests_that_cannot_be_met_are_refused", requests_that_cannot_be_met_are_refused},
+        {"nodes_by_numbers_are_their_kind", nodes_by_numbers_are_their_kind},
+        {"nodes_without_sense_are_refused", nodes_without_sense_are_refused},
         {"simgrid_loads_the_library_and_takes_the_same_routes",
          simgrid_loads_the_library_and_takes_the_same_routes},
     };

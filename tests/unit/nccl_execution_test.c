@@ -397,7 +397,7 @@ static void ll_between_nodes_goes_through_proxies(void)
 
 /*
  * 32 ranks, 31 steps, 3 of them between nodes, 256 KiB: blocks of 8 KiB by 2 channels. Nothing is in the way of a block: 3 times a
- * channel's 4 KiB by its rate. Where messages cost a node 10 us each, 2 channels take 31 times 20 us; the longer counts.
+ * channel's 4 KiB by its rate. Where messages cost a processor 10 us, 2 processors take 31 times 10 us; the longer counts.
  */
 static void rings_by_ll_take_the_longer_of_path_and_messages(void)
 {
@@ -415,9 +415,9 @@ static void rings_by_ll_take_the_longer_of_path_and_messages(void)
     made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = 10;
     CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 3 * .4096, 1);
     made.all[RONDE_NCCL_COMMON_net_message_us].value = 10;
-    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + 31 * 20, 1);
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + 31 * 10, 1);
     made.all[RONDE_NCCL_COMMON_overlap_net_ring_ll].value = 1;
-    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 3 * .4096 + 31 * 20, 1);
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 3 * .4096 + 31 * 10, 1);
 }
 
 /* Two bridged pairs: a ring goes over PCIe on 2 of 4 hops, a chain on 1 of 3, up and down; two GPUs of a pair never do. */

@@ -208,7 +208,7 @@ static void malformed_descriptions_are_refused_with_their_line(void)
         {"name x\ngeneration volta\ngpus 4\nlink pcie\npcie_GBps 16\nnics 1\n", 0, "nic_GBps"},
         {"name a b c d e f g h i j k l m n o p q r s t u v w x\n", 1, "more than 24 words"},
         {"name x\ngpu Gaudi 3\ngpus 8\n", 0, "\"Gaudi 3\" is no GPU"},
-        {"name x\ngpu H100\ninside NVSwitch\n", 0, "no line says gpus"},
+        {"name x\ngpu H100\ninside PCIe\n", 0, "no line says gpus"},
         {"name x\ngpu H100\ngpu H200\n", 3, "twice"},
         {"name x\ngpu\n", 2, "one value"},
         {"name x\ngpu H100\ngpus 8\nbetween pigeons\n", 0, "no fabric and rate"},

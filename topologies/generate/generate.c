@@ -106,9 +106,60 @@ static enum ronde_status check_sizes(const struct ronde_generate_request *reques
     return RONDE_OK;
 }
 
+/* What goes into a file's names and attributes as it is. */
+static bool is_plain(const char *text, const char *more)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    while (*text && (strchr(letters, *text) || strchr(more, *text)))
+        text++;
+    return *text == '\0';
+}
+
+/* Written so that NaN fails too. */
+static enum ronde_status check_node(const struct ronde_generate_node *node,
+                                    struct ronde_error *error)
+{
+    if (!node->name || !*node->name || !is_plain(node->name, ""))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "a node's name is to be of letters, digits, '.', '_' and '-'");
+    if (!node->source || !is_plain(node->source, " /:,;()"))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "the source of %s has signs that XML has not",
+                          node->name);
+    if (node->gpus == 0 || node->gpus > RONDE_MAX_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has %u GPUs a node, expected 1 to %u",
+                          node->name, node->gpus, RONDE_MAX_RANKS);
+    if (!(node->gpu_GBps > 0 && node->gpu_GBps <= 1e6) ||
+        !(node->nic_GBps >= 0 && node->nic_GBps <= 1e6))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%s: %g GB/s a GPU and %g a NIC, expected numbers up to 1e6", node->name,
+                          node->gpu_GBps, node->nic_GBps);
+    return RONDE_OK;
+}
+
+/* A request of nodes by their numbers. */
+static enum ronde_status generate_nodes(const struct ronde_generate_request *request, FILE *file,
+                                        struct ronde_error *error)
+{
+    struct ronde_generate_request named = *request;
+    enum ronde_status status = check_node(request->node, error);
+    if (status != RONDE_OK)
+        return status;
+    named.kind = request->node->name;
+    status = check_parts(&named, GPU_PARTS, error);
+    if (status == RONDE_OK)
+        status = check_sizes(&named, error);
+    if (status == RONDE_OK && request->nodes > 1 && !(request->node->nic_GBps > 0))
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
+                            "%s is described without NICs: one node only", named.kind);
+    return status == RONDE_OK ? ronde_generate_gpus(&named, file, error) : status;
+}
+
 enum ronde_status ronde_generate(const struct ronde_generate_request *request, FILE *file,
                                  struct ronde_error *error)
 {
+    if (request->node)
+        return generate_nodes(request, file, error);
     for (size_t i = 0; i < KIND_COUNT; i++) {
         if (strcmp(kinds[i].kind.name, request->kind) != 0)
             continue;

@@ -132,10 +132,31 @@ static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
     return RONDE_OK;
 }
 
+/* Rails where GPUs pass on to one another through a switch what another rail's NIC is for; else one tree. */
+static struct ronde_node_sheet sheet_of(const struct ronde_generate_node *node)
+{
+    return (struct ronde_node_sheet){
+        .kind = node->name,
+        .title = node->name,
+        .inside = node->is_mesh ? RONDE_INSIDE_MESH : RONDE_INSIDE_SWITCHED,
+        .gpus = node->gpus,
+        .gpu_GBps = node->gpu_GBps,
+        .nic_GBps = node->nic_GBps,
+        .fabric = node->is_mesh || node->gpus == 1 ? RONDE_FABRIC_FAT_TREE : RONDE_FABRIC_RAIL,
+        .nodes = 1,
+        .source = node->source,
+    };
+}
+
 enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *request, FILE *file,
                                       struct ronde_error *error)
 {
     const struct ronde_node_sheet *sheet = sheets;
+    struct ronde_node_sheet by_numbers;
+    if (request->node) {
+        by_numbers = sheet_of(request->node);
+        sheet = &by_numbers;
+    }
     while (strcmp(sheet->kind, request->kind) != 0)
         sheet++;
     struct ronde_gpu_cluster cluster = {

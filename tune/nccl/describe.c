@@ -94,7 +94,8 @@ static enum ronde_nccl_link link_of(const char *gpu, const char *inside,
                                     const struct ronde_nccl_part *part, uint32_t gpus)
 {
     static const char *const pairs[] = {"PAIR", "BRIDGE", NULL};
-    static const char *const switches[] = {"SWITCH", "NVL32", "NVL36", "NVL72", "DGX-2", NULL};
+    static const char *const switches[] = {"NVSWITCH", "NVLINK SWITCH", "NV SWITCH", "NVL32",
+                                           "NVL36",    "NVL72",         "DGX-2",     NULL};
     static const char *const meshes[] = {"MESH", "ALL-TO-ALL", NULL};
     const bool is_named = names_links(gpu, inside);
     if (has(inside, "NO NVLINK") || !is_named || !(part->nvlink_GBps > 0))
@@ -283,14 +284,34 @@ static uint32_t rack_of(const char *gpu, const char *inside)
     return count_of(inside, gpus, 1);
 }
 
+/** GPUs of a board with NVSwitch from Ampere on, and NICs from which on a node is taken to have as many GPUs. */
+enum { BOARD_GPUS = 8, LEAST_NICS_OF_BOARD = 4 };
+
+/**
+ * GPUs of a node of which fewer took part: of boards with NVSwitch there are eight, and where there are 4 to 8 NICs each is
+ * some GPU's, which no other GPU uses.
+ */
+static uint32_t usual_gpus(const char *inside, const char *between,
+                           const struct ronde_nccl_part *part, uint32_t there)
+{
+    const uint32_t nics = count_nics(between, 1);
+    if (part->generation >= RONDE_NCCL_AMPERE && there < BOARD_GPUS && has(inside, "NVSWITCH"))
+        return BOARD_GPUS;
+    if (has(between, "PER GPU") || has(between, "/GPU"))
+        return there;
+    return nics >= LEAST_NICS_OF_BOARD && nics <= BOARD_GPUS && nics > there ? nics : there;
+}
+
 /** GPUs of a node: as many as the words say, but a rack of superchips is several nodes. */
-static void set_gpus(const char *gpu, const char *inside, uint32_t said,
+static void set_gpus(const char *gpu, const char *inside, const char *between,
+                     const struct ronde_nccl_part *part, uint32_t said,
                      struct ronde_nccl_machine *out)
 {
     static const char *const gpus[] = {"GPU"};
     const uint32_t stated = count_of(inside, gpus, 1), rack = rack_of(gpu, inside);
     const uint32_t there = said > 0 ? said : 1;
-    out->gpus = stated > there ? stated : there;
+    out->gpus = stated > 0 ? (stated > there ? stated : there)
+                           : (rack > BOARD_GPUS ? there : usual_gpus(inside, between, part, there));
     if (!is_superchip(gpu) || rack <= 8)
         return;
     out->gpus = there < rack ? (there < 4 ? 4 : there) : rack;
@@ -347,7 +368,7 @@ enum ronde_status ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *
         return ronde_fail(error, RONDE_BAD_INPUT, "\"%.100s\" is no GPU whose constants are known",
                           said->gpu ? said->gpu : "");
     out->generation = part->generation;
-    set_gpus(gpu, inside, said->gpus, out);
+    set_gpus(gpu, inside, between, part, said->gpus, out);
     out->cpu = cpu_of(gpu, inside, between, notes, part);
     out->sockets = is_superchip(gpu) ? out->gpus : has(between, "SLINGSHOT") ? 1 : 2;
     out->is_one_process = is_one_process(notes);

@@ -3,7 +3,7 @@
  * sends it (net.cc, sendProxyProgress).
  *
  *   P   rate of one channel through its proxy
- *   M   what a message costs a node beside its bytes, of all its proxies together; R the rate of those, a processor
+ *   M   what a message costs a processor beside its bytes, of all its proxies together; R the rate of those
  *   m   bytes of a message: a channel's part of a block, a slot of 32 KiB at most
  *
  *   ring   path (+) occupancy, of which the longer counts unless they are close
@@ -35,15 +35,12 @@ static double sockets(const struct ronde_nccl_setting *setting)
     return fmax(1, (double)setting->machine->sockets * setting->g / setting->machine->gpus);
 }
 
-/**
- * What a node takes for messages of so many bytes together, us. More processors move more bytes, yet handle no more messages:
- * rings by LL on Alps, with a processor beside each GPU, take 3 us a message of 4 KiB where Perlmutter's nodes take 1.
- */
+/** What a node's processors take for messages of so many bytes together, us. */
 static double handled_us(const struct ronde_nccl_setting *setting, double messages, double bytes)
 {
-    return messages * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_message_us) +
-           bytes / 1e3 / ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_socket_ll_GBps) /
-               sockets(setting);
+    return (messages * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_message_us) +
+            bytes / 1e3 / ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_socket_ll_GBps)) /
+           sockets(setting);
 }
 
 double ronde_nccl_net_lines_GBps(const struct ronde_nccl_setting *setting)

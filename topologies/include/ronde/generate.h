@@ -16,9 +16,21 @@ extern "C" {
 /** Most axes of a shape. */
 #define RONDE_GENERATE_AXES 3u
 
+/** A node of GPUs by its numbers, each GPU with a NIC; rates per direction. */
+struct ronde_generate_node {
+    const char *name;   /**< letters, digits, '.', '_' and '-' */
+    const char *source; /**< one line without quotes and angle brackets: where the numbers are from */
+    uint32_t gpus;      /**< of a full node */
+    double gpu_GBps;    /**< of a GPU into its switch; in a mesh of the link to one other GPU */
+    double nic_GBps;    /**< of a GPU's NIC; 0 = one node only */
+    bool is_mesh;       /**< GPUs are joined to each other, not to a switch */
+};
+
 /** What to generate. 0 and RONDE_FABRIC_COUNT mean "as usual for the kind"; what a kind does not use is refused. */
 struct ronde_generate_request {
-    const char *kind;        /**< name of a kind */
+    const char *kind; /**< name of a kind; not read with a node */
+    const struct ronde_generate_node
+        *node;               /**< nodes by their numbers instead of a kind's; NULL = the kind's */
     uint32_t nodes;          /**< nodes of GPUs, or hosts where a node is one */
     uint32_t gpus;           /**< of a node */
     uint32_t levels;         /**< of switches: 2 or 3 */
