@@ -168,9 +168,12 @@ static enum ronde_status start(struct ronde_comm *comm, const struct ronde_call 
 {
     struct ronde_queue *queue = NULL;
     const char *name = kind->is_send ? "send" : "recv";
-    const uint32_t ranks = ronde_comm_ranks(comm);
     if (out_request)
         *out_request = NULL;
+    const enum ronde_status status = ronde_queue_of(comm, &queue, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t ranks = ronde_comm_ranks(comm);
     if ((unsigned)call->dtype >= RONDE_DTYPE_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: dtype %u, there are %u", name,
                           (unsigned)call->dtype, (unsigned)RONDE_DTYPE_COUNT);
@@ -183,10 +186,7 @@ static enum ronde_status start(struct ronde_comm *comm, const struct ronde_call 
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s: count %llu, a buffer would exceed the address space", name,
                           (unsigned long long)call->count);
-    const enum ronde_status status = ronde_queue_of(comm, &queue, error);
-    return status == RONDE_OK
-               ? ronde_queue_start_message(queue, call, kind, out_request, out_source, error)
-               : status;
+    return ronde_queue_start_message(queue, call, kind, out_request, out_source, error);
 }
 
 enum ronde_status ronde_send(struct ronde_comm *comm, const void *in, uint64_t count,

@@ -53,6 +53,8 @@ static struct ronde_queue *new_queue(struct ronde_comm *comm)
 enum ronde_status ronde_queue_of(struct ronde_comm *comm, struct ronde_queue **out_queue,
                                  struct ronde_error *error)
 {
+    if (!comm)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "the communicator is NULL");
     struct ronde_attachment *attachment = ronde_comm_attachment(comm);
     if (!attachment) {
         struct ronde_queue *queue = new_queue(comm);

@@ -65,6 +65,10 @@ enum ronde_status ronde_comm_choose(struct ronde_comm *comm, enum ronde_collecti
                                     const char *algorithm, struct ronde_error *error)
 {
     struct ronde_wish wish = {"", NULL};
+    struct ronde_queue *queue = NULL;
+    const enum ronde_status opened = ronde_queue_of(comm, &queue, error);
+    if (opened != RONDE_OK)
+        return opened;
     if ((unsigned)collective >= RONDE_COLLECTIVE_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "collective %u, there are %u",
                           (unsigned)collective, (unsigned)RONDE_COLLECTIVE_COUNT);
@@ -88,6 +92,10 @@ enum ronde_status ronde_comm_use_schedule(struct ronde_comm *comm,
                                           struct ronde_error *error)
 {
     const struct ronde_wish wish = {"", schedule};
+    struct ronde_queue *queue = NULL;
+    const enum ronde_status opened = ronde_queue_of(comm, &queue, error);
+    if (opened != RONDE_OK)
+        return opened;
     if (schedule->ranks != ronde_comm_ranks(comm))
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "the schedule is for %u ranks, the communicator has %u", schedule->ranks,
@@ -99,7 +107,7 @@ void ronde_comm_algorithm(struct ronde_comm *comm, char text[RONDE_ALGORITHM_BYT
 {
     struct ronde_queue *queue = NULL;
     text[0] = '\0';
-    if (!ronde_comm_attachment(comm) || ronde_queue_of(comm, &queue, NULL) != RONDE_OK)
+    if (!comm || !ronde_comm_attachment(comm) || ronde_queue_of(comm, &queue, NULL) != RONDE_OK)
         return;
     ronde_queue_enter(queue, false);
     memcpy(text, queue->algorithm, RONDE_ALGORITHM_BYTES);

@@ -78,9 +78,10 @@ static enum ronde_status refuse_size(const struct ronde_sim_job_state *run, cons
                       schedule->algorithm, schedule->ranks, steps, RONDE_SIM_MOST_GRAPH_OPS, why);
 }
 
-/* Queues, where they are near enough. `why` is what the others said. */
-static enum ronde_status queue_up(struct ronde_sim_job_state *run, const char *why)
+/* Queues, where they are near enough. `why` is what the others said; `is_slow`: that they take longer than they may. */
+static enum ronde_status queue_up(struct ronde_sim_job_state *run, const char *why, bool is_slow)
 {
+    const char *slow = is_slow ? "--engine maxmin takes that time or more (--timeout), " : "";
     const double off = probe(run);
     const enum ronde_status status =
         ronde_cancel_check(run->options->cancel, "the replay", run->error);
@@ -92,15 +93,15 @@ static enum ronde_status queue_up(struct ronde_sim_job_state *run, const char *w
     if (isfinite(off))
         return ronde_fail(run->error, RONDE_UNSUPPORTED,
                           "%s on %u ranks: flat_fifo is %.0f %% off on %u pieces, and nothing else "
-                          "gets done (%s); --engine flat_fifo takes it all the same",
+                          "gets done (%s); %s--engine flat_fifo takes it all the same",
                           run->job->schedule->algorithm, run->job->schedule->ranks, 100 * off,
-                          PROBE_PIECES, why);
+                          PROBE_PIECES, why, slow);
     return ronde_fail(
         run->error, RONDE_UNSUPPORTED,
         "%s on %u ranks: how far flat_fifo is off cannot be found in %g s, and nothing "
-        "else gets done (%s); --engine flat_fifo takes it all the same",
+        "else gets done (%s); %s--engine flat_fifo takes it all the same",
         run->job->schedule->algorithm, run->job->schedule->ranks,
-        ronde_sim_job_within(run->options, PROBE_PATIENCE_S), why);
+        ronde_sim_job_within(run->options, PROBE_PATIENCE_S), why, slow);
 }
 
 /*
@@ -145,6 +146,6 @@ enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run)
     if (!ronde_sim_job_is_refusal(status))
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
     if (run->dag)
-        return queue_up(run, refusal.message);
+        return queue_up(run, refusal.message, status == RONDE_TIMEOUT);
     return refuse_size(run, refusal.message);
 }

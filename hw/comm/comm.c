@@ -292,12 +292,12 @@ void ronde_comm_destroy(struct ronde_comm *comm)
 
 uint32_t ronde_comm_rank(const struct ronde_comm *comm)
 {
-    return comm->rank;
+    return comm ? comm->rank : 0;
 }
 
 uint32_t ronde_comm_ranks(const struct ronde_comm *comm)
 {
-    return comm->ranks;
+    return comm ? comm->ranks : 0;
 }
 
 uint32_t ronde_comm_processors(const struct ronde_comm *comm)

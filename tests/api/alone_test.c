@@ -304,6 +304,13 @@ static void refuse_each(struct alone *alone)
     REFUSED(ronde_comm_choose(comm, (enum ronde_collective)77, "ring", error), "77");
     REFUSED(ronde_comm_progress(comm, (enum ronde_progress)9, error), "9");
     REFUSED(ronde_group_end(error), "group");
+    REFUSED(ronde_all_reduce(NULL, in, out, 1, RONDE_INT32, RONDE_SUM, NULL, NULL, error),
+            "communicator is NULL");
+    REFUSED(ronde_send(NULL, in, 1, RONDE_INT32, 0, 0, NULL, error), "communicator is NULL");
+    REFUSED(ronde_comm_choose(NULL, RONDE_ALL_REDUCE, "ring", error), "communicator is NULL");
+    REFUSED(ronde_all_gather_v(NULL, in, out, counts, offsets, RONDE_INT32, NULL, NULL, error),
+            "communicator is NULL");
+    REFUSED(ronde_comm_timeout(NULL, 1, error), "communicator is NULL");
 #undef REFUSED
     memset(&alone->error, 0, sizeof alone->error);
     /* Which sources there are is the algorithm's to say. */

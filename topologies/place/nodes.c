@@ -3,6 +3,7 @@
  *
  * Every way ends in a label per host; labels become node numbers in the order of the first host.
  */
+#include "ronde/partition.h"
 #include "ronde/place.h"
 
 #include "topologies/platform.h"
@@ -53,15 +54,6 @@ static void label_zones(const struct ronde_platform *platform, uint32_t *labels)
         labels[i] = point_of(platform, i)->zone;
 }
 
-static uint32_t find_root(uint32_t *parent, uint32_t vertex)
-{
-    while (parent[vertex] != vertex) {
-        parent[vertex] = parent[parent[vertex]];
-        vertex = parent[vertex];
-    }
-    return vertex;
-}
-
 static double edge_GBps(const struct ronde_edge *edge)
 {
     return fmax(edge->rate_GBps, edge->back_GBps);
@@ -76,10 +68,10 @@ static void label_joined(const struct ronde_shape *shape, double GBps, uint32_t 
     for (uint32_t i = 0; i < shape->edge_count; i++) {
         const double rate = edge_GBps(&shape->edges[i]);
         if (rate == 0 || rate >= GBps)
-            parent[find_root(parent, shape->edges[i].a)] = find_root(parent, shape->edges[i].b);
+            ronde_partition_join(parent, shape->edges[i].a, shape->edges[i].b);
     }
     for (uint32_t i = 0; i < hosts; i++)
-        labels[i] = find_root(parent, i);
+        labels[i] = ronde_partition_find(parent, i);
 }
 
 /* The largest rate of an edge below a limit; 0 when there is none. */

@@ -3,6 +3,8 @@
 
 #include "distance.h"
 
+#include "ronde/partition.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -67,13 +69,6 @@ static void try_ranks(struct search *search)
     }
 }
 
-static uint32_t find(uint32_t *group, uint32_t place)
-{
-    while (group[place] != place)
-        place = group[place] = group[group[place]];
-    return place;
-}
-
 /* Groups that arcs above a capacity join, each as a set. */
 static void try_groups(struct search *search, int64_t above)
 {
@@ -82,13 +77,12 @@ static void try_groups(struct search *search, int64_t above)
         search->group[p] = p;
     for (uint32_t a = 0; a < graph->arc_count; a++)
         if (graph->arcs[a].capacity > above)
-            search->group[find(search->group, graph->arcs[a].from)] =
-                find(search->group, graph->arcs[a].to);
+            ronde_partition_join(search->group, graph->arcs[a].from, graph->arcs[a].to);
     for (uint32_t g = 0; g < graph->place_count; g++) {
-        if (find(search->group, g) != g)
+        if (ronde_partition_find(search->group, g) != g)
             continue;
         for (uint32_t p = 0; p < graph->place_count; p++)
-            search->inside[p] = find(search->group, p) == g;
+            search->inside[p] = ronde_partition_find(search->group, p) == g;
         try_set(search);
     }
 }

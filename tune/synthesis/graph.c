@@ -3,6 +3,8 @@
 
 #include "pairs.h"
 
+#include "ronde/partition.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -42,19 +44,11 @@ static uint32_t element_count(const struct making *making)
     return rank_element(making, making->wiring->ranks);
 }
 
-static uint32_t find(struct making *making, uint32_t element)
-{
-    while (making->parent[element] != element) {
-        making->parent[element] = making->parent[making->parent[element]];
-        element = making->parent[element];
-    }
-    return element;
-}
-
 /* Two elements are one place; which are so anew is noted where turns make more of it. */
 static void join(struct making *making, uint32_t a, uint32_t b)
 {
-    const uint32_t place = find(making, a), other = find(making, b);
+    const uint32_t place = ronde_partition_find(making->parent, a),
+                   other = ronde_partition_find(making->parent, b);
     if (place == other)
         return;
     making->parent[place] = other;
@@ -159,7 +153,7 @@ static bool list_arcs(struct making *making, struct ronde_index_pool *pool)
 
 static uint32_t place_at(struct making *making, uint32_t element)
 {
-    const uint32_t root = find(making, element);
+    const uint32_t root = ronde_partition_find(making->parent, element);
     if (making->place_of[root] == RONDE_NONE)
         making->place_of[root] = making->graph->place_count++;
     return making->place_of[root];

@@ -1,6 +1,8 @@
 /* Symmetric machines. See symmetry.h. */
 #include "symmetry.h"
 
+#include "ronde/partition.h"
+
 /* What looking for a symmetry holds. */
 struct seeking {
     const struct ronde_wiring *wiring;
@@ -10,13 +12,6 @@ struct seeking {
     uint32_t *parent; /* per wire: union-find of classes */
     uint32_t *next;   /* per position: what adding one to a digit makes of it */
 };
-
-static uint32_t find(uint32_t *parent, uint32_t wire)
-{
-    while (parent[wire] != wire)
-        wire = parent[wire] = parent[parent[wire]];
-    return wire;
-}
 
 static bool are_alike(const struct ronde_route_wire *a, const struct ronde_route_wire *b)
 {
@@ -70,7 +65,7 @@ static bool can_turn(struct seeking *seeking, uint32_t step, uint32_t radix)
                 return false;
     for (uint32_t w = 0; w < wires; w++)
         if (seeking->image[w] != RONDE_NONE)
-            seeking->parent[find(seeking->parent, w)] = find(seeking->parent, seeking->image[w]);
+            ronde_partition_join(seeking->parent, w, seeking->image[w]);
     return true;
 }
 
@@ -112,7 +107,7 @@ static void number_classes(struct seeking *seeking)
     for (uint32_t w = 0; w < wires; w++)
         seeking->image[w] = RONDE_NONE;
     for (uint32_t w = 0; w < wires; w++) {
-        uint32_t *number = &seeking->image[find(seeking->parent, w)];
+        uint32_t *number = &seeking->image[ronde_partition_find(seeking->parent, w)];
         if (*number == RONDE_NONE)
             *number = found->class_count++;
         found->class_of[w] = *number;

@@ -132,10 +132,10 @@ ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint32_t key,
  */
 RONDE_API void ronde_comm_destroy(struct ronde_comm *comm);
 
-/** This process's rank. */
+/** This process's rank; 0 of NULL. */
 RONDE_API uint32_t ronde_comm_rank(const struct ronde_comm *comm);
 
-/** Number of ranks. */
+/** Number of ranks; 0 of NULL. */
 RONDE_API uint32_t ronde_comm_ranks(const struct ronde_comm *comm);
 
 /** Processors of this machine that the communicator's ranks may use, all together. */
