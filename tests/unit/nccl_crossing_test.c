@@ -4,22 +4,14 @@
  */
 #include "support/suite.h"
 
+#include "nccl_shipped.h"
+
 #include "ronde/nccl_model.h"
 
 #include "hw/cuda/backend.h"
 
 #include <math.h>
 #include <string.h>
-
-static struct ronde_nccl_constants shipped(void)
-{
-    struct ronde_nccl_constants constants;
-    struct ronde_error error = {.status = RONDE_OK};
-    char folder[4096];
-    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "tune/nccl/constants"));
-    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &constants, &error), RONDE_OK);
-    return constants;
-}
 
 static struct ronde_nccl_machine machine_of(enum ronde_nccl_generation generation,
                                             enum ronde_nccl_link link)
@@ -35,7 +27,7 @@ static struct ronde_nccl_machine machine_of(enum ronde_nccl_generation generatio
 /* 10 us by Simple and 2 by LL a hop, of all_gather, whose blocks do 8/7 operations: channels of 8/7 times 20 and 5 GB/s. */
 static void crossings_are_those_by_hand(void)
 {
-    struct ronde_nccl_constants made = shipped();
+    struct ronde_nccl_constants made = nccl_shipped();
     const struct ronde_nccl_machine machine = machine_of(RONDE_NCCL_AMPERE, RONDE_NCCL_SWITCH);
     struct ronde_nccl_constant *ampere =
         &made.all[RONDE_NCCL_COMMON_COUNT + RONDE_NCCL_AMPERE * RONDE_NCCL_OF_GENERATION_COUNT];
@@ -59,7 +51,7 @@ static void crossings_are_those_by_hand(void)
 
 static void our_lines_end_before_theirs_stop_paying(void)
 {
-    const struct ronde_nccl_constants constants = shipped();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     static const enum ronde_nccl_link links[] = {RONDE_NCCL_SWITCH, RONDE_NCCL_MESH};
     for (unsigned g = RONDE_NCCL_PASCAL; g < RONDE_NCCL_GENERATION_COUNT; g++)
         for (size_t l = 0; l < sizeof links / sizeof links[0]; l++) {
@@ -76,7 +68,7 @@ static void our_lines_end_before_theirs_stop_paying(void)
 /* Through PCIe flags cost packets besides, and few channels share the link: lines pay a fraction as far as through NVLink. */
 static void pcie_ends_lines_sooner(void)
 {
-    const struct ronde_nccl_constants constants = shipped();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     const struct ronde_nccl_machine nvlink = machine_of(RONDE_NCCL_AMPERE, RONDE_NCCL_SWITCH);
     const struct ronde_nccl_machine pcie = machine_of(RONDE_NCCL_AMPERE, RONDE_NCCL_PCIE);
     const double far = ronde_nccl_lines_up_to_bytes(&constants, &nvlink, 8);

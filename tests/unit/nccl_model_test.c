@@ -4,6 +4,8 @@
  */
 #include "support/suite.h"
 
+#include "nccl_shipped.h"
+
 #include "ronde/nccl_model.h"
 
 #include <math.h>
@@ -14,16 +16,6 @@
 static const struct ronde_nccl_choice ring_simple = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
 static const struct ronde_nccl_choice tree_simple = {RONDE_NCCL_TREE, RONDE_NCCL_SIMPLE};
 static const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
-
-static struct ronde_nccl_constants constants_of_tree(void)
-{
-    struct ronde_nccl_constants constants;
-    struct ronde_error error = {0};
-    char folder[4096];
-    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "tune/nccl/constants"));
-    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &constants, &error), RONDE_OK);
-    return constants;
-}
 
 static struct ronde_nccl_machine machine_of(const char *name)
 {
@@ -52,7 +44,7 @@ static struct ronde_nccl_call all_reduce(uint32_t ranks, uint32_t nodes, uint64_
  */
 static void tuner_is_ncclTopoGetAlgoTime(void)
 {
-    const struct ronde_nccl_constants constants = constants_of_tree();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     const struct ronde_nccl_machine machine = machine_of("H100-NVSwitch-slice");
     const struct ronde_nccl_call call = all_reduce(4, 1, 1u << 30);
     const double expected = 28.8 + (1u << 30) / 1e3 / (380 * 4 / 6.);
@@ -63,7 +55,7 @@ static void tuner_is_ncclTopoGetAlgoTime(void)
 /* No LL128 over PCIe unless NCCL_PROTO forces it; no Tree but for all_reduce; no NVLS before Hopper. */
 static void what_nccl_disables_has_no_time(void)
 {
-    const struct ronde_nccl_constants constants = constants_of_tree();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     const struct ronde_nccl_machine machine = machine_of("L40S-PCIe-4");
     struct ronde_nccl_call call = all_reduce(4, 1, 1u << 20);
     const struct ronde_nccl_choice ll128 = {RONDE_NCCL_RING, RONDE_NCCL_LL128};
@@ -78,7 +70,7 @@ static void what_nccl_disables_has_no_time(void)
 /* Four A100s of a mesh: LL up to about 1 MiB, Simple for the largest (NCCL's logs). */
 static void nccl_goes_from_LL_to_Simple(void)
 {
-    const struct ronde_nccl_constants constants = constants_of_tree();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     const struct ronde_nccl_machine machine = machine_of("Perlmutter-A100");
     struct ronde_nccl_choice choice;
     struct ronde_nccl_call call = all_reduce(4, 1, 32768);
@@ -92,7 +84,7 @@ static void nccl_goes_from_LL_to_Simple(void)
 /* Two bridged pairs: a ring crosses PCIe on two of four hops, a chain on one of three: a third less time. */
 static void chain_beats_ring_over_bridged_pairs(void)
 {
-    const struct ronde_nccl_constants constants = constants_of_tree();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     const struct ronde_nccl_machine machine = machine_of("A6000-NV-4");
     const struct ronde_nccl_call call = all_reduce(4, 1, 1u << 30);
     const double ring = ronde_nccl_execution_us(&constants, &machine, &call, ring_simple);
@@ -106,7 +98,7 @@ static void chain_beats_ring_over_bridged_pairs(void)
 /* On two nodes a tree sends through NICs what a ring sends 2 (n-1)/n of; on more, twice that. */
 static void tree_uses_nics_twice_beyond_two_nodes(void)
 {
-    const struct ronde_nccl_constants constants = constants_of_tree();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     const struct ronde_nccl_machine machine = machine_of("Alps-GH200");
     const struct ronde_nccl_call two = all_reduce(8, 2, (uint64_t)1 << 32);
     const struct ronde_nccl_call four = all_reduce(16, 4, (uint64_t)1 << 32);
@@ -118,7 +110,7 @@ static void tree_uses_nics_twice_beyond_two_nodes(void)
 /* One process launches on eight GPUs in turn, which hides what is shorter. */
 static void one_process_is_bound_by_its_launches(void)
 {
-    const struct ronde_nccl_constants constants = constants_of_tree();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     struct ronde_nccl_machine machine = machine_of("H100-together-8");
     const struct ronde_nccl_choice ll = {RONDE_NCCL_RING, RONDE_NCCL_LL};
     const struct ronde_nccl_call call = all_reduce(8, 1, 1024);
@@ -133,7 +125,7 @@ static void one_process_is_bound_by_its_launches(void)
 static void times_grow_with_bytes(void)
 {
     static const char *const names[] = {"A6000-NV-4", "Alps-GH200", "B200-slinky", "L40S-PCIe-4"};
-    const struct ronde_nccl_constants constants = constants_of_tree();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
         const struct ronde_nccl_machine machine = machine_of(names[m]);
         for (unsigned a = 0; a < RONDE_NCCL_NVLS; a++)
@@ -155,7 +147,7 @@ static void times_grow_with_bytes(void)
 static void the_fastest_is_the_least(void)
 {
     static const char *const names[] = {"A6000-NV-4", "Alps-GH200", "B200-slinky", "L40S-PCIe-4"};
-    const struct ronde_nccl_constants constants = constants_of_tree();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     for (size_t m = 0; m < sizeof names / sizeof names[0]; m++)
         for (uint64_t bytes = 1024; bytes <= 1u << 30; bytes *= 16) {
             const struct ronde_nccl_machine machine = machine_of(names[m]);

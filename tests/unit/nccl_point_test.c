@@ -5,6 +5,8 @@
 #include "support/files.h"
 #include "support/suite.h"
 
+#include "nccl_shipped.h"
+
 #include "ronde/nccl_model.h"
 
 #include <math.h>
@@ -13,20 +15,10 @@
 #define MIB (1u << 20)
 #define GIB ((uint64_t)1 << 30)
 
-static struct ronde_nccl_constants shipped(void)
-{
-    struct ronde_nccl_constants constants;
-    struct ronde_error error = {.status = RONDE_OK};
-    char folder[4096];
-    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "tune/nccl/constants"));
-    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &constants, &error), RONDE_OK);
-    return constants;
-}
-
 /** Eight Hoppers of 18 links and 8 NICs; rates of constants are round, and nothing but rates takes time. */
 static struct ronde_nccl_constants made_up(void)
 {
-    struct ronde_nccl_constants made = shipped();
+    struct ronde_nccl_constants made = nccl_shipped();
     static const struct {
         unsigned which;
         double value;
@@ -141,7 +133,7 @@ static void sockets_of_intel_part_their_gpus(void)
 /* LL up to 16 KiB for each channel of a message. */
 static void small_messages_go_by_ll(void)
 {
-    const struct ronde_nccl_constants constants = shipped();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     static const struct {
         struct ronde_nccl_call call;
         enum ronde_nccl_protocol protocol;
@@ -209,7 +201,7 @@ static void check_machine(const char *file, void *context)
 
 static void every_machine_has_a_time_and_no_wire_is_beaten(void)
 {
-    struct ronde_nccl_constants constants = shipped();
+    struct ronde_nccl_constants constants = nccl_shipped();
     CU_ASSERT(files_walk("topologies/published", ".txt", check_machine, &constants) > 10);
 }
 

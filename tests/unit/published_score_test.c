@@ -4,6 +4,8 @@
  */
 #include "support/suite.h"
 
+#include "nccl_shipped.h"
+
 #include "ronde/published.h"
 
 #include <math.h>
@@ -61,16 +63,6 @@ static struct ronde_published_row *add(struct made *made, uint32_t system, uint3
 static size_t of_ampere(enum ronde_nccl_of_generation which)
 {
     return RONDE_NCCL_COMMON_COUNT + RONDE_NCCL_AMPERE * RONDE_NCCL_OF_GENERATION_COUNT + which;
-}
-
-static struct ronde_nccl_constants shipped(void)
-{
-    struct ronde_nccl_constants constants;
-    struct ronde_error error = {.status = RONDE_OK};
-    char folder[4096];
-    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "tune/nccl/constants"));
-    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &constants, &error), RONDE_OK);
-    return constants;
 }
 
 static struct ronde_published_score score_of(const struct made *made, uint32_t system)
@@ -237,7 +229,7 @@ static void falls_are_of_steps_of_one_series(void)
 /* A machine that cannot make a call does not describe it; another one that can does so later. */
 static void descriptions_decide_what_is_predicted(void)
 {
-    const struct ronde_nccl_constants constants = shipped();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     struct ronde_nccl_machine lone = machine;
     static struct made made;
     start(&made, 2);
@@ -287,7 +279,7 @@ static void add_made(struct made *made, const struct ronde_nccl_constants *const
 /* Fewest ranks, all_reduce there, NCCL choosing: those rows are fitted, and a faulty one is not. */
 static void a_system_is_fitted_to_its_smallest(void)
 {
-    struct ronde_nccl_constants truth = shipped(), fitted = shipped();
+    struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
     static struct made made;
     start(&made, 1);
     truth.launch_us = 12;
@@ -302,7 +294,7 @@ static void a_system_is_fitted_to_its_smallest(void)
     for (size_t r = 0; r < made.table.count; r++)
         CU_ASSERT_EQUAL(made.rows[r].state == RONDE_PUBLISHED_FITTED, r >= first && r < first + 11);
     CU_ASSERT(fabs(fitted.links / truth.links - 1) < .03);
-    CU_ASSERT(fitted.launch_us > 1.3 * shipped().all[of_ampere(RONDE_NCCL_OF_launch_us)].value);
+    CU_ASSERT(fitted.launch_us > 1.3 * nccl_shipped().all[of_ampere(RONDE_NCCL_OF_launch_us)].value);
     CU_ASSERT_EQUAL(fitted.nics, 1);
     /* Launch and hops cannot be told apart on one number of ranks; what they come to can. */
     ronde_published_predict(&made.table, 0, &fitted);
@@ -313,7 +305,7 @@ static void a_system_is_fitted_to_its_smallest(void)
 /* Rows across nodes say something of NICs; large ones nothing of latencies; none at all nothing. */
 static void a_fit_changes_what_rows_speak_of(void)
 {
-    struct ronde_nccl_constants truth = shipped(), fitted = shipped();
+    struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
     static struct made made;
     start(&made, 2);
     truth.nics = .7;
@@ -324,7 +316,7 @@ static void a_fit_changes_what_rows_speak_of(void)
     CU_ASSERT_EQUAL(fitted.launch_us, 0);
     CU_ASSERT_EQUAL(fitted.inside, 1);
     CU_ASSERT_EQUAL(fitted.between, 1);
-    fitted = shipped();
+    fitted = nccl_shipped();
     CU_ASSERT_EQUAL(ronde_published_fit_system(&made.table, 1, &fitted), 0);
     CU_ASSERT_EQUAL(fitted.launch_us, 0);
     CU_ASSERT_EQUAL(fitted.links, 1);
@@ -334,7 +326,7 @@ static void a_fit_changes_what_rows_speak_of(void)
 static void constants_are_found_from_their_starts(void)
 {
     const size_t launch = of_ampere(RONDE_NCCL_OF_launch_us);
-    struct ronde_nccl_constants truth = shipped(), fitted = shipped();
+    struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
     static struct made made;
     start(&made, 3);
     for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)
@@ -354,7 +346,7 @@ static void constants_are_found_from_their_starts(void)
     ronde_published_fit_constants(&made.table, 2, &fitted);
     for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)
         if (!(fitted.all[i].start > 0))
-            CU_ASSERT_EQUAL(fitted.all[i].value, shipped().all[i].value);
+            CU_ASSERT_EQUAL(fitted.all[i].value, nccl_shipped().all[i].value);
     CU_ASSERT(fabs(fitted.all[launch].value / 8 - 1) < .1);
     CU_ASSERT(fabs(fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].value / .7 - 1) < .03);
     /* The other way round: what the other system was made with. */
@@ -373,7 +365,7 @@ static void wishes_that_cannot_be_met_are_rings(void)
                 {RONDE_BROADCAST, RONDE_NCCL_TREE, RONDE_NCCL_RING},
                 {RONDE_ALL_GATHER, RONDE_NCCL_NVLS_TREE, RONDE_NCCL_RING},
                 {RONDE_ALL_REDUCE, RONDE_NCCL_NVLS, RONDE_NCCL_RING}};
-    const struct ronde_nccl_constants constants = shipped();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     static struct made made;
     start(&made, 1);
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
@@ -394,7 +386,7 @@ static void wishes_that_cannot_be_met_are_rings(void)
 static void other_machines_teach_nothing(void)
 {
     const size_t launch = of_ampere(RONDE_NCCL_OF_launch_us);
-    struct ronde_nccl_constants truth = shipped(), fitted = shipped();
+    struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
     static struct made made;
     start(&made, 2);
     for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)

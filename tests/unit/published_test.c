@@ -4,6 +4,8 @@
  */
 #include "support/suite.h"
 
+#include "nccl_shipped.h"
+
 #include "ronde/published.h"
 
 #include <math.h>
@@ -16,16 +18,6 @@
     "notes\n"
 
 static const char path[] = "published_test.csv";
-
-static struct ronde_nccl_constants shipped(void)
-{
-    struct ronde_nccl_constants constants;
-    struct ronde_error error = {0};
-    char folder[4096];
-    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "tune/nccl/constants"));
-    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &constants, &error), RONDE_OK);
-    return constants;
-}
 
 static void write_text(const char *text, size_t bytes)
 {
@@ -60,7 +52,7 @@ static void rows_are_read_and_sorted_out(void)
         RONDE_PUBLISHED_NOT_MODELLED, RONDE_PUBLISHED_SMALL,  RONDE_PUBLISHED_NOT_DESCRIBED,
         RONDE_PUBLISHED_NOT_DESCRIBED};
     static const uint32_t lines[] = {2, 4, 5, 6, 7, 8, 9};
-    const struct ronde_nccl_constants constants = shipped();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     struct ronde_published table;
     struct ronde_error error;
     write_text(text, sizeof text - 1);
@@ -166,7 +158,7 @@ static size_t write_made(const struct ronde_nccl_constants *made)
 
 static void fit_finds_what_a_table_was_made_with(void)
 {
-    struct ronde_nccl_constants made = shipped(), fitted = shipped();
+    struct ronde_nccl_constants made = nccl_shipped(), fitted = nccl_shipped();
     struct ronde_published table;
     struct ronde_published_score nominal, score;
     struct ronde_error error;
@@ -200,7 +192,7 @@ static void training_table_is_predicted(void)
                                        "AWS-p5-2node", "Chameleon-P100-2",    "A6000-NV-4",
                                        "A6000-NV-2",   "B200-slinky",         "H100-together-8",
                                        "B300-8",       "Perlmutter-A100"};
-    const struct ronde_nccl_constants constants = shipped();
+    const struct ronde_nccl_constants constants = nccl_shipped();
     struct ronde_published table;
     struct ronde_error error = {0};
     char from[4096], folder[4096];

@@ -12,8 +12,6 @@
 
 #include <math.h>
 
-const double ronde_nccl_wire[RONDE_NCCL_PROTOCOL_COUNT] = {2, 16 / 15., 1};
-
 /* Threads times bytes a thread, and for Simple what makes a channel worth it (enqueue.cc, threadThreshold). */
 const double ronde_nccl_round_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {4096, 5120, 32768};
 
@@ -25,49 +23,6 @@ enum { LAUNCH_AT_ONCE = 214, CHANNELS_FILLED = 218 };
 
 /** The rate of a search from which on. */
 static const double least_filled_GBps = 45;
-
-/** Two limits of one rate. Sharper than that they do not meet: rings on 2, 4 and 6 of 8 H100 reach 347, 366 and 367 GB/s. */
-static const double limit_exponent = 6;
-
-/** Constants of a fabric in the order of its list. */
-enum of_fabric { RENDEZVOUS = 3, EFFICIENCY, LL128_SHARE, OF_FABRIC_COUNT };
-
-_Static_assert(RONDE_NCCL_COMMON_slingshot_ll_us - RONDE_NCCL_COMMON_infiniband_ll_us ==
-                       OF_FABRIC_COUNT &&
-                   RONDE_NCCL_COMMON_efa_ll_us - RONDE_NCCL_COMMON_slingshot_ll_us == OF_FABRIC_COUNT,
-               "constants of fabrics are in one order");
-
-static double of_fabric(const struct ronde_nccl_setting *setting, unsigned which)
-{
-    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_infiniband_ll_us +
-                                             setting->machine->fabric * (unsigned)OF_FABRIC_COUNT +
-                                             which);
-}
-
-double ronde_nccl_overlapped(double a, double b, double exponent)
-{
-    const double longer = fmax(a, b), shorter = fmin(a, b);
-    return longer > 0 && isfinite(longer)
-               ? longer * pow(1 + pow(shorter / longer, exponent), 1 / exponent)
-               : longer;
-}
-
-double ronde_nccl_slower(double a, double b)
-{
-    return 1 / ronde_nccl_overlapped(1 / a, 1 / b, limit_exponent);
-}
-
-bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting)
-{
-    return setting->machine->link == RONDE_NCCL_PAIRS && setting->g > 2;
-}
-
-double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting)
-{
-    return ronde_nccl_nvlink(setting->machine, setting->g) *
-           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_efficiency) *
-           ronde_nccl_generation_of(setting, RONDE_NCCL_OF_link_ratio) * setting->constants->links;
-}
 
 /** A GPU's slowest link of an order of the node's GPUs, plain bytes. */
 static double node_GBps(const struct ronde_nccl_setting *setting)
@@ -91,44 +46,13 @@ static double link_share(const struct ronde_nccl_setting *setting)
     return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_share + setting->protocol);
 }
 
-/** What the slots of GPUs, or of fewer NICs, carry both ways at once. Sockets go through the host's memory, not through GPUs. */
-static double slots_GBps(const struct ronde_nccl_setting *setting)
-{
-    const struct ronde_nccl_machine *machine = setting->machine;
-    const uint32_t nics = ronde_nccl_nics(machine, setting->g);
-    const double slots =
-        (nics < setting->g ? nics : setting->g) * ronde_nccl_slot_GBps(setting->constants, machine);
-    if (machine->fabric == RONDE_NCCL_ETHERNET)
-        return INFINITY;
-    if (!machine->behind_bridge)
-        return slots * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_slot_efficiency);
-    return slots * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_bridge_efficiency) *
-           (setting->g == 1 ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_lone_nic_efficiency)
-                            : 1);
-}
-
-double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
-{
-    const struct ronde_nccl_machine *machine = setting->machine;
-    const double ports =
-        ronde_nccl_nics(machine, setting->g) * machine->nic_GBps * of_fabric(setting, EFFICIENCY);
-    const double slots = slots_GBps(setting);
-    return setting->constants->nics *
-           (machine->behind_bridge ? ronde_nccl_slower(ports, slots) : fmin(ports, slots));
-}
-
-double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps)
-{
-    if (setting->machine->fabric != RONDE_NCCL_ETHERNET)
-        return GBps;
-    return fmin(GBps, ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_ethernet_channel_GBps));
-}
-
 /** Through NICs and proxies, data. */
 static double between_GBps(const struct ronde_nccl_setting *setting, double ratio)
 {
     const bool is_socket = setting->machine->fabric == RONDE_NCCL_ETHERNET;
-    const double share = setting->protocol == RONDE_NCCL_LL128 ? of_fabric(setting, LL128_SHARE) : 1;
+    const double share = setting->protocol == RONDE_NCCL_LL128
+                             ? ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_LL128_SHARE)
+                             : 1;
     const double proxy =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
     if (setting->protocol == RONDE_NCCL_LL)
@@ -207,10 +131,10 @@ double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double me
 {
     if (setting->call->nodes == 1)
         return 0;
-    double latency = of_fabric(setting, setting->protocol);
+    double latency = ronde_nccl_of_fabric(setting, setting->protocol);
     if (setting->protocol == RONDE_NCCL_LL &&
         message_bytes * ronde_nccl_wire[RONDE_NCCL_LL] >= rendezvous_bytes)
-        latency += of_fabric(setting, RENDEZVOUS);
+        latency += ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_RENDEZVOUS);
     return latency * setting->constants->between;
 }
 

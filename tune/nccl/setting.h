@@ -1,4 +1,4 @@
-/** What a call comes down to on a machine: rates, latencies, channels. Formulas: setting.c. */
+/** What a call comes down to on a machine: rates, latencies, channels. Formulas: setting.c, rates.c. */
 #ifndef RONDE_TUNE_NCCL_SETTING_H
 #define RONDE_TUNE_NCCL_SETTING_H
 
@@ -20,6 +20,17 @@ struct ronde_nccl_setting {
     double inside_GBps;  /**< of data, through link and channels */
     double between_GBps; /**< of data, through NICs and channels; infinite on one node */
 };
+
+/** Constants of a fabric in the order of its list, behind the latency of a hop by each protocol. */
+enum ronde_nccl_of_fabric {
+    RONDE_NCCL_FABRIC_RENDEZVOUS = RONDE_NCCL_PROTOCOL_COUNT, /**< us, of a message of LL that asks first */
+    RONDE_NCCL_FABRIC_EFFICIENCY,                             /**< Simple over the line rate */
+    RONDE_NCCL_FABRIC_LL128_SHARE,                            /**< LL128 over Simple */
+    RONDE_NCCL_FABRIC_CONSTANTS                               /**< how many */
+};
+
+/** A constant of the machine's fabric. */
+double ronde_nccl_of_fabric(const struct ronde_nccl_setting *setting, unsigned which);
 
 /** Bytes on a link for one of data. */
 extern const double ronde_nccl_wire[RONDE_NCCL_PROTOCOL_COUNT];

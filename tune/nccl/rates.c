@@ -1,0 +1,81 @@
+/** What links, slots and NICs of a machine carry. See setting.h. */
+#include "setting.h"
+
+#include <math.h>
+
+const double ronde_nccl_wire[RONDE_NCCL_PROTOCOL_COUNT] = {2, 16 / 15., 1};
+
+/** Two limits of one rate. Sharper than that they do not meet: rings on 2, 4 and 6 of 8 H100 reach 347, 366 and 367 GB/s. */
+static const double limit_exponent = 6;
+
+_Static_assert(RONDE_NCCL_COMMON_slingshot_ll_us - RONDE_NCCL_COMMON_infiniband_ll_us ==
+                       RONDE_NCCL_FABRIC_CONSTANTS &&
+                   RONDE_NCCL_COMMON_efa_ll_us - RONDE_NCCL_COMMON_slingshot_ll_us ==
+                       RONDE_NCCL_FABRIC_CONSTANTS,
+               "constants of fabrics are in one order");
+
+double ronde_nccl_of_fabric(const struct ronde_nccl_setting *setting, unsigned which)
+{
+    return ronde_nccl_common_of(setting,
+                                RONDE_NCCL_COMMON_infiniband_ll_us +
+                                    setting->machine->fabric * (unsigned)RONDE_NCCL_FABRIC_CONSTANTS +
+                                    which);
+}
+
+double ronde_nccl_overlapped(double a, double b, double exponent)
+{
+    const double longer = fmax(a, b), shorter = fmin(a, b);
+    return longer > 0 && isfinite(longer)
+               ? longer * pow(1 + pow(shorter / longer, exponent), 1 / exponent)
+               : longer;
+}
+
+double ronde_nccl_slower(double a, double b)
+{
+    return 1 / ronde_nccl_overlapped(1 / a, 1 / b, limit_exponent);
+}
+
+bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting)
+{
+    return setting->machine->link == RONDE_NCCL_PAIRS && setting->g > 2;
+}
+
+double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting)
+{
+    return ronde_nccl_nvlink(setting->machine, setting->g) *
+           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_efficiency) *
+           ronde_nccl_generation_of(setting, RONDE_NCCL_OF_link_ratio) * setting->constants->links;
+}
+
+/** What the slots of GPUs, or of fewer NICs, carry both ways at once. Sockets go through the host's memory, not through GPUs. */
+static double slots_GBps(const struct ronde_nccl_setting *setting)
+{
+    const struct ronde_nccl_machine *machine = setting->machine;
+    const uint32_t nics = ronde_nccl_nics(machine, setting->g);
+    const double slots =
+        (nics < setting->g ? nics : setting->g) * ronde_nccl_slot_GBps(setting->constants, machine);
+    if (machine->fabric == RONDE_NCCL_ETHERNET)
+        return INFINITY;
+    if (!machine->behind_bridge)
+        return slots * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_slot_efficiency);
+    return slots * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_bridge_efficiency) *
+           (setting->g == 1 ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_lone_nic_efficiency)
+                            : 1);
+}
+
+double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
+{
+    const struct ronde_nccl_machine *machine = setting->machine;
+    const double ports = ronde_nccl_nics(machine, setting->g) * machine->nic_GBps *
+                         ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_EFFICIENCY);
+    const double slots = slots_GBps(setting);
+    return setting->constants->nics *
+           (machine->behind_bridge ? ronde_nccl_slower(ports, slots) : fmin(ports, slots));
+}
+
+double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps)
+{
+    if (setting->machine->fabric != RONDE_NCCL_ETHERNET)
+        return GBps;
+    return fmin(GBps, ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_ethernet_channel_GBps));
+}
