@@ -95,6 +95,7 @@ struct msccl_algo {
     bool is_compact;          /**< `op` elements */
     uint32_t ranks;           /**< ngpus */
     uint32_t chunks;          /**< nchunksperloop */
+    uint32_t channels;        /**< nchannels; 0 = not said */
     struct ronde_list gpus;   /**< struct msccl_gpu, by id once read */
     struct ronde_list tbs;    /**< struct msccl_tb */
     struct ronde_list steps;  /**< struct msccl_step */

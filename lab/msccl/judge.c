@@ -12,6 +12,7 @@
 #define RCCL_STEPS 64u
 #define RCCL_THREADBLOCKS 64u
 #define RCCL_COUNT 71u
+#define MOST_CHANNELS 32u
 #define MSCCL_STEPS 256u
 #define MSCCL_THREADBLOCKS 216u
 
@@ -295,6 +296,11 @@ static bool has_loose_nops(const struct msccl_algo *algo, const struct msccl_tb 
     return false;
 }
 
+static bool is_no_peer(const struct msccl_algo *algo, const struct msccl_gpu *gpu, int32_t peer)
+{
+    return peer >= 0 && ((uint32_t)peer >= algo->ranks || (uint32_t)peer == gpu->id);
+}
+
 static void find_unfit_tb(const struct msccl_algo *algo, const struct msccl_gpu *gpu,
                           const struct msccl_tb *tb, char *text, size_t bytes)
 {
@@ -307,6 +313,16 @@ static void find_unfit_tb(const struct msccl_algo *algo, const struct msccl_gpu 
         (void)snprintf(text, bytes,
                        "rank %" PRIu32 " threadblock %" PRIu32
                        ": a nop must stand before a step that waits for something itself",
+                       gpu->id, tb->id);
+    else if (tb->chan >= MOST_CHANNELS || (algo->channels > 0 && tb->chan >= algo->channels))
+        (void)snprintf(text, bytes,
+                       "rank %" PRIu32 " threadblock %" PRIu32 " is on channel %" PRIu32
+                       ": nchannels is %" PRIu32 ", and there are %u at most",
+                       gpu->id, tb->id, tb->chan, algo->channels, MOST_CHANNELS);
+    else if (is_no_peer(algo, gpu, tb->send) || is_no_peer(algo, gpu, tb->recv))
+        (void)snprintf(text, bytes,
+                       "rank %" PRIu32 " threadblock %" PRIu32
+                       ": a peer that it does not use is itself or no rank, which parsers refuse",
                        gpu->id, tb->id);
     for (uint32_t s = 0; s < tb->step_count && text[0] == '\0'; s++)
         if (msccl_step_at(algo, tb, s)->cnt > RCCL_COUNT)

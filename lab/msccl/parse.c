@@ -117,7 +117,11 @@ static enum ronde_status read_algo(struct msccl_reader *reader, xmlNode *root)
         return msccl_fail(reader, root, "ngpus %" PRId32 " is more than %u", ranks, RONDE_MAX_RANKS);
     algo->ranks = (uint32_t)ranks;
     algo->is_compact = has_op(root);
+    int32_t channels = MSCCL_MISSING;
     status = read_collective(reader, root);
+    if (status == RONDE_OK)
+        status = msccl_take_number(reader, root, "nchannels", 0, &channels);
+    algo->channels = channels > 0 ? (uint32_t)channels : 0;
     if (status == RONDE_OK)
         status = read_protocol(reader, root);
     if (status == RONDE_OK)

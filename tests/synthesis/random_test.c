@@ -246,6 +246,33 @@ static void trees_of_few_ranks_reach_the_bound(void)
     CU_ASSERT(least >= 0.99);
 }
 
+/* However few connections are wanted, one for each half of an all_reduce at least: fewer neighbours are kept. */
+static void connections_are_as_few_as_is_asked(void)
+{
+    double sum[5] = {0};
+    uint32_t count[5] = {0};
+    for (uint32_t seed = 400; seed < 400 + SEEDS / 15; seed++) {
+        struct random_graph graph;
+        const uint32_t hosts = 3 + seed % 8;
+        random_graph_make(&graph, seed, hosts, seed % 3);
+        struct ronde_platform *platform = random_graph_platform(&graph);
+        if (!platform)
+            return;
+        for (size_t c = 0; c < sizeof synthesised / sizeof *synthesised; c++)
+            for (uint32_t most = synthesised[c] == RONDE_ALL_REDUCE ? 2 : 1; most <= 4; most++) {
+                const struct ronde_synthesis_request request = {.collective = synthesised[c],
+                                                                .ranks = hosts,
+                                                                .connections = most};
+                sum[most] += check_schedule(platform, &request);
+                count[most]++;
+            }
+        ronde_platform_destroy(platform);
+    }
+    for (uint32_t most = 1; most <= 4; most++)
+        suite_note("%u connections: %.4f of the bound on average", most, sum[most] / count[most]);
+    CU_ASSERT(sum[4] / count[4] > sum[1] / count[1]);
+}
+
 static void a_host_that_is_cut_off_is_refused_by_name(void)
 {
     struct random_graph graph;
@@ -284,6 +311,7 @@ int main(void)
         {"trees_fill_the_bound_where_there_are_no_switches",
          trees_fill_the_bound_where_there_are_no_switches},
         {"trees_of_few_ranks_reach_the_bound", trees_of_few_ranks_reach_the_bound},
+        {"connections_are_as_few_as_is_asked", connections_are_as_few_as_is_asked},
         {"a_host_that_is_cut_off_is_refused_by_name", a_host_that_is_cut_off_is_refused_by_name},
     };
     return suite_run_with_components("random", cases, sizeof cases / sizeof *cases);

@@ -210,6 +210,33 @@ static void messages_that_do_not_match_come_first(void)
     free(text);
 }
 
+/* A schedule is right without what a runtime's parser wants to see: rank 1's second threadblock only copies. */
+static void what_runtimes_refuse_is_said(void)
+{
+    static const struct {
+        const char *old, *new, *unfit;
+    } rows[] = {
+        {"chan=\"0\"", "chan=\"1\"",
+         "rank 1 threadblock 1 is on channel 1: nchannels is 1, and there are 32 at most"},
+        {"send=\"-1\"", "send=\"1\"",
+         "rank 1 threadblock 1: a peer that it does not use is itself or no rank, which parsers "
+         "refuse"},
+        {"recv=\"-1\"", "recv=\"3\"",
+         "rank 1 threadblock 1: a peer that it does not use is itself or no rank, which parsers "
+         "refuse"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !is_missing(); i++) {
+        char *text = read_data("chain-broadcast.xml");
+        char *changed = change(text, "tb id=\"1\"", rows[i].old, rows[i].new);
+        struct outcome outcome = read_text(changed, "f");
+        CU_ASSERT_EQUAL(outcome.status, RONDE_OK);
+        CU_ASSERT_STRING_EQUAL(outcome.facts.unfit, rows[i].unfit);
+        ronde_schedule_destroy(outcome.schedule);
+        free(changed);
+        free(text);
+    }
+}
+
 /* --- what is no such file -------------------------------------------------------------------- */
 
 #define ALGO "<algo name=\"n\" proto=\"Simple\" nchunksperloop=\"2\" ngpus=\"1\" coll=\"allreduce\""
@@ -455,6 +482,7 @@ int main(void)
         {"files_run_to_the_same_bits", files_run_to_the_same_bits},
         {"faults_are_found_where_they_are", faults_are_found_where_they_are},
         {"messages_that_do_not_match_come_first", messages_that_do_not_match_come_first},
+        {"what_runtimes_refuse_is_said", what_runtimes_refuse_is_said},
         {"malformed_files_are_refused_with_their_line", malformed_files_are_refused_with_their_line},
         {"xml_is_told_from_text", xml_is_told_from_text},
         {"any_name_will_do", any_name_will_do},

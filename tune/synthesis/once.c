@@ -3,6 +3,7 @@
 
 #include "emit.h"
 #include "joint.h"
+#include "neighbours.h"
 
 #include <math.h>
 
@@ -31,6 +32,7 @@ struct making {
     struct ronde_packing up;
     struct ronde_packing down;
     struct ronde_packing joint; /* for all_reduce, where it is the better one */
+    bool is_plain;              /* trees of all ranks are packed, whatever the symmetry */
 };
 
 static bool is_rooted(const struct ronde_synthesis_request *request)
@@ -236,7 +238,7 @@ static enum ronde_status pack_best(struct making *making, struct ronde_synthesis
                       !ronde_symmetry_find(&making->wiring, making->pool, symmetry)))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the symmetry of %u ranks",
                           making->request->ranks);
-    if (symmetry->digits > 0)
+    if (symmetry->digits > 0 && !making->is_plain)
         making->symmetry = symmetry;
     enum ronde_status status = pack_joint(making, out, error);
     if (status != RONDE_OK || out->is_joint)
@@ -256,22 +258,12 @@ static enum ronde_status pack_best(struct making *making, struct ronde_synthesis
     return status;
 }
 
-static enum ronde_status make(struct making *making, const struct ronde_platform *platform,
-                              struct ronde_schedule **out_schedule, struct ronde_synthesis *out,
-                              struct ronde_error *error)
+/* The schedule of what is packed. */
+static enum ronde_status emit(const struct making *making, struct ronde_schedule **out_schedule,
+                              struct ronde_synthesis *out, struct ronde_error *error)
 {
     const struct ronde_synthesis_request *request = making->request;
     struct ronde_emitted emitted = {0};
-    out->is_joint = false;
-    ronde_synthesis_say(&request->progress, "finding routes", 0, 0);
-    enum ronde_status status =
-        ronde_wiring_find(platform, request->ranks, making->pool, &making->wiring, error);
-    if (status == RONDE_OK)
-        status = ronde_graph_make(&making->wiring, making->pool, &making->graph, error);
-    if (status == RONDE_OK)
-        status = pack_best(making, out, error);
-    if (status != RONDE_OK)
-        return status;
     const struct ronde_packing *up = out->is_joint ? &making->joint : &making->up;
     const struct ronde_packing *down = out->is_joint ? &making->joint : &making->down;
     const struct ronde_emission emission = {.collective = request->collective,
@@ -284,10 +276,89 @@ static enum ronde_status make(struct making *making, const struct ronde_platform
                                             .down = down->trees > 0 ? &down->forest : NULL,
                                             .connections = request->connections};
     ronde_synthesis_say(&request->progress, "proving the schedule", 0, 0);
-    status = ronde_emit(&emission, making->pool, out_schedule, &emitted, error);
+    const enum ronde_status status =
+        ronde_emit(&emission, making->pool, out_schedule, &emitted, error);
     out->height = emitted.height;
     out->connections = emitted.connections;
     return status;
+}
+
+/* Packs trees of all ranks, without the symmetry; those up and down at once only where a rank may have two neighbours. */
+static enum ronde_status pack_plain(struct making *making, struct ronde_synthesis *out,
+                                    struct ronde_error *error)
+{
+    struct ronde_synthesis_request *request = ronde_pool_new(making->pool, 1, sizeof *request);
+    if (!request)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a request");
+    *request = *making->request;
+    request->is_in_series = request->is_in_series || request->connections < 4;
+    *making = (struct making){.request = request,
+                              .pool = making->pool,
+                              .wiring = making->wiring,
+                              .graph = making->graph,
+                              .is_plain = true};
+    making->graph.wiring = &making->wiring;
+    out->is_joint = false;
+    return pack_best(making, out, error);
+}
+
+/* Packs anew for as few neighbours as there may be connections: those that free trees of all ranks use most. */
+static enum ronde_status pack_few(struct making *making, struct ronde_synthesis *out,
+                                  struct ronde_error *error)
+{
+    const uint32_t connections = making->request->connections;
+    const bool is_ready = !making->symmetry && (!out->is_joint || connections >= 4);
+    const enum ronde_status status = is_ready ? RONDE_OK : pack_plain(making, out, error);
+    if (status != RONDE_OK)
+        return status;
+    /* All that runs up and down needs a connection each way. */
+    const bool is_both = making->request->collective == RONDE_ALL_REDUCE;
+    const struct ronde_neighbours_task task = {.wiring = &making->wiring,
+                                               .up = out->is_joint ? &making->joint.forest
+                                                                   : &making->up.forest,
+                                               .down = out->is_joint ? &making->joint.forest
+                                                                     : &making->down.forest,
+                                               .most = is_both ? connections / 2 : connections,
+                                               .is_mutual = out->is_joint};
+    making->wiring.may_take = ronde_neighbours_choose(&task, making->pool);
+    if (!making->wiring.may_take)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for neighbours of %u ranks",
+                          making->request->ranks);
+    return pack_plain(making, out, error);
+}
+
+/* Where trees need more connections than there may be, once more with fewer neighbours; else why there is no schedule. */
+static enum ronde_status emit_few(struct making *making, struct ronde_schedule **out_schedule,
+                                  struct ronde_synthesis *out, struct ronde_error *error)
+{
+    struct ronde_error refusal = {RONDE_OK, 0, ""}, unused = {RONDE_OK, 0, ""};
+    const uint64_t n = making->request->ranks;
+    const bool is_limited = making->request->connections > 0;
+    enum ronde_status status = emit(making, out_schedule, out, &refusal);
+    if (status == RONDE_UNSUPPORTED && is_limited && n * n <= MOST_EDGES) {
+        status = pack_few(making, out, &unused);
+        if (status == RONDE_OK)
+            status = emit(making, out_schedule, out, &unused);
+        if (status == RONDE_OK || status == RONDE_NO_MEMORY)
+            return status == RONDE_OK ? status : ronde_fail(error, status, "%s", unused.message);
+    }
+    return status == RONDE_OK ? status : ronde_fail(error, refusal.status, "%s", refusal.message);
+}
+
+static enum ronde_status make(struct making *making, const struct ronde_platform *platform,
+                              struct ronde_schedule **out_schedule, struct ronde_synthesis *out,
+                              struct ronde_error *error)
+{
+    const struct ronde_synthesis_request *request = making->request;
+    out->is_joint = false;
+    ronde_synthesis_say(&request->progress, "finding routes", 0, 0);
+    enum ronde_status status =
+        ronde_wiring_find(platform, request->ranks, making->pool, &making->wiring, error);
+    if (status == RONDE_OK)
+        status = ronde_graph_make(&making->wiring, making->pool, &making->graph, error);
+    if (status == RONDE_OK)
+        status = pack_best(making, out, error);
+    return status == RONDE_OK ? emit_few(making, out_schedule, out, error) : status;
 }
 
 enum ronde_status ronde_synthesis_once(const struct ronde_platform *platform,

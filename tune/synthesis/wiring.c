@@ -290,6 +290,8 @@ uint32_t ronde_wiring_source(const struct ronde_wiring *wiring, uint32_t index)
 bool ronde_wiring_is_open(const struct ronde_wiring *wiring, uint32_t from, uint32_t to)
 {
     const uint32_t pair = from * wiring->ranks + to;
+    if (wiring->may_take && !wiring->may_take[pair])
+        return false;
     for (uint32_t h = wiring->first[pair]; h < wiring->first[pair + 1]; h++)
         if (wiring->wires[wiring->hops[h]].rate_GBps <= 0)
             return false;

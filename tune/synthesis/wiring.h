@@ -24,9 +24,10 @@ struct ronde_wiring {
     uint32_t ranks;                        /**< rank r on host r of the file */
     struct ronde_route_wire *wires;        /**< links on routes */
     uint32_t wire_count;                   /**< of those */
-    uint32_t *first; /**< pair (i, j) is i * ranks + j: where its wires begin, and one more */
-    uint32_t *hops;  /**< wires of all routes, in order */
-    double alpha_ns; /**< time between messages that is no link's: ronde.alpha_ns */
+    uint32_t *first;      /**< pair (i, j) is i * ranks + j: where its wires begin, and one more */
+    uint32_t *hops;       /**< wires of all routes, in order */
+    const bool *may_take; /**< per pair: messages may go this way; NULL = all may */
+    double alpha_ns;      /**< time between messages that is no link's: ronde.alpha_ns */
     const struct ronde_turns
         *turns; /**< NULL = all routes are there; else those of turns->sources, i counts these */
     uint32_t *turned; /**< wire w by turn t is turns->count * w + t; NULL without turns */

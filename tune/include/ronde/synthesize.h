@@ -66,7 +66,8 @@ struct ronde_synthesis {
 
 /**
  * Makes a schedule, proved. Owner: the caller destroys *out_schedule. Errors: those of ronde_bound_find; UNSUPPORTED for other
- * collectives and fewer connections than neighbours; those of ronde_schedule_finish.
+ * collectives, and for fewer connections than neighbours where no trees are found for fewer of these; those of
+ * ronde_schedule_finish.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_synthesize(const struct ronde_platform *platform,
