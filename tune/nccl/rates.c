@@ -16,10 +16,10 @@ _Static_assert(RONDE_NCCL_COMMON_slingshot_ll_us - RONDE_NCCL_COMMON_infiniband_
 
 double ronde_nccl_of_fabric(const struct ronde_nccl_setting *setting, unsigned which)
 {
-    return ronde_nccl_common_of(setting,
-                                RONDE_NCCL_COMMON_infiniband_ll_us +
-                                    setting->machine->fabric * (unsigned)RONDE_NCCL_FABRIC_CONSTANTS +
-                                    which);
+    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_infiniband_ll_us +
+                                             setting->machine->fabric *
+                                                 (unsigned)RONDE_NCCL_FABRIC_CONSTANTS +
+                                             which);
 }
 
 double ronde_nccl_overlapped(double a, double b, double exponent)

@@ -23,10 +23,11 @@ struct ronde_nccl_setting {
 
 /** Constants of a fabric in the order of its list, behind the latency of a hop by each protocol. */
 enum ronde_nccl_of_fabric {
-    RONDE_NCCL_FABRIC_RENDEZVOUS = RONDE_NCCL_PROTOCOL_COUNT, /**< us, of a message of LL that asks first */
-    RONDE_NCCL_FABRIC_EFFICIENCY,                             /**< Simple over the line rate */
-    RONDE_NCCL_FABRIC_LL128_SHARE,                            /**< LL128 over Simple */
-    RONDE_NCCL_FABRIC_CONSTANTS                               /**< how many */
+    RONDE_NCCL_FABRIC_RENDEZVOUS =
+        RONDE_NCCL_PROTOCOL_COUNT, /**< us, of a message of LL that asks first */
+    RONDE_NCCL_FABRIC_EFFICIENCY,  /**< Simple over the line rate */
+    RONDE_NCCL_FABRIC_LL128_SHARE, /**< LL128 over Simple */
+    RONDE_NCCL_FABRIC_CONSTANTS    /**< how many */
 };
 
 /** A constant of the machine's fabric. */
