@@ -189,12 +189,14 @@ bool ronde_queue_poll(struct ronde_queue *queue, bool alone)
     queue->is_driven = true;
     queue->is_polled = true;
     ronde_lock_give(&queue->lock);
+    ronde_comm_set_background(queue->comm, alone);
     const bool has_moved = ronde_queue_advance(queue);
     while (alone && !ronde_queue_is_loading(queue) && !queue->called &&
            (__atomic_load_n(&queue->first, __ATOMIC_ACQUIRE) || ronde_queue_has_messages(queue)) &&
            ronde_progress_is_alone() && __atomic_load_n(&queue->waiters, __ATOMIC_RELAXED) == 0)
         if (!ronde_queue_advance(queue))
             ronde_queue_rest(queue);
+    ronde_comm_set_background(queue->comm, false);
     ronde_queue_stop_driving(queue);
     return has_moved;
 }

@@ -65,6 +65,11 @@ void ronde_comm_run_rest(struct ronde_comm_program *program)
         ronde_comm_rest(program->comm, program->idle);
 }
 
+void ronde_comm_set_background(struct ronde_comm *comm, bool is_background)
+{
+    comm->is_background = is_background;
+}
+
 void ronde_comm_fail(struct ronde_comm *comm, const struct ronde_error *why)
 {
     ronde_control_alarm(comm->control, why);

@@ -201,6 +201,7 @@ struct ronde_comm {
     uint32_t processors; /**< of this machine that its ranks may use, all together */
     uint64_t stream_from_bytes; /**< of all ranks' buffers; queried once, as the query takes longer than a short run */
     bool is_oversubscribed; /**< more ranks on this machine than processors: waiting must not use any */
+    bool is_background; /**< its thread runs beside the program's own: waiting must not use a processor either */
     struct ronde_attachment
         *attachment; /**< atomic: state of a library built on it (ronde/attach.h), or NULL */
 };

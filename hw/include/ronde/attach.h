@@ -49,6 +49,12 @@ RONDE_API void ronde_comm_hurry(struct ronde_comm *comm, double deadline_ns);
 /** Waits a moment for a run that ronde_comm_test has just found not to be over, as ronde_comm_wait does. */
 RONDE_API void ronde_comm_run_rest(struct ronde_comm_program *program);
 
+/**
+ * Says whether the thread that makes the next calls runs beside others of the program, which may be computing: it then sleeps
+ * where it has to wait, instead of polling and yielding the processor. Of the communicator's thread.
+ */
+RONDE_API void ronde_comm_set_background(struct ronde_comm *comm, bool is_background);
+
 /** Ends a communicator on all ranks with an error of the caller's, which every call then returns. */
 RONDE_API void ronde_comm_fail(struct ronde_comm *comm, const struct ronde_error *why);
 
