@@ -351,7 +351,10 @@ void ronde_comm_name_network(char text[RONDE_NETWORK_BYTES]);
 enum ronde_status ronde_comm_find_locality(struct ronde_comm *comm, struct ronde_error *error);
 
 /** Whether a rank is reached through this host's shared memory. */
-bool ronde_comm_is_local(const struct ronde_comm *comm, uint32_t rank);
+static inline bool ronde_comm_is_local(const struct ronde_comm *comm, uint32_t rank)
+{
+    return comm->leaders[rank] == comm->leaders[comm->rank];
+}
 
 /**
  * Backoff after `idle` empty polls of a rank that waits for other hosts: yields the processor and returns true, or

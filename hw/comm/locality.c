@@ -6,7 +6,6 @@
  * one it is the network namespace, so that the hosts a test makes of one kernel are hosts.
  */
 #include "hw/comm/comm.h"
-#include "hw/pause.h"
 #include "hw/streams.h"
 
 #include <fcntl.h>
@@ -15,13 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Empty polls before a rank sleeps: few where another rank waits for the processor. */
-#define SPINS 400u
-#define SPINS_OVERSUBSCRIBED 2u
-
-/* The same of a thread in the background, which gives the processor to nobody meanwhile: as long as a message takes. */
-#define PAUSES_IN_BACKGROUND 100u
 
 /* A UUID of 36 characters, and a newline. */
 #define BOOT_BYTES 40
@@ -202,32 +194,4 @@ enum ronde_status ronde_comm_find_locality(struct ronde_comm *comm, struct ronde
         status = choose_transport(comm, error);
     ronde_mem_free(comm->mem, localities, comm->ranks, sizeof *localities);
     return status;
-}
-
-bool ronde_comm_spin(const struct ronde_comm *comm, uint32_t idle)
-{
-    if (idle >= (comm->is_oversubscribed ? SPINS_OVERSUBSCRIBED : SPINS))
-        return false;
-    sched_yield();
-    return true;
-}
-
-/* Beside threads that compute: they would be yielded to for a whole time slice, and waking preempts them. */
-static bool spin_in_background(uint32_t idle)
-{
-    if (idle < PAUSES_IN_BACKGROUND)
-        ronde_pause_core();
-    return idle < PAUSES_IN_BACKGROUND;
-}
-
-void ronde_comm_rest(struct ronde_comm *comm, uint32_t idle)
-{
-    const bool spins = comm->is_background ? spin_in_background(idle) : comm->wire->spin(comm, idle);
-    if (!spins && comm->wire->sleep_begin(comm))
-        comm->wire->sleep(comm);
-}
-
-bool ronde_comm_is_local(const struct ronde_comm *comm, uint32_t rank)
-{
-    return comm->leaders[rank] == comm->leaders[comm->rank];
 }

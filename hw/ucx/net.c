@@ -22,8 +22,6 @@
 /* The longest sleep of a step: some of UCX's transports have timers only. */
 #define STEP_MS 2
 
-const char *const ronde_wire_ucx_missing = NULL;
-
 static enum ronde_status fail_ucx(ucs_status_t status, const char *what, struct ronde_error *error)
 {
     return ronde_fail(error, status == UCS_ERR_NO_MEMORY ? RONDE_NO_MEMORY : RONDE_DEVICE,
