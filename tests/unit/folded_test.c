@@ -157,7 +157,8 @@ static void schedules_are_as_their_graphs_on_the_machines_of_the_library(void)
         {"topologies/dgx-h100.xml", 8, 0, 10, 0},
         {"topologies/dgx-h100-pod.xml", 64, 8, 10, 5},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && platform_text_can_read(); i++) {
+    const size_t stride = suite_is_sample() ? 3 : 1;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && platform_text_can_read(); i += stride) {
         struct ronde_platform *platform = platform_text_open(rows[i].file);
         struct tally tally = {0};
         CU_ASSERT_PTR_NOT_NULL_FATAL(platform);
