@@ -37,12 +37,12 @@ static void check_row(const struct ronde_published *table, const struct ronde_pu
                       struct fuzz_verdict *verdict)
 {
     const struct ronde_nccl_call *call = &row->call;
-    /* A row without a time is kept, and not scored. */
+    /* A row without a time is kept, and not scored; one whose ranks are not equally many on its nodes is not predicted. */
     const bool has_time = row->measured_us > 0;
     if (!isfinite(row->measured_us) || row->measured_us < 0 ||
         (!has_time && row->state <= RONDE_PUBLISHED_FITTED) || call->ranks == 0 ||
         call->bytes == 0 || row->line == 0 || row->system >= table->system_count ||
-        (call->nodes > 0 && call->ranks % call->nodes != 0))
+        (ronde_published_is_predicted(row) && call->ranks % call->nodes != 0))
         fuzz_complain(verdict, "line %u: %g us, %llu bytes, %u ranks on %u nodes", row->line,
                       row->measured_us, (unsigned long long)call->bytes, call->ranks, call->nodes);
 }
