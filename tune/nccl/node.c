@@ -54,15 +54,6 @@ struct ronde_node_description ronde_nccl_node_of_machine(const struct ronde_nccl
                                            .is_bridged = machine->behind_bridge};
 }
 
-/** A slot that GPUs send to each other through, both ways at once. */
-static double reached_slot_GBps(const struct ronde_nccl_setting *setting)
-{
-    return setting->machine->pcie_GBps * setting->constants->links *
-           ronde_nccl_common_of(setting, ronde_nccl_is_pairs(setting)
-                                             ? RONDE_NCCL_COMMON_pcie_pairs_efficiency
-                                             : RONDE_NCCL_COMMON_pcie_efficiency);
-}
-
 struct ronde_node_description ronde_nccl_reached_node(const struct ronde_nccl_machine *machine,
                                                       const struct ronde_nccl_constants *constants,
                                                       const struct ronde_nccl_call *call)
@@ -84,7 +75,7 @@ struct ronde_node_description ronde_nccl_reached_node(const struct ronde_nccl_ma
         node.nvlink_GBps = ronde_nccl_reached_nvlink_GBps(&setting);
     /* What goes to NICs is theirs; a slot limits no more than that. */
     if (g > 1 && !has_nvlink)
-        node.pcie_GBps = reached_slot_GBps(&setting);
+        node.pcie_GBps = ronde_nccl_reached_slot_GBps(&setting);
     node.socket_GBps = fmax(node.socket_GBps, node.pcie_GBps);
     node.nics = joined.call.nodes > 1 ? ronde_nccl_nics(&joined.machine, g) : 0;
     if (node.nics > 0)

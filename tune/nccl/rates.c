@@ -47,6 +47,14 @@ double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting)
            ronde_nccl_generation_of(setting, RONDE_NCCL_OF_link_ratio) * setting->constants->links;
 }
 
+double ronde_nccl_reached_slot_GBps(const struct ronde_nccl_setting *setting)
+{
+    return setting->machine->pcie_GBps * setting->constants->links *
+           ronde_nccl_common_of(setting, ronde_nccl_is_pairs(setting)
+                                             ? RONDE_NCCL_COMMON_pcie_pairs_efficiency
+                                             : RONDE_NCCL_COMMON_pcie_efficiency);
+}
+
 /** What the slots of GPUs, or of fewer NICs, carry both ways at once. Sockets go through the host's memory, not through GPUs. */
 static double slots_GBps(const struct ronde_nccl_setting *setting)
 {

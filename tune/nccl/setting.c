@@ -31,10 +31,7 @@ static double node_GBps(const struct ronde_nccl_setting *setting)
         return INFINITY;
     if (ronde_nccl_has_nvlink(setting->machine, setting->g))
         return ronde_nccl_reached_nvlink_GBps(setting);
-    return setting->machine->pcie_GBps * setting->constants->links *
-           ronde_nccl_common_of(setting, ronde_nccl_is_pairs(setting)
-                                             ? RONDE_NCCL_COMMON_pcie_pairs_efficiency
-                                             : RONDE_NCCL_COMMON_pcie_efficiency);
+    return ronde_nccl_reached_slot_GBps(setting);
 }
 
 /** What flags leave of a link for data; PCIe packets of an LL store are small besides. */

@@ -59,6 +59,9 @@ double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double me
 /** NVLink of a GPU towards those of its node, plain bytes. */
 double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting);
 
+/** A slot that GPUs send to each other through, both ways at once, plain bytes. */
+double ronde_nccl_reached_slot_GBps(const struct ronde_nccl_setting *setting);
+
 /** Whether PCIe between bridged pairs is what joins these ranks. */
 bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting);
 
