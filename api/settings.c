@@ -46,19 +46,14 @@ enum ronde_status ronde_comm_timeout(struct ronde_comm *comm, uint64_t timeout_n
 }
 
 /* Another wish than before: what was loaded by that one goes. */
-static enum ronde_status set_wish(struct ronde_comm *comm, enum ronde_collective collective,
-                                  const struct ronde_wish *wish, struct ronde_error *error)
+static void set_wish(struct ronde_queue *queue, enum ronde_collective collective,
+                     const struct ronde_wish *wish)
 {
-    struct ronde_queue *queue = NULL;
-    const enum ronde_status status = ronde_queue_of(comm, &queue, error);
-    if (status != RONDE_OK)
-        return status;
     ronde_queue_enter(queue, false);
     ronde_streams_drop(queue, collective);
     ronde_cache_drop(&queue->cache, collective);
     queue->cache.wishes[collective] = *wish;
     ronde_queue_leave(queue);
-    return RONDE_OK;
 }
 
 enum ronde_status ronde_comm_choose(struct ronde_comm *comm, enum ronde_collective collective,
@@ -84,7 +79,8 @@ enum ronde_status ronde_comm_choose(struct ronde_comm *comm, enum ronde_collecti
             return status;
         snprintf(wish.algorithm, sizeof wish.algorithm, "%s", found->name);
     }
-    return set_wish(comm, collective, &wish, error);
+    set_wish(queue, collective, &wish);
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_comm_use_schedule(struct ronde_comm *comm,
@@ -100,7 +96,8 @@ enum ronde_status ronde_comm_use_schedule(struct ronde_comm *comm,
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "the schedule is for %u ranks, the communicator has %u", schedule->ranks,
                           ronde_comm_ranks(comm));
-    return set_wish(comm, schedule->collective, &wish, error);
+    set_wish(queue, schedule->collective, &wish);
+    return RONDE_OK;
 }
 
 void ronde_comm_algorithm(struct ronde_comm *comm, char text[RONDE_ALGORITHM_BYTES])
