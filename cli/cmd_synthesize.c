@@ -1,6 +1,4 @@
 /* ronde synthesize: the schedule that a machine's links allow at best. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "cli/draw/forest_svg.h"
 #include "commands.h"
 #include "common.h"
@@ -9,6 +7,7 @@
 #include "table.h"
 #include "without_links.h"
 
+#include "ronde/hw.h"
 #include "ronde/synthesize.h"
 #include "ronde/text.h"
 
@@ -16,10 +15,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 /* Between two lines of one phase. */
-#define LINE_MS 100
+#define LINE_NS 1e8
 
 /* What links carry of it. */
 static void say_load(const struct ronde_synthesis *made)
@@ -62,24 +60,17 @@ static void say(const struct ronde_synthesis *made, uint64_t bytes)
 /* When the line was last written, and what it said was being done. */
 struct standing {
     const char *phase;
-    int64_t ms;
+    double ns;
 };
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Ten times a second, and where something else begins. */
 static void show_progress(void *context, const char *phase, uint64_t done, uint64_t total)
 {
     struct standing *standing = context;
-    const int64_t ms = now_ms();
-    if (phase == standing->phase && ms - standing->ms < LINE_MS)
+    const double ns = ronde_clock_ns();
+    if (phase == standing->phase && ns - standing->ns < LINE_NS)
         return;
-    *standing = (struct standing){phase, ms};
+    *standing = (struct standing){phase, ns};
     if (total > 0)
         ronde_progress("%s: %" PRIu64 " of %" PRIu64, phase, done, total);
     else
