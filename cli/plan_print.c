@@ -100,7 +100,7 @@ static void print_table_row(const struct ronde_plan *plan, const struct ronde_pl
     print_line(sink->file, &second_line, second_cells, cells);
 }
 
-/* The changes in one line each, since a size between two rows belongs to somebody too. */
+/* The changes in one line each, since a size between two rows has an algorithm, too. */
 static void print_changes(const struct ronde_plan *plan, FILE *file)
 {
     if (plan->row_count > 0 && plan->change_count == 0)

@@ -8,7 +8,7 @@
 #define SPINS 400u
 #define SPINS_OVERSUBSCRIBED 2u
 
-/* The same of a thread in the background, which gives the processor to nobody meanwhile: as long as a message takes. */
+/* The same of a thread in the background, which does not yield meanwhile: as long as a message takes. */
 #define PAUSES_IN_BACKGROUND 100u
 
 bool ronde_comm_spin(const struct ronde_comm *comm, uint32_t idle)
