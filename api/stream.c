@@ -2,12 +2,29 @@
 #include "api/stream.h"
 
 #include "ronde/cuda.h"
+#include "ronde/device_lines.h"
 #include "ronde/hw.h"
 
 #include <string.h>
 
 /* No launch: an index beyond the last. */
 #define NOWHERE ((uint32_t)RONDE_KEPT_PROGRAMS)
+
+/* The GPUs here, which protocol serves which size on them, and one of them for this rank. */
+static enum ronde_status open_device(struct ronde_comm *comm, uint32_t device,
+                                     const struct ronde_mem *mem, void **out_cuda,
+                                     struct ronde_error *error)
+{
+    struct ronde_machine machine = {.devices = 0};
+    struct ronde_error unseen = {0};
+    if (ronde_backend_cuda.probe(&machine, &unseen) == RONDE_OK)
+        machine.lines_up_to_bytes = ronde_device_lines_up_to_bytes(&machine);
+    const struct ronde_cuda_choices choices = {.devices = &device,
+                                               .device_count = 1,
+                                               .comm = comm,
+                                               .lines_up_to_bytes = machine.lines_up_to_bytes};
+    return ronde_cuda_open_with(&choices, mem, out_cuda, error);
+}
 
 enum ronde_status ronde_comm_use_device(struct ronde_comm *comm, uint32_t device,
                                         struct ronde_error *error)
@@ -25,7 +42,7 @@ enum ronde_status ronde_comm_use_device(struct ronde_comm *comm, uint32_t device
         ronde_comm_abort(comm);
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for launches on a device");
     } else {
-        status = ronde_cuda_open_rank(comm, device, queue->mem, &streams->cuda, error);
+        status = open_device(comm, device, queue->mem, &streams->cuda, error);
     }
     if (status == RONDE_OK)
         queue->streams = streams;

@@ -69,6 +69,18 @@ static void print_binding(const struct ronde_run_session *session)
         fprintf(session->sink.file, "# threads bound to cores\n");
 }
 
+/* On devices: which messages carry flags with their data, which is the backend's choice. */
+static void print_lines(const struct ronde_run_session *session)
+{
+    const struct ronde_machine *machine = &session->target.machine;
+    if (machine->lines_up_to_bytes > 0)
+        fprintf(session->sink.file,
+                "# lines (data with flags, NCCL's LL) pay up to %" PRIu64
+                " B, by NCCL's model of %s, %s\n",
+                machine->lines_up_to_bytes, machine->product,
+                machine->has_device_links ? "NVLink" : "PCIe");
+}
+
 /* The first line: what runs. In a contest every size may have another schedule. */
 static void print_subject(const struct ronde_run_session *session)
 {
@@ -110,6 +122,7 @@ void ronde_run_print_head(const struct ronde_run_session *session)
                 : "",
             ronde_run_has_registered(session) ? "; registered buffers" : "");
     print_binding(session);
+    print_lines(session);
     if (session->is_autotuned)
         fprintf(file, "# algorithms by %s\n",
                 ronde_basis_text(&session->race.autotune.selector, basis));

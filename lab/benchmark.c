@@ -9,6 +9,7 @@
 
 #include "reference.h"
 
+#include "ronde/device_lines.h"
 #include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/values.h"
@@ -61,6 +62,8 @@ static enum ronde_status open_target(const char *name, bool is_modelled, bool is
     if (is_modelled)
         target.machine.alone_bytes = 0;
     target.machine.is_unbound = is_unbound;
+    if (target.machine.devices > 0)
+        target.machine.lines_up_to_bytes = ronde_device_lines_up_to_bytes(&target.machine);
     const bool is_bound = !is_unbound && target.backend == &ronde_backend_cpu;
     if (status == RONDE_OK && is_bound)
         status = ronde_bind_open(ronde_mem_default(), &target.bind, error);

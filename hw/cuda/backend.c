@@ -42,16 +42,31 @@ static enum ronde_status join_all(const struct cuda *cuda, struct ronde_error *e
     return RONDE_OK;
 }
 
-/* Exchanges ranks and devices per process, and whether each could open its devices. */
-static enum ronde_status exchange_shares(const struct cuda *cuda, enum ronde_status status,
+/* Within what is set aside for lines. */
+static uint64_t lines_limit(uint64_t wished_bytes)
+{
+    const uint64_t most_bytes =
+        wished_bytes < RONDE_CUDA_LINES_MOST_BYTES ? wished_bytes : RONDE_CUDA_LINES_MOST_BYTES;
+    return wished_bytes == 0
+               ? RONDE_CUDA_LINES_UP_TO_BYTES
+               : most_bytes / RONDE_CUDA_LINES_GRAIN_BYTES * RONDE_CUDA_LINES_GRAIN_BYTES;
+}
+
+/* Exchanges what each process has, and whether it could open its devices. Lines are between two: the least limit counts. */
+static enum ronde_status exchange_shares(struct cuda *cuda, enum ronde_status status,
                                          struct ronde_error *error)
 {
-    const struct ronde_process_share own = {cuda->place.ranks ? cuda->place.ranks : cuda->gpu_count,
-                                            cuda->gpu_count};
+    struct ronde_cuda_place *place = &cuda->place;
+    const struct ronde_process_share own = {.ranks = place->ranks ? place->ranks : cuda->gpu_count,
+                                            .devices = cuda->gpu_count,
+                                            .lines_up_to_bytes = (uint32_t)place->lines_up_to_bytes};
     status = ronde_comm_agree(cuda->comm, status, error);
-    return status == RONDE_OK
-               ? ronde_control_allgather(cuda->comm->control, &own, sizeof own, cuda->shares, error)
-               : status;
+    if (status == RONDE_OK)
+        status = ronde_control_allgather(cuda->comm->control, &own, sizeof own, cuda->shares, error);
+    for (uint32_t p = 0; status == RONDE_OK && p < cuda->comm->ranks; p++)
+        if (cuda->shares[p].lines_up_to_bytes < place->lines_up_to_bytes)
+            place->lines_up_to_bytes = cuda->shares[p].lines_up_to_bytes;
+    return status;
 }
 
 void ronde_cuda_close_on(void *self)
@@ -99,6 +114,7 @@ enum ronde_status ronde_cuda_open_place(const struct ronde_cuda_place *place, vo
     cuda->gpu_count = place->gpu_count;
     cuda->comm = place->comm;
     cuda->place = *place;
+    cuda->place.lines_up_to_bytes = lines_limit(place->lines_up_to_bytes);
     enum ronde_status status = make_tables(cuda, error);
     if (status == RONDE_OK)
         status = join_all(cuda, error);
@@ -391,7 +407,8 @@ static enum ronde_status open_chosen(const struct ronde_cuda_choices *choices, u
                                            .ranks = choices->ranks,
                                            .sharing = choices->sharing,
                                            .may_stage_in_host = choices->may_stage_in_host,
-                                           .gpu_direct = choices->gpu_direct};
+                                           .gpu_direct = choices->gpu_direct,
+                                           .lines_up_to_bytes = choices->lines_up_to_bytes};
     if (status == RONDE_OK)
         status = ronde_cuda_open_place(&place, out_self, error);
     if (status != RONDE_OK)
@@ -440,8 +457,8 @@ enum ronde_status ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device,
 static enum ronde_status cuda_open(const struct ronde_machine *machine, const struct ronde_mem *mem,
                                    void **out_self, struct ronde_error *error)
 {
-    (void)machine;
-    return ronde_cuda_open(NULL, 0, mem, out_self, error);
+    const struct ronde_cuda_choices choices = {.lines_up_to_bytes = machine->lines_up_to_bytes};
+    return ronde_cuda_open_with(&choices, mem, out_self, error);
 }
 
 static void cuda_close(void *self)

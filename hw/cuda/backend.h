@@ -7,8 +7,17 @@
 #include "hw/cuda/gpu.h"
 #include "hw/cuda/rank_map.h"
 
-/** Sizes up to which messages travel in lines, and from which they are read in place. */
+/**
+ * Slots of up to so many bytes travel in lines where nobody says (place.lines_up_to_bytes), and at most: what is set aside
+ * for them is twice that, per slot of every connection between processes. NCCL's own hold as much: 512 threads of 8 lines of
+ * 8 bytes (NCCL_LL_LINES_PER_THREAD).
+ */
 #define RONDE_CUDA_LINES_UP_TO_BYTES 16384u
+#define RONDE_CUDA_LINES_MOST_BYTES 32768u
+#define RONDE_CUDA_LINES_GRAIN_BYTES                                                               \
+    64u /* twice it, the lines of a slot, is where regions begin (links.c) */
+
+/** From so many bytes a chunk on messages are read in place. */
 #define RONDE_CUDA_PULL_FROM_BYTES 65536u
 
 /**
@@ -27,6 +36,8 @@ struct ronde_cuda_place {
     enum ronde_sharing sharing; /**< with a communicator */
     bool may_stage_in_host;     /**< of messages between devices without peer access */
     enum ronde_gpu_direct gpu_direct; /**< with a communicator over several machines */
+    uint64_t lines_up_to_bytes; /**< as in struct ronde_machine; with a communicator the least of all processes counts.
+                                     After opening: what is done, a multiple of RONDE_CUDA_LINES_GRAIN_BYTES */
     const struct ronde_process_share
         *shares; /**< of all processes, with a communicator; filled in by opening, */
     const bool *unreachable; /**< likewise, per pair of devices: the first cannot access the second; NULL = all can */

@@ -1,5 +1,5 @@
 /* The driver's view of the GPUs, through its management library. See ronde/gpus.h. */
-#include "ronde/gpus.h"
+#include "hw/cuda/nvml.h"
 
 #include "hw/cuda/library.h"
 
@@ -206,8 +206,7 @@ static void survey_gpus(struct nvml *nvml, struct ronde_gpu_survey *survey)
             survey_pair(nvml, from, to, survey);
 }
 
-/* Reads everything from the driver; the library is closed afterwards. */
-static enum ronde_status read_driver(struct ronde_gpu_survey *survey, struct ronde_error *error)
+enum ronde_status ronde_nvml_survey(struct ronde_gpu_survey *survey, struct ronde_error *error)
 {
     struct nvml nvml;
     memset(&nvml, 0, sizeof nvml);
@@ -255,7 +254,7 @@ enum ronde_status ronde_gpu_survey(const struct ronde_mem *mem, struct ronde_gpu
     struct ronde_error unseen = {0};
     uint32_t count = 0;
     memset(out_survey, 0, sizeof *out_survey);
-    enum ronde_status status = read_driver(out_survey, &why);
+    enum ronde_status status = ronde_nvml_survey(out_survey, &why);
     /* Without hwloc only the driver's facts are listed. */
     if (ronde_gpu_places_list(NULL, mem, &places, &count, &unseen) == RONDE_NO_MEMORY)
         return ronde_fail(error, RONDE_NO_MEMORY, "%s", unseen.message);

@@ -28,9 +28,10 @@ struct ronde_cuda_peers {
     struct ronde_shared_block *own;     /**< one per device here */
     struct ronde_shared_block
         *others; /**< per device here, one per global device: those it has connections with */
-    uint64_t slot_bytes; /**< the longest slot of any launch */
-    uint32_t depth;      /**< the most slots of any launch */
-    double checked_ns;   /**< when the control channel was last checked */
+    uint64_t slot_bytes;        /**< the longest slot of any launch */
+    uint64_t lines_up_to_bytes; /**< the longest slot of lines, alike in all processes */
+    uint32_t depth;             /**< the most slots of any launch */
+    double checked_ns;          /**< when the control channel was last checked */
 };
 
 /**

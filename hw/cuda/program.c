@@ -11,14 +11,11 @@ static const struct ronde_habits habits_of_one = {.slot_bytes = RONDE_CUDA_SLOT_
                                                   .pull_from_bytes = {RONDE_CUDA_PULL_FROM_BYTES,
                                                                       RONDE_CUDA_PULL_FROM_BYTES},
                                                   .farthest = RONDE_PROTOCOL_PULL,
-                                                  .stream_from_bytes = UINT64_MAX,
-                                                  .lines_up_to_bytes = RONDE_CUDA_LINES_UP_TO_BYTES};
+                                                  .stream_from_bytes = UINT64_MAX};
 static const struct ronde_habits habits_of_several = {.slot_bytes = RONDE_CUDA_SLOT_BYTES,
                                                       .pull_from_bytes = {UINT64_MAX, UINT64_MAX},
                                                       .farthest = RONDE_PROTOCOL_PULL,
-                                                      .stream_from_bytes = UINT64_MAX,
-                                                      .lines_up_to_bytes =
-                                                          RONDE_CUDA_LINES_UP_TO_BYTES};
+                                                      .stream_from_bytes = UINT64_MAX};
 
 uint32_t *ronde_cuda_program_words(const struct ronde_cuda_program *program)
 {
@@ -90,7 +87,7 @@ static enum ronde_status fill_rank_map(struct ronde_cuda_program *program,
 {
     const struct ronde_comm *comm = place->comm;
     const uint32_t ranks = program->schedule->ranks;
-    const struct ronde_process_share alone = {ranks, place->gpu_count};
+    const struct ronde_process_share alone = {.ranks = ranks, .devices = place->gpu_count};
     program->rank_map.mem = program->mem;
     if (!comm)
         return ronde_rank_map_fill(&program->rank_map, &alone, 1, 0, ranks, error);
@@ -110,6 +107,8 @@ ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_c
     program->mem = place->mem;
     program->schedule = schedule;
     program->numbering.schedule = schedule;
+    program->lines_up_to_bytes = place->lines_up_to_bytes;
+    program->peers.lines_up_to_bytes = place->lines_up_to_bytes;
     program->peers.comm = place->comm;
     program->peers.sharing = place->sharing;
     program->peers.rank_map = &program->rank_map;
@@ -149,6 +148,7 @@ static enum ronde_status prepare_parts(struct ronde_cuda_program *program,
 {
     struct ronde_habits habits = program->rank_map.count == 1 ? habits_of_one : habits_of_several;
     enum ronde_status status = RONDE_OK;
+    habits.lines_up_to_bytes = program->lines_up_to_bytes;
     if (program->peers.comm)
         habits.slot_bytes = program->peers.slot_bytes;
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {

@@ -27,8 +27,9 @@ struct ronde_rank_map {
 
 /** A process's contribution. */
 struct ronde_process_share {
-    uint32_t ranks;   /**< of the schedule */
-    uint32_t devices; /**< for these */
+    uint32_t ranks;             /**< of the schedule */
+    uint32_t devices;           /**< for these */
+    uint32_t lines_up_to_bytes; /**< that it would send in lines */
 };
 
 /**

@@ -63,7 +63,7 @@ static uint64_t block_bytes(const struct ronde_cuda_peers *peers,
     const struct ronde_remote_fifos fifos = fifos_in(NULL, peers, numbering, device);
     const uint64_t end = ronde_numbering_first(numbering, peers->rank_map->firsts[device + 1]);
     return (uint64_t)(uintptr_t)fifos.lines +
-           (end - fifos.first) * 2 * RONDE_CUDA_LINES_UP_TO_BYTES * peers->depth;
+           (end - fifos.first) * 2 * peers->lines_up_to_bytes * peers->depth;
 }
 
 /* Sets the length of the blocks of other processes of this host that a part has connections with. */

@@ -67,12 +67,39 @@ static void calibrate_then_validate(void)
     free(said);
 }
 
+/* By the data sheet of the product, and by what joins the devices; what is in none leaves it to the backend. */
+static void lines_are_those_of_the_product(void)
+{
+    static const struct {
+        const char *environment, *line;
+    } cases[] = {
+        {"EMULATED_PRODUCT='NVIDIA H200' EMULATED_LINKS=1",
+         "by NCCL's model of NVIDIA H200, NVLink\n"},
+        {"EMULATED_PRODUCT='NVIDIA A100-PCIE-40GB'",
+         "by NCCL's model of NVIDIA A100-PCIE-40GB, PCIe\n"},
+        {"EMULATED_PRODUCT=abacus", NULL},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "%s EMULATED_GPUS=2 \"" RONDE_EMULATED
+                 "\" run all_reduce -a ring -N 2 -b 8 -e 64K --backend cuda -n 2 -w 1 2>&1",
+                 cases[c].environment);
+        char *said = said_by(command, 0);
+        const char *line = strstr(said, "# lines ");
+        CU_ASSERT_EQUAL(line != NULL, cases[c].line != NULL);
+        CU_ASSERT(!line || strstr(line, cases[c].line) != NULL);
+        free(said);
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"run_checks_results_on_any_number_of_devices", run_checks_results_on_any_number_of_devices},
         {"shared_devices_are_labelled", shared_devices_are_labelled},
         {"calibrate_then_validate", calibrate_then_validate},
+        {"lines_are_those_of_the_product", lines_are_those_of_the_product},
     };
     return suite_run("command", cases, sizeof cases / sizeof cases[0]);
 }

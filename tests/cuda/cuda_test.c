@@ -39,8 +39,8 @@ static struct bench {
     void *outs[RANKS_MAX];
 } bench;
 
-static void open_devices(const struct emulated_options *options, uint32_t count,
-                         const struct ronde_mem *mem)
+static void open_devices_for(const struct emulated_options *options, uint32_t count,
+                             uint64_t lines_up_to_bytes, const struct ronde_mem *mem)
 {
     memset(&bench, 0, sizeof bench);
     bench.gpu_count = count;
@@ -50,14 +50,23 @@ static void open_devices(const struct emulated_options *options, uint32_t count,
         CU_ASSERT_FATAL(bench.gpus[g] != NULL);
     }
     bench.gpu = bench.gpus[0];
-    CU_ASSERT_FATAL(ronde_cuda_open_on(bench.gpus, count, NULL, mem, &bench.self, &bench.error) ==
-                    RONDE_OK);
+    const struct ronde_cuda_place place = {.mem = mem,
+                                           .gpus = bench.gpus,
+                                           .gpu_count = count,
+                                           .lines_up_to_bytes = lines_up_to_bytes};
+    CU_ASSERT_FATAL(ronde_cuda_open_place(&place, &bench.self, &bench.error) == RONDE_OK);
     for (uint32_t rank = 0; rank < RANKS_MAX; rank++) {
         bench.ins[rank] = bench.in[rank];
         bench.outs[rank] = bench.out[rank];
         for (uint32_t i = 0; i < COUNT_MAX; i++)
             bench.in[rank][i] = (int32_t)(rank + i);
     }
+}
+
+static void open_devices(const struct emulated_options *options, uint32_t count,
+                         const struct ronde_mem *mem)
+{
+    open_devices_for(options, count, 0, mem);
 }
 
 static void open_bench(const struct emulated_options *options, const struct ronde_mem *mem)
@@ -294,6 +303,31 @@ static void small_messages_travel_in_lines(void)
     CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).lines_launches, 2);
     CU_ASSERT(is_sum(8, 1024));
     close_bench();
+}
+
+/* Chunks of 512 and 20,000 bytes, and a line at the head of each message: what is set aside for lines is the limit of limits. */
+static void lines_are_as_long_as_the_machine_says(void)
+{
+    static const struct {
+        uint64_t limit_bytes, count;
+        uint32_t lines_launches;
+    } cases[] = {{0, 1024, 1},
+                 {0, 40000, 0},
+                 {1 << 20, 40000, 1},
+                 {1 << 20, 70000, 0},
+                 {512, 1024, 0},
+                 {512 + 64, 1024, 1},
+                 {1, 8, 0}};
+    const struct emulated_options options = {.movers = 4, .resident = 100, .room_bytes = 32768};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        open_devices_for(&options, 1, cases[c].limit_bytes, ronde_mem_default());
+        load(compile("ring", 8, 1));
+        const struct ronde_launch launch = launch_of(cases[c].count);
+        CU_ASSERT_EQUAL(run(&launch), RONDE_OK);
+        CU_ASSERT(is_sum(8, cases[c].count));
+        CU_ASSERT_EQUAL(emulated_gpu_counts(bench.gpu).lines_launches, cases[c].lines_launches);
+        close_bench();
+    }
 }
 
 static void a_stuck_run_ends_and_names_what_it_waits_for(void)
@@ -574,6 +608,7 @@ int main(void)
         {"any_number_of_movers_blocks_and_room_gives_the_same",
          any_number_of_movers_blocks_and_room_gives_the_same},
         {"small_messages_travel_in_lines", small_messages_travel_in_lines},
+        {"lines_are_as_long_as_the_machine_says", lines_are_as_long_as_the_machine_says},
         {"a_stuck_run_ends_and_names_what_it_waits_for",
          a_stuck_run_ends_and_names_what_it_waits_for},
         {"a_run_is_right_after_one_that_got_stuck", a_run_is_right_after_one_that_got_stuck},

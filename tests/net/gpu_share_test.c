@@ -29,8 +29,9 @@ struct share {
     uint32_t devices;
     enum ronde_sharing sharing;
     bool lacks_descriptors;
-    bool is_isolated;  /* its devices do not reach each other */
-    bool reaches_host; /* buffers need no shadow, as runs in streams want it */
+    bool is_isolated;           /* its devices do not reach each other */
+    bool reaches_host;          /* buffers need no shadow, as runs in streams want it */
+    uint64_t lines_up_to_bytes; /* slots that it would send in lines; 0 = the backend's */
 };
 
 /* A team of such processes. */
@@ -108,7 +109,8 @@ static enum ronde_status open_member(struct gpu_process *proc, const struct team
                                            .comm = proc->comm,
                                            .ranks = proc->share.ranks,
                                            .sharing = proc->share.sharing,
-                                           .may_stage_in_host = proc->share.is_isolated};
+                                           .may_stage_in_host = proc->share.is_isolated,
+                                           .lines_up_to_bytes = proc->share.lines_up_to_bytes};
     return ronde_cuda_open_place(&place, &proc->self, error);
 }
 
@@ -173,7 +175,7 @@ static void run_plan(const struct share *shares, uint32_t share_count, uint32_t 
 static void every_way_to_share_carries_collectives(void)
 {
     for (uint32_t kind = RONDE_SHARING_IPC; kind < RONDE_SHARING_COUNT; kind++) {
-        const struct share share = {1, 1, (enum ronde_sharing)kind, false, false, false};
+        const struct share share = {1, 1, (enum ronde_sharing)kind, false, false, false, 0};
         run_plan(&share, 1, 3);
         CU_ASSERT_EQUAL(results[0].number, 1u << kind);
     }
@@ -182,10 +184,10 @@ static void every_way_to_share_carries_collectives(void)
 /* What a device lacks and its process chooses is its own business: each share says what it is. */
 static void devices_that_share_differently_understand_each_other(void)
 {
-    static const struct share shares[] = {{1, 1, RONDE_SHARING_AUTO, true, false, false},
-                                          {1, 1, RONDE_SHARING_AUTO, false, false, false},
-                                          {1, 1, RONDE_SHARING_FABRIC, false, false, false},
-                                          {1, 1, RONDE_SHARING_IPC, false, false, false}};
+    static const struct share shares[] = {{1, 1, RONDE_SHARING_AUTO, true, false, false, 0},
+                                          {1, 1, RONDE_SHARING_AUTO, false, false, false, 0},
+                                          {1, 1, RONDE_SHARING_FABRIC, false, false, false, 0},
+                                          {1, 1, RONDE_SHARING_IPC, false, false, false, 0}};
     run_plan(shares, 4, 4);
     CU_ASSERT_EQUAL(results[0].number, 1u << RONDE_SHARING_IPC);
     CU_ASSERT_EQUAL(results[1].number, 1u << RONDE_SHARING_DESCRIPTOR);
@@ -196,10 +198,10 @@ static void devices_that_share_differently_understand_each_other(void)
 /* Neighbours on one device, on another of the process, and in other processes. */
 static void processes_have_as_many_ranks_and_devices_as_they_like(void)
 {
-    static const struct share shares[] = {{3, 2, RONDE_SHARING_AUTO, false, false, false},
-                                          {1, 1, RONDE_SHARING_AUTO, false, false, false},
-                                          {4, 4, RONDE_SHARING_AUTO, false, false, false},
-                                          {2, 1, RONDE_SHARING_AUTO, true, false, false}};
+    static const struct share shares[] = {{3, 2, RONDE_SHARING_AUTO, false, false, false, 0},
+                                          {1, 1, RONDE_SHARING_AUTO, false, false, false, 0},
+                                          {4, 4, RONDE_SHARING_AUTO, false, false, false, 0},
+                                          {2, 1, RONDE_SHARING_AUTO, true, false, false, 0}};
     run_plan(shares, 4, 4);
     run_plan(shares, 1, 2);
     run_plan(shares, 1, 1);
@@ -208,10 +210,20 @@ static void processes_have_as_many_ranks_and_devices_as_they_like(void)
 /* Devices of a process that do not reach each other, beside processes that are let into them. */
 static void stagings_stand_beside_shared_memory(void)
 {
-    static const struct share shares[] = {{4, 3, RONDE_SHARING_AUTO, false, true, false},
-                                          {2, 2, RONDE_SHARING_IPC, false, true, false},
-                                          {1, 1, RONDE_SHARING_AUTO, true, false, false}};
+    static const struct share shares[] = {{4, 3, RONDE_SHARING_AUTO, false, true, false, 0},
+                                          {2, 2, RONDE_SHARING_IPC, false, true, false, 0},
+                                          {1, 1, RONDE_SHARING_AUTO, true, false, false, 0}};
     run_plan(shares, 3, 3);
+}
+
+/* Both ends of a connection must take a message for the same: of different limits the least counts, whoever has it. */
+static void processes_with_different_limits_of_lines_agree(void)
+{
+    static const struct share shares[] = {{2, 2, RONDE_SHARING_AUTO, false, false, false, 1 << 20},
+                                          {1, 1, RONDE_SHARING_AUTO, false, false, false, 100},
+                                          {2, 1, RONDE_SHARING_AUTO, false, false, false, 0}};
+    run_plan(shares, 3, 3);
+    run_plan(shares, 1, 3);
 }
 
 /* Loads a ring over all ranks. */
@@ -246,7 +258,7 @@ static enum ronde_status load_with_fault(const struct team_member *member, struc
 /* Lets the first, the second ... call fail until there is none left to fail. */
 static void fail_each(enum emulated_call call, enum ronde_status expected, const char *text)
 {
-    static const struct share share = {2, 2, RONDE_SHARING_AUTO, false, false, false};
+    static const struct share share = {2, 2, RONDE_SHARING_AUTO, false, false, false, 0};
     enum ronde_status status = expected;
     uint32_t which = 0;
     while (status != RONDE_OK && which < 50) {
@@ -281,8 +293,8 @@ static enum ronde_status load_once(const struct team_member *member, struct rond
 
 static void a_way_to_share_that_is_not_there_is_refused(void)
 {
-    static const struct share shares[] = {{1, 1, RONDE_SHARING_IPC, false, false, false},
-                                          {1, 1, RONDE_SHARING_DESCRIPTOR, true, false, false}};
+    static const struct share shares[] = {{1, 1, RONDE_SHARING_IPC, false, false, false, 0},
+                                          {1, 1, RONDE_SHARING_DESCRIPTOR, true, false, false, 0}};
     const struct plan plan = {shares, 2, 0};
     CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
     team_expect(results, 2, RONDE_UNAVAILABLE);
@@ -292,7 +304,7 @@ static void a_way_to_share_that_is_not_there_is_refused(void)
 
 static void as_many_ranks_as_the_processes_have_are_loaded(void)
 {
-    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false};
+    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false, 0};
     const struct plan plan = {&share, 1, 0};
     CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
     team_expect(results, 2, RONDE_OK);
@@ -311,7 +323,7 @@ static enum ronde_status load_too_many(const struct team_member *member, struct 
 
 static void more_ranks_than_the_processes_have_are_refused(void)
 {
-    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false};
+    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false, 0};
     const struct plan plan = {&share, 1, 0};
     CU_ASSERT_FATAL(team_run(2, load_too_many, &plan, results));
     team_expect(results, 2, RONDE_BAD_ARGUMENT);
@@ -376,7 +388,7 @@ static enum ronde_status load_and_die(const struct team_member *member, struct r
 static void the_handles_of_a_dead_process_are_let_go(void)
 {
     for (uint32_t turn = 0; turn < 4; turn++) {
-        const struct share share = {1, 1, RONDE_SHARING_AUTO, turn % 2 == 1, false, false};
+        const struct share share = {1, 1, RONDE_SHARING_AUTO, turn % 2 == 1, false, false, 0};
         const struct death death = {{&share, 1, 0}, turn / 2 == 1};
         CU_ASSERT_FATAL(team_run(3, load_and_die, &death, results));
         CU_ASSERT_EQUAL(results[1].signal, SIGKILL);
@@ -420,7 +432,7 @@ static enum ronde_status abort_mapped(const struct team_member *member, struct r
 
 static void an_abort_leaves_nothing_mapped(void)
 {
-    static const struct share share = {2, 2, RONDE_SHARING_AUTO, false, false, false};
+    static const struct share share = {2, 2, RONDE_SHARING_AUTO, false, false, false, 0};
     const struct plan plan = {&share, 1, 0};
     CU_ASSERT_FATAL(team_run(3, abort_mapped, &plan, results));
     team_expect(results, 3, RONDE_TIMEOUT);
@@ -481,9 +493,9 @@ static enum ronde_status sum_in_streams(const struct team_member *member, struct
     return status;
 }
 
-static const struct share streaming[] = {{3, 2, RONDE_SHARING_AUTO, false, false, true},
-                                         {4, 3, RONDE_SHARING_AUTO, false, true, true},
-                                         {1, 1, RONDE_SHARING_AUTO, true, false, true}};
+static const struct share streaming[] = {{3, 2, RONDE_SHARING_AUTO, false, false, true, 0},
+                                         {4, 3, RONDE_SHARING_AUTO, false, true, true, 0},
+                                         {1, 1, RONDE_SHARING_AUTO, true, false, true, 0}};
 
 static void streams_of_several_devices_and_processes_run_together(void)
 {
@@ -506,7 +518,7 @@ static void a_killed_process_ends_the_streams_of_all_devices(void)
 /* Over a network a communicator's program has one rank per process. */
 static void several_ranks_on_several_hosts_are_refused(void)
 {
-    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false};
+    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false, 0};
     const struct plan plan = {&share, 1, 0};
     const char *reason = NULL;
     if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
@@ -528,7 +540,9 @@ int main(void)
          devices_that_share_differently_understand_each_other},
         {"processes_have_as_many_ranks_and_devices_as_they_like",
          processes_have_as_many_ranks_and_devices_as_they_like},
-        {"bridges_stand_beside_shared_memory", stagings_stand_beside_shared_memory},
+        {"stagings_stand_beside_shared_memory", stagings_stand_beside_shared_memory},
+        {"processes_with_different_limits_of_lines_agree",
+         processes_with_different_limits_of_lines_agree},
         {"whatever_one_process_lacks_all_are_told_and_nothing_is_left",
          whatever_one_process_lacks_all_are_told_and_nothing_is_left},
         {"a_way_to_share_that_is_not_there_is_refused", a_way_to_share_that_is_not_there_is_refused},

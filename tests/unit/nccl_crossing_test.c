@@ -1,16 +1,18 @@
 /**
- * Where lines stop paying: by hand on a machine made up, and that our own kernels send lines only where NCCL's model says that
- * lines are faster, on every kind of machine whose GPUs are joined.
+ * Where lines stop paying: by hand on a machine made up; that what our own kernels do without being told is within what NCCL's
+ * model says, on every kind of machine whose GPUs are joined; and what devices that were probed are told.
  */
 #include "support/suite.h"
 
 #include "nccl_shipped.h"
 
+#include "ronde/device_lines.h"
 #include "ronde/nccl_model.h"
 
 #include "hw/cuda/backend.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct ronde_nccl_machine machine_of(enum ronde_nccl_generation generation,
@@ -78,12 +80,34 @@ static void pcie_ends_lines_sooner(void)
     CU_ASSERT(near > RONDE_CUDA_LINES_UP_TO_BYTES / 2.);
 }
 
+static uint64_t lines_of(const char *product, bool has_links, uint32_t devices)
+{
+    struct ronde_machine machine = {.devices = devices, .has_device_links = has_links};
+    snprintf(machine.product, sizeof machine.product, "%s", product);
+    return ronde_device_lines_up_to_bytes(&machine);
+}
+
+/* The product names the data sheet, the probe what joins devices; a process that sees one device alone is one of many. */
+static void devices_are_told_by_their_product(void)
+{
+    const struct ronde_nccl_constants constants = nccl_shipped();
+    const struct ronde_nccl_machine sheet = machine_of(RONDE_NCCL_AMPERE, RONDE_NCCL_SWITCH);
+    const double bytes = ronde_nccl_lines_up_to_bytes(&constants, &sheet, 8);
+    CU_ASSERT_EQUAL(lines_of("NVIDIA A100-SXM4-80GB", true, 8), (uint64_t)bytes);
+    CU_ASSERT_EQUAL(lines_of("NVIDIA A100-SXM4-80GB", true, 1), (uint64_t)bytes);
+    CU_ASSERT(lines_of("NVIDIA A100-PCIE-40GB", false, 8) < (uint64_t)bytes / 2);
+    CU_ASSERT(lines_of("NVIDIA H200", true, 1) > RONDE_CUDA_LINES_UP_TO_BYTES);
+    CU_ASSERT_EQUAL(lines_of("Abacus 1", true, 8), 0);
+    CU_ASSERT_EQUAL(lines_of("", false, 8), 0);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"crossings_are_those_by_hand", crossings_are_those_by_hand},
         {"our_lines_end_before_theirs_stop_paying", our_lines_end_before_theirs_stop_paying},
         {"pcie_ends_lines_sooner", pcie_ends_lines_sooner},
+        {"devices_are_told_by_their_product", devices_are_told_by_their_product},
     };
     return suite_run("nccl_crossing", cases, sizeof cases / sizeof cases[0]);
 }

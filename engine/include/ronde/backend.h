@@ -99,9 +99,15 @@ struct ronde_machine {
     bool is_unbound; /**< cpu: threads are not bound to processors; for the caller of open to set */
     /** cpu: the processors (ronde/bind.h), listed by the caller of open and kept until close; NULL = open lists them. */
     const struct ronde_bind *bind;
-    uint32_t devices; /**< that ranks are spread over: more ranks than these share some, and
+    uint32_t devices;      /**< that ranks are spread over: more ranks than these share some, and
                            their times then do not measure links between devices; 0 = ranks are
                            no devices */
+    char product[64];      /**< the first device's name; "" = ranks are no devices */
+    bool has_device_links; /**< devices are joined by links of their own (NVLink), not by PCIe alone */
+    /** Devices: slots of up to so many bytes travel in lines, data with flags (NCCL's LL), where a launch leaves its slots open
+     * and one piece is enough. For the caller of open to set (ronde/device_lines.h); 0 = the backend's own number, more than
+     * it has room for is that. Never changes results. */
+    uint64_t lines_up_to_bytes;
 };
 
 /** An executor. */

@@ -71,6 +71,7 @@ struct ronde_cuda_choices {
                                  over PCIe twice; without it such devices are refused */
     enum ronde_gpu_direct
         gpu_direct; /**< with a communicator over several machines; OFF at one rank is OFF for all */
+    uint64_t lines_up_to_bytes; /**< as in struct ronde_machine; with a communicator the least of all ranks counts */
 };
 
 /**

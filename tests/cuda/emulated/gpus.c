@@ -1,5 +1,6 @@
 /*
- * `ronde` on emulated GPUs: runtime.c's interface, for these instead of real ones. EMULATED_GPUS is how many there are.
+ * `ronde` on emulated GPUs: runtime.c's interface, for these instead of real ones. EMULATED_GPUS is how many there are,
+ * EMULATED_PRODUCT what they are called, EMULATED_LINKS set that they have NVLink.
  */
 #include "hw/cuda/backend.h"
 #include "support/emulated_gpu.h"
@@ -32,7 +33,10 @@ enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_n
 enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
 {
     memset(out_machine, 0, sizeof *out_machine);
+    const char *product = getenv("EMULATED_PRODUCT");
     snprintf(out_machine->description, sizeof out_machine->description, "emulated");
+    snprintf(out_machine->product, sizeof out_machine->product, "%s", product ? product : "");
+    out_machine->has_device_links = getenv("EMULATED_LINKS") != NULL;
     out_machine->max_ranks = RONDE_MAX_RANKS;
     out_machine->default_slot_bytes = RONDE_CUDA_SLOT_BYTES;
     const enum ronde_status status = ronde_gpu_count(&out_machine->devices, why_not);
