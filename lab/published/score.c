@@ -176,21 +176,35 @@ struct room {
     size_t count;
 };
 
-/** Median |error| of one column, of the rows that have it. */
-static double median_of(const struct room *room, size_t column)
+/** A column of a row, us. */
+static double us_of(const struct ronde_published_row *row, size_t column)
+{
+    return *(const double *)((const char *)row + column);
+}
+
+/** Median |error| of one column, of the rows that have another. */
+static double median_where(const struct room *room, size_t column, size_t where)
 {
     size_t known = 0;
-    for (size_t r = 0; r < room->count; r++) {
-        const double us = *(const double *)((const char *)room->rows[r] + column);
-        if (us > 0)
-            room->errors[known++] = fabs(us / room->rows[r]->measured_us - 1);
-    }
+    for (size_t r = 0; r < room->count; r++)
+        if (us_of(room->rows[r], where) > 0)
+            room->errors[known++] =
+                fabs(us_of(room->rows[r], column) / room->rows[r]->measured_us - 1);
     return ronde_stats_of(room->errors, known).median;
+}
+
+/** The same of the rows that have it. */
+static double median_of(const struct room *room, size_t column)
+{
+    return median_where(room, column, column);
 }
 
 static void score_rows(const struct room *room, struct ronde_published_score *score)
 {
     score->nccl_median = median_of(room, offsetof(struct ronde_published_row, nccl_us));
+    score->beside_nccl_median =
+        median_where(room, offsetof(struct ronde_published_row, predicted_us),
+                     offsetof(struct ronde_published_row, nccl_us));
     score->closed_form_median =
         median_of(room, offsetof(struct ronde_published_row, closed_form_us));
     score->replayed_median = median_of(room, offsetof(struct ronde_published_row, replayed_us));

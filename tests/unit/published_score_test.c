@@ -89,10 +89,12 @@ static void errors_are_summed_up_by_hand(void)
     CU_ASSERT_DOUBLE_EQUAL(first.median, .55, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(first.p90, .9, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(first.nccl_median, .3, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(first.beside_nccl_median, .7, 1e-9);
     CU_ASSERT_EQUAL(first.count[RONDE_PUBLISHED_PREDICTED], 10);
     CU_ASSERT_DOUBLE_EQUAL(second.median, 4, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(second.p90, 4, 1e-9);
     CU_ASSERT_EQUAL(second.nccl_median, 0);
+    CU_ASSERT_EQUAL(second.beside_nccl_median, 0);
 }
 
 /* Repeats of 100, 121 and 110 us lie 1.153, 0.866 and 1 times from the mean of the others; other calls are no repeats. */

@@ -130,6 +130,7 @@ struct ronde_published_score {
     double median;             /**< of |predicted / measured - 1| of PREDICTED rows */
     double p90;                /**< nearest rank */
     double nccl_median;        /**< the same of NCCL's own formula, of rows it has a time for */
+    double beside_nccl_median; /**< `median` of these rows alone: what that is to be compared with */
     double closed_form_median; /**< the same of the library's closed form */
     double replayed_median;    /**< the same of replays */
     size_t replayed;           /**< rows that were */
