@@ -8,6 +8,7 @@
 #include "hw/cuda/backend.h"
 
 #include "hw/comm/comm.h"
+#include "hw/cuda/nvml.h"
 #include "hw/cuda/program.h"
 #include "ronde/cuda.h"
 #include "ronde/hw.h"
@@ -453,6 +454,28 @@ enum ronde_status ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device,
     return ronde_cuda_open_with(&choices, mem, out_self, error);
 }
 
+/* Whether all of the driver's GPUs of that product have NVLinks that are up; a process may see only one of them. */
+static bool has_links(const char *product)
+{
+    struct ronde_gpu_survey survey = {.count = 0};
+    struct ronde_error unseen = {0};
+    uint32_t without = 0, with = 0;
+    if (ronde_nvml_survey(&survey, &unseen) != RONDE_OK)
+        return false;
+    for (uint32_t g = 0; g < survey.count; g++)
+        if (strcmp(survey.gpus[g].name, product) == 0)
+            *(survey.gpus[g].nvlinks > 0 ? &with : &without) += 1;
+    return with > 0 && without == 0;
+}
+
+static enum ronde_status cuda_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
+{
+    const enum ronde_status status = ronde_gpu_probe(out_machine, why_not);
+    if (status == RONDE_OK)
+        out_machine->has_device_links |= has_links(out_machine->product);
+    return status;
+}
+
 /* Probing kept no device open: devices are opened here, since they belong to the open backend. */
 static enum ronde_status cuda_open(const struct ronde_machine *machine, const struct ronde_mem *mem,
                                    void **out_self, struct ronde_error *error)
@@ -471,7 +494,7 @@ static void cuda_close(void *self)
 
 const struct ronde_backend ronde_backend_cuda = {
     .name = "cuda",
-    .probe = ronde_gpu_probe,
+    .probe = cuda_probe,
     .open = cuda_open,
     .supports = ronde_cuda_supports,
     .load = ronde_cuda_load,

@@ -3,7 +3,7 @@
 #include "hw/cuda/backend.h"
 #include "hw/cuda/job.h"
 #include "hw/cuda/kernels.h"
-#include "hw/cuda/nvml.h"
+#include "ronde/gpus.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -74,24 +74,6 @@ static void describe(struct ronde_machine *machine, const struct cudaDeviceProp 
              (double)properties->totalGlobalMem / (1u << 30), driver / 1000, driver % 1000 / 10);
 }
 
-/* Whether NVLinks of the first device are up. It may be the only one visible here, so peers are not asked. */
-static bool has_links(void)
-{
-    char bus[32] = "";
-    struct ronde_gpu_survey survey = {.count = 0};
-    struct ronde_error ignored = {0};
-    if (cudaDeviceGetPCIBusId(bus, sizeof bus, 0) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return false;
-    }
-    if (ronde_nvml_survey(&survey, &ignored) != RONDE_OK)
-        return false;
-    for (uint32_t g = 0; g < survey.count; g++)
-        if (ronde_bus_is_same(survey.gpus[g].bus, bus))
-            return survey.gpus[g].nvlinks > 0;
-    return false;
-}
-
 enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
 {
     struct cudaDeviceProp properties;
@@ -107,7 +89,6 @@ enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct rond
     describe(out_machine, &properties);
     snprintf(out_machine->product, sizeof out_machine->product, "%.*s",
              (int)sizeof out_machine->product - 1, properties.name);
-    out_machine->has_device_links = has_links();
     return RONDE_OK;
 }
 

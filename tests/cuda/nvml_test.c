@@ -71,6 +71,24 @@ static void what_is_missing_is_named(void)
     free(said);
 }
 
+/* Probing asks the driver what joins devices of the product: a switch's links make lines pay further than PCIe does. */
+static void links_of_the_product_decide_how_long_lines_are(void)
+{
+    static const char *const machines[] = {"switches:4:18", "switches:4:0"};
+    static const char *const joints[] = {"NVIDIA H200, NVLink\n", "NVIDIA H200, PCIe\n"};
+    if (!build_library())
+        return;
+    for (unsigned m = 0; m < 2; m++) {
+        char command[2048];
+        snprintf(command, sizeof command,
+                 "LD_LIBRARY_PATH='" FOLDER "' FAKE_NVML=%s FAKE_NVML_NAME='NVIDIA H200' "
+                 "EMULATED_PRODUCT='NVIDIA H200' EMULATED_GPUS=2 \"" RONDE_EMULATED
+                 "\" run all_reduce -a ring -N 2 -b 1K -e 1K -n 2 -w 1 --backend cuda 2>&1",
+                 machines[m]);
+        said_has(said_by(command, 0), joints[m]);
+    }
+}
+
 /* This UCX may be any, or none: in every case one line is printed on how messages of GPUs are sent to other machines. */
 static void gpudirect_is_listed(void)
 {
@@ -148,6 +166,8 @@ int main(void)
     static const struct suite_case cases[] = {
         {"list_names_driver_and_gpus", list_names_driver_and_gpus},
         {"what_is_missing_is_named", what_is_missing_is_named},
+        {"links_of_the_product_decide_how_long_lines_are",
+         links_of_the_product_decide_how_long_lines_are},
         {"gpudirect_is_listed", gpudirect_is_listed},
         {"the_matrix_shows_what_joins_gpus", the_matrix_shows_what_joins_gpus},
         {"memory_and_processors_of_gpus_are_shown", memory_and_processors_of_gpus_are_shown},

@@ -1,5 +1,5 @@
 /*
- * A fake of the driver's management library: the machine that FAKE_NVML describes.
+ * A fake of the driver's management library: the machine that FAKE_NVML describes. FAKE_NVML_NAME is what its GPUs are called.
  *
  *   switches:4:18  4 GPUs, 18 links each, all into switches
  *   pairs:4:2      4 GPUs, of which two and two are joined by 2 links; the pairs meet at the processors' link
@@ -71,7 +71,8 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, int **device)
 int nvmlDeviceGetName(const int *device, char *text, unsigned bytes)
 {
     (void)device;
-    snprintf(text, bytes, "NVIDIA Fake 100");
+    const char *name = getenv("FAKE_NVML_NAME");
+    snprintf(text, bytes, "%s", name ? name : "NVIDIA Fake 100");
     return OK;
 }
 
