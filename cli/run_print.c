@@ -5,6 +5,7 @@
 #include "tune_options.h"
 
 #include "ronde/bind.h"
+#include "ronde/cuda.h"
 #include "ronde/hw.h"
 #include "ronde/warmup.h"
 
@@ -73,12 +74,13 @@ static void print_binding(const struct ronde_run_session *session)
 static void print_lines(const struct ronde_run_session *session)
 {
     const struct ronde_machine *machine = &session->target.machine;
-    if (machine->lines_up_to_bytes > 0)
+    const uint64_t pays_bytes = machine->lines_up_to_bytes;
+    if (pays_bytes > 0)
         fprintf(session->sink.file,
-                "# lines (data with flags, NCCL's LL) pay up to %" PRIu64
-                " B, by NCCL's model of %s, %s\n",
-                machine->lines_up_to_bytes, machine->product,
-                machine->has_device_links ? "NVLink" : "PCIe");
+                "# lines (data with flags, NCCL's LL) up to %" PRIu64 " B; they pay up to %" PRIu64
+                " by NCCL's model of %s, %s\n",
+                pays_bytes < RONDE_CUDA_LINES_MOST_BYTES ? pays_bytes : RONDE_CUDA_LINES_MOST_BYTES,
+                pays_bytes, machine->product, machine->has_device_links ? "NVLink" : "PCIe");
 }
 
 /* The first line: what runs. In a contest every size may have another schedule. */

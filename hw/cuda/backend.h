@@ -7,13 +7,8 @@
 #include "hw/cuda/gpu.h"
 #include "hw/cuda/rank_map.h"
 
-/**
- * Slots of up to so many bytes travel in lines where nobody says (place.lines_up_to_bytes), and at most: what is set aside
- * for them is twice that, per slot of every connection between processes. NCCL's own hold as much: 512 threads of 8 lines of
- * 8 bytes (NCCL_LL_LINES_PER_THREAD).
- */
+/** Slots of up to so many bytes travel in lines where nobody says (place.lines_up_to_bytes). */
 #define RONDE_CUDA_LINES_UP_TO_BYTES 16384u
-#define RONDE_CUDA_LINES_MOST_BYTES 32768u
 #define RONDE_CUDA_LINES_GRAIN_BYTES                                                               \
     64u /* twice it, the lines of a slot, is where regions begin (links.c) */
 

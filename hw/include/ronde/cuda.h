@@ -60,6 +60,12 @@ enum ronde_gpu_direct {
     RONDE_GPU_DIRECT_OFF   /**< never */
 };
 
+/**
+ * Slots of lines hold at most so many bytes: what is set aside for them is twice that, per slot of every connection between
+ * processes. NCCL's own hold as much: 512 threads of 8 lines of 8 bytes (NCCL_LL_LINES_PER_THREAD).
+ */
+#define RONDE_CUDA_LINES_MOST_BYTES 32768u
+
 /** What ronde_cuda_open_with opens; zeroed means all defaults. */
 struct ronde_cuda_choices {
     const uint32_t *devices; /**< numbers among the visible; NULL = the first device_count, or all */
