@@ -12,10 +12,12 @@ static const struct ronde_command verbs[] = {
     {"topo generate", "KIND [SHAPE]", "a platform file of one of the usual kinds, of any size",
      "  ronde topo generate rail --nodes 16 -o pod.xml\n"
      "  ronde topo generate torus 8x8x8 -o torus.xml\n"
+     "  ronde topo generate dgx --gpus 8 --nvlink 450GBps --nics 8x50GBps --nodes 64 -o pod.xml\n"
      "  ronde topo generate H100-cluster01 --nodes 4 -o four.xml\n"
      "Kinds are listed by `ronde topo generate` alone; a machine's description\n"
      "(topologies/published/README.md) is one, too.\n",
-     " nodes gpus levels shape oversubscription fabric output ", 2, false, ronde_topo_generate},
+     " nodes gpus nvlink nics levels shape oversubscription fabric output ", 2, false,
+     ronde_topo_generate},
     {"topo import", "[FILE]",
      "a dump of NCCL, RCCL or hwloc, a description, or this machine, as a platform file",
      "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"

@@ -68,6 +68,8 @@ enum key {
     KEY_BUFFERS,
     KEY_BIND,
     KEY_NIC_RATE,
+    KEY_NVLINK,
+    KEY_NICS,
     KEY_NVLINK_RATE,
     KEY_MEMORY_RATE,
     KEY_BUDGET,

@@ -210,6 +210,8 @@ static const struct plain plains[] = {
     TEXT(KEY_NCCL_LOG, nccl_log),
     TEXT(KEY_OPERATION, operation),
     TEXT(KEY_FABRIC, fabric),
+    TEXT(KEY_NVLINK, nvlink),
+    TEXT(KEY_NICS, nics),
     TEXT(KEY_PLACEMENT, placement),
     TEXT(KEY_TRACE, trace),
     TEXT(KEY_TIMELINE, timeline),

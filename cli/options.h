@@ -104,6 +104,8 @@ struct ronde_options {
     double nvlink_GBps;                     /**< --nvlink-GBps; 0 = not given */
     double memory_GBps;                     /**< --memory-GBps; 0 = not given */
     const char *fabric;                     /**< --fabric; NULL = not given */
+    const char *nvlink;                     /**< --nvlink; NULL = not given */
+    const char *nics;                       /**< --nics; NULL = not given */
     const char *placement;                  /**< --placement; NULL = file */
     const char *trace;                      /**< --trace; NULL = none */
     const char *timeline;                   /**< --timeline; NULL = none */

@@ -89,6 +89,31 @@ static enum ronde_status node_of(const struct ronde_nccl_machine *machine,
     return RONDE_OK;
 }
 
+/* Whether a kind's node, or a description's, has other numbers than its own. */
+static bool has_numbers(const struct ronde_options *options)
+{
+    return options->nvlink || options->nics ||
+           strcmp(options->arguments[1], RONDE_KIND_BY_NUMBERS) == 0;
+}
+
+/* The node that --nvlink, --nics and --gpus say, where they say anything: *out_is_said. */
+static enum ronde_status take_numbers(const struct ronde_options *options, bool is_machine,
+                                      struct ronde_generate_node *node, bool *out_is_said,
+                                      struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    *out_is_said = is_machine || has_numbers(options);
+    if (!*out_is_said)
+        return RONDE_OK;
+    if (!is_machine)
+        status = ronde_generate_node_of(options->arguments[1], options->gpus, node, error);
+    if (status == RONDE_OK)
+        status = ronde_generate_node_words(node, options->nvlink, options->nics, error);
+    if (status == RONDE_OK && (options->nvlink || options->nics))
+        node->source = "NVLink and NICs as given to the generator; else data sheets";
+    return status;
+}
+
 /* `torus 8x8x8` means --shape 8x8x8. */
 static enum ronde_status shape_of(const struct ronde_options *options, struct ronde_grid *out_shape,
                                   struct ronde_error *error)
@@ -156,14 +181,16 @@ int ronde_topo_generate(const struct ronde_options *options)
     struct ronde_generate_request request;
     struct ronde_generate_node node;
     struct ronde_nccl_machine machine;
-    bool is_machine = false;
+    bool is_machine = false, has_node = false;
     enum ronde_status status = check_kind(options, &machine, &is_machine, &error);
     if (status == RONDE_OK)
         status = request_of(options, &request, &error);
-    if (status == RONDE_OK && is_machine) {
+    if (status == RONDE_OK && is_machine)
         status = node_of(&machine, &node, &error);
+    if (status == RONDE_OK)
+        status = take_numbers(options, is_machine, &node, &has_node, &error);
+    if (status == RONDE_OK && has_node)
         request.node = &node;
-    }
     if (status == RONDE_OK)
         status = generate(options, &request, &error);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);

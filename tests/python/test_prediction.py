@@ -76,6 +76,11 @@ class PredictionTest(unittest.TestCase):
         self.assertEqual(topology.hosts, 32)
         self.assertIn("<platform", topology.xml)
         self.assertIn("dgx-h100", ronde.kinds())
+        by_numbers = ronde.Topology.generate("dgx", gpus=16, nvlink="900GB/s", nics="16x800Gbps", nodes=2)
+        self.assertEqual(by_numbers.hosts, 32)
+        self.assertIn("900 GB/s into NVSwitch; 100 GB/s NICs", by_numbers.xml)
+        with self.assertRaisesRegex(ronde.RondeError, "8x50GBps"):
+            ronde.Topology.generate("dgx", nics="8")
         plan = ronde.plan("all_reduce", topology, ["1K", "64M"])
         self.assertEqual([row["bytes"] for row in plan], [1024, 64 << 20])
         with self.assertRaisesRegex(ronde.BadArgumentError, "dgx"):

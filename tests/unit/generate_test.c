@@ -387,11 +387,25 @@ static void simgrid_loads_the_library_and_takes_the_same_routes(void)
     }
 }
 
+/* The text of a request, NUL at its end; free it. */
+static char *text_of(const struct ronde_generate_request *request)
+{
+    struct ronde_error error = {.status = RONDE_OK};
+    size_t bytes = 0;
+    char *text = generate_text(request, &bytes, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    text = realloc(text, bytes + 1);
+    text[bytes] = '\0';
+    return text;
+}
+
 /* Nodes by their numbers are what a kind with these numbers is, whatever they are called. */
 static void nodes_by_numbers_are_their_kind(void)
 {
-    static const struct ronde_generate_node switched = {"mine", "a data sheet", 8, 450, 50, false};
-    static const struct ronde_generate_node mesh = {"mine", "a data sheet", 8, 64, 50, true};
+    static const struct ronde_generate_node switched = {"mine", "a data sheet", 8,     450,
+                                                        50,     false,          false, 0};
+    static const struct ronde_generate_node mesh = {"mine", "a data sheet", 8,     64,
+                                                    50,     true,           false, 0};
     static const struct {
         const char *kind;
         const struct ronde_generate_node *node;
@@ -404,24 +418,77 @@ static void nodes_by_numbers_are_their_kind(void)
             const struct ronde_generate_request of_kind = {.kind = rows[r].kind,
                                                            .nodes = nodes,
                                                            USUAL};
-            struct ronde_error error = {.status = RONDE_OK};
-            size_t bytes[2] = {0, 0};
-            char *texts[] = {generate_text(&request, &bytes[0], &error),
-                             generate_text(&of_kind, &bytes[1], &error)};
-            CU_ASSERT_PTR_NOT_NULL_FATAL(texts[0]);
-            CU_ASSERT_PTR_NOT_NULL_FATAL(texts[1]);
-            const char *from[2];
-            for (int t = 0; t < 2; t++) {
-                texts[t] = realloc(texts[t], bytes[t] + 1);
-                texts[t][bytes[t]] = '\0';
-                from[t] = strstr(texts[t], "<host");
-                CU_ASSERT_PTR_NOT_NULL_FATAL(from[t]);
-            }
-            CU_ASSERT_STRING_EQUAL(from[0], from[1]);
+            char *texts[] = {text_of(&request), text_of(&of_kind)};
+            CU_ASSERT_STRING_EQUAL(strstr(texts[0], "<host"), strstr(texts[1], "<host"));
             CU_ASSERT_PTR_NOT_NULL(strstr(texts[0], "mine-"));
             free(texts[0]);
             free(texts[1]);
         }
+}
+
+/* What a kind is said to be by its own numbers in words is that kind, whatever way they are written. */
+static void words_say_what_kinds_are(void)
+{
+    static const struct {
+        const char *kind, *nvlink, *nics;
+        uint32_t gpus;
+    } rows[] = {{"dgx-h100", NULL, NULL, 0},
+                {"dgx-h100", "450GBps", "8x50GBps", 0},
+                {"dgx-a100", "300GB/s", "8x200Gbit/s", 8},
+                {"mi300x", "448GBps", "16x25GB/s", 0},
+                {"nvl72", "900GBps", "72x400Gbps", 0},
+                {"rail", "3600Gbps", "8x50GBps", 0}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct ronde_error error = {.status = RONDE_OK};
+        struct ronde_generate_node node;
+        CU_ASSERT_EQUAL_FATAL(ronde_generate_node_of(rows[r].kind, rows[r].gpus, &node, &error),
+                              RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_generate_node_words(&node, rows[r].nvlink, rows[r].nics, &error),
+                        RONDE_OK);
+        const struct ronde_generate_request request = {.node = &node, USUAL},
+                                            of_kind = {.kind = rows[r].kind, USUAL};
+        char *texts[] = {text_of(&request), text_of(&of_kind)};
+        CU_ASSERT_STRING_EQUAL(strstr(texts[0], "<host"), strstr(texts[1], "<host"));
+        free(texts[0]);
+        free(texts[1]);
+    }
+}
+
+/* Only a dgx has more GPUs than a data sheet says. */
+static void a_dgx_has_any_number_of_gpus(void)
+{
+    struct ronde_error error = {.status = RONDE_OK};
+    struct ronde_generate_node node;
+    CU_ASSERT_EQUAL(ronde_generate_node_of("dgx", 16, &node, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(node.gpus, 16);
+    CU_ASSERT_EQUAL(ronde_generate_node_of("dgx", 0, &node, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(node.gpus, 8);
+    CU_ASSERT_EQUAL(ronde_generate_node_of("dgx-h100", 16, &node, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(node.gpus, 8);
+    CU_ASSERT_EQUAL(ronde_generate_node_of("torus", 0, &node, &error), RONDE_BAD_ARGUMENT);
+}
+
+static void words_that_are_no_numbers_are_refused(void)
+{
+    static const struct {
+        const char *nvlink, *nics, *says;
+    } rows[] = {{"450", NULL, "450GBps"},
+                {"", NULL, "no rate"},
+                {"-1GBps", NULL, "no rate"},
+                {"450GBps per GPU, they say, of which half counts", NULL, "no rate"},
+                {NULL, "8", "COUNTxRATE"},
+                {NULL, "8x", "COUNTxRATE"},
+                {NULL, "0x50GBps", "COUNTxRATE"},
+                {NULL, "8x50", "COUNTxRATE"},
+                {NULL, "4x50GBps", "4 NICs for 8 GPUs"},
+                {NULL, "99999999999999999999x50GBps", "COUNTxRATE"}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct ronde_error error = {.status = RONDE_OK};
+        struct ronde_generate_node node;
+        CU_ASSERT_EQUAL_FATAL(ronde_generate_node_of("dgx", 0, &node, &error), RONDE_OK);
+        CU_ASSERT(ronde_generate_node_words(&node, rows[r].nvlink, rows[r].nics, &error) != RONDE_OK);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, rows[r].says));
+    }
 }
 
 static void nodes_without_sense_are_refused(void)
@@ -431,14 +498,14 @@ static void nodes_without_sense_are_refused(void)
         uint32_t nodes;
         const char *says;
     } rows[] = {
-        {{"", "x", 8, 450, 50, false}, 1, "name is to be of letters"},
-        {{"a\"b", "x", 8, 450, 50, false}, 1, "name is to be of letters"},
-        {{"a", "<x>", 8, 450, 50, false}, 1, "signs that XML has not"},
-        {{"a", "x", 0, 450, 50, false}, 1, "0 GPUs"},
-        {{"a", "x", 8, 0, 50, false}, 1, "0 GB/s a GPU"},
-        {{"a", "x", 8, 450, -1, false}, 1, "-1 a NIC"},
-        {{"a", "x", 8, 450, 0, false}, 2, "without NICs"},
-        {{"a", "x", 8, 450, 50, false}, 4000000, "at most"},
+        {{"", "x", 8, 450, 50, false, false, 0}, 1, "name is to be of letters"},
+        {{"a\"b", "x", 8, 450, 50, false, false, 0}, 1, "name is to be of letters"},
+        {{"a", "<x>", 8, 450, 50, false, false, 0}, 1, "signs that XML has not"},
+        {{"a", "x", 0, 450, 50, false, false, 0}, 1, "0 GPUs"},
+        {{"a", "x", 8, 0, 50, false, false, 0}, 1, "0 GB/s a GPU"},
+        {{"a", "x", 8, 450, -1, false, false, 0}, 1, "-1 a NIC"},
+        {{"a", "x", 8, 450, 0, false, false, 0}, 2, "without NICs"},
+        {{"a", "x", 8, 450, 50, false, false, 0}, 4000000, "at most"},
     };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         const struct ronde_generate_request request = {.node = &rows[r].node,
@@ -466,6 +533,9 @@ int main(void)
          oversubscription_divides_the_uplinks_of_every_level},
         {"requests_that_cannot_be_met_are_refused", requests_that_cannot_be_met_are_refused},
         {"nodes_by_numbers_are_their_kind", nodes_by_numbers_are_their_kind},
+        {"words_say_what_kinds_are", words_say_what_kinds_are},
+        {"a_dgx_has_any_number_of_gpus", a_dgx_has_any_number_of_gpus},
+        {"words_that_are_no_numbers_are_refused", words_that_are_no_numbers_are_refused},
         {"nodes_without_sense_are_refused", nodes_without_sense_are_refused},
         {"simgrid_loads_the_library_and_takes_the_same_routes",
          simgrid_loads_the_library_and_takes_the_same_routes},

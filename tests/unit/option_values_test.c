@@ -174,6 +174,8 @@ static const struct {
     {"from", AT(from)},
     {"operation", AT(operation)},
     {"fabric", AT(fabric)},
+    {"nvlink", AT(nvlink)},
+    {"nics", AT(nics)},
     {"placement", AT(placement)},
     {"trace", AT(trace)},
     {"timeline", AT(timeline)},

@@ -7,6 +7,10 @@
 #define POD_NODES 32u
 
 static const struct ronde_node_sheet sheets[] = {
+    {RONDE_KIND_BY_NUMBERS, "DGX", RONDE_INSIDE_SWITCHED, 8, 450, RONDE_PORT_400_GBPS,
+     RONDE_FABRIC_RAIL, 1,
+     "what is not said: NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 "
+     "Gbit/s ConnectX-7"},
     {"dgx-a100", "DGX A100", RONDE_INSIDE_SWITCHED, 8, 300, 25, RONDE_FABRIC_RAIL, 1,
      "NVIDIA DGX A100 User Guide: NVLink 600 GB/s a GPU both ways, 8 x 200 Gbit/s ConnectX-6"},
     {"dgx-h100", "DGX H100", RONDE_INSIDE_SWITCHED, 8, 450, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL, 1,
@@ -132,7 +136,37 @@ static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
     return RONDE_OK;
 }
 
+enum ronde_status ronde_generate_node_of(const char *kind, uint32_t gpus,
+                                         struct ronde_generate_node *out, struct ronde_error *error)
+{
+    for (size_t s = 0; s < sizeof sheets / sizeof sheets[0]; s++) {
+        const struct ronde_node_sheet *sheet = &sheets[s];
+        const bool is_open = strcmp(kind, RONDE_KIND_BY_NUMBERS) == 0;
+        if (strcmp(kind, sheet->kind) != 0)
+            continue;
+        *out = (struct ronde_generate_node){.name = sheet->kind,
+                                            .source = sheet->source,
+                                            .gpus = is_open && gpus > 0 ? gpus : sheet->gpus,
+                                            .gpu_GBps = sheet->gpu_GBps,
+                                            .nic_GBps = sheet->nic_GBps,
+                                            .is_mesh = sheet->inside == RONDE_INSIDE_MESH,
+                                            .is_tree = sheet->fabric == RONDE_FABRIC_FAT_TREE,
+                                            .nodes = sheet->nodes};
+        return RONDE_OK;
+    }
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "%s has no nodes of GPUs behind a switch or in a mesh, whose numbers could "
+                      "be others; " RONDE_KIND_BY_NUMBERS " has",
+                      kind);
+}
+
 /* Rails where GPUs pass on to one another through a switch what another rail's NIC is for; else one tree. */
+static enum ronde_fabric fabric_of(const struct ronde_generate_node *node)
+{
+    return node->is_tree || node->is_mesh || node->gpus == 1 ? RONDE_FABRIC_FAT_TREE
+                                                             : RONDE_FABRIC_RAIL;
+}
+
 static struct ronde_node_sheet sheet_of(const struct ronde_generate_node *node)
 {
     return (struct ronde_node_sheet){
@@ -142,8 +176,8 @@ static struct ronde_node_sheet sheet_of(const struct ronde_generate_node *node)
         .gpus = node->gpus,
         .gpu_GBps = node->gpu_GBps,
         .nic_GBps = node->nic_GBps,
-        .fabric = node->is_mesh || node->gpus == 1 ? RONDE_FABRIC_FAT_TREE : RONDE_FABRIC_RAIL,
-        .nodes = 1,
+        .fabric = fabric_of(node),
+        .nodes = node->nodes > 0 ? node->nodes : 1,
         .source = node->source,
     };
 }

@@ -15,6 +15,8 @@ from ._native import ffi, lib
 _MEM = lib.ronde_mem_default()
 _FABRICS = {ffi.string(lib.ronde_fabric_name(fabric)).decode(): fabric for fabric in range(lib.RONDE_FABRIC_COUNT)}
 
+# The kind whose nodes have as many GPUs as are asked for.
+_BY_NUMBERS = "dgx"
 
 # What SimGrid wants to see before the platform.
 _PROLOG = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
@@ -44,6 +46,18 @@ def _written(write: Callable[[Any, Any], int]) -> str:
         errors.check(status, error)
         file.seek(0)
         return file.read().decode()
+
+
+def _node(kind: Any, gpus: int, nvlink: Optional[str], nics: Optional[str]) -> Any:
+    """A kind's node with other numbers, or NULL where it has none."""
+    if nvlink is None and nics is None and ffi.string(kind).decode() != _BY_NUMBERS:
+        return ffi.NULL
+    node = ffi.new("struct ronde_generate_node *")
+    error = errors.record()
+    errors.check(lib.ronde_generate_node_of(kind, gpus, node, error), error)
+    words = [ffi.NULL if text is None else ffi.new("char[]", text.encode()) for text in (nvlink, nics)]
+    errors.check(lib.ronde_generate_node_words(node, *words, error), error)
+    return node
 
 
 def _remove_link(root: ElementTree.Element, name: str) -> bool:
@@ -96,14 +110,19 @@ class Topology:
         return made
 
     @classmethod
-    def generate(cls, kind: str, *, nodes: int = 0, gpus: int = 0, levels: int = 0, oversubscription: float = 0,
-                 fabric: Optional[str] = None, shape: Sequence[int] = ()) -> Topology:
-        """A machine of a kind (`kinds`): Topology.generate("dgx-h100", nodes=128). 0: as usual for the kind."""
+    def generate(cls, kind: str, *, nodes: int = 0, gpus: int = 0, nvlink: Optional[str] = None, nics: Optional[str] = None,
+                 levels: int = 0, oversubscription: float = 0, fabric: Optional[str] = None, shape: Sequence[int] = ()) -> Topology:
+        """A machine of a kind (`kinds`): Topology.generate("dgx-h100", nodes=128). 0 and None: as usual for the kind.
+
+        `nvlink` is the rate of all links of a GPU in one direction, `nics` the NICs of a node: Topology.generate("dgx", gpus=8,
+        nvlink="450GBps", nics="8x50GBps", nodes=64).
+        """
         if len(shape) > lib.RONDE_GENERATE_AXES:
             raise errors.BadArgumentError(f"a shape of {len(shape)} axes: at most {lib.RONDE_GENERATE_AXES}", "bad argument")
         name = ffi.new("char[]", kind.encode())
+        node = _node(name, gpus, nvlink, nics)
         request = ffi.new("struct ronde_generate_request *", {
-            "kind": name, "nodes": nodes, "gpus": gpus, "levels": levels, "oversubscription": oversubscription,
+            "kind": name, "node": node, "nodes": nodes, "gpus": gpus, "levels": levels, "oversubscription": oversubscription,
             "fabric": _fabric(fabric), "axis_count": len(shape), "shape": list(shape)})
         return cls.from_xml(_written(lambda file, error: lib.ronde_generate(request, file, error)))
 
