@@ -7,6 +7,7 @@
 #include "topo.h"
 
 #include "ronde/generate.h"
+#include "ronde/nccl_node.h"
 
 #include <string.h>
 
@@ -59,58 +60,43 @@ static enum ronde_status check_kind(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-/* A description's node as pods have nodes: a switch or a mesh, and every GPU with its NICs to itself. */
+/* A description's node. */
 static enum ronde_status node_of(const struct ronde_nccl_machine *machine,
-                                 struct ronde_generate_node *out, struct ronde_error *error)
+                                 struct ronde_node_description *out, struct ronde_error *error)
 {
-    if (machine->link > RONDE_NCCL_MESH || machine->nvlink_nodes > 1)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "topo generate: %s joins its GPUs by %s, and pods are of nodes with a "
-                          "switch or a mesh; "
-                          "`ronde topo import` takes all nodes, with sockets and slots",
-                          machine->name,
-                          machine->link > RONDE_NCCL_MESH ? ronde_nccl_link_text(machine->link)
-                                                          : "NVLink across nodes");
-    if (machine->nics % machine->gpus != 0)
+    struct ronde_nccl_constants constants;
+    if (machine->nvlink_nodes > 1)
         return ronde_fail(
             error, RONDE_UNSUPPORTED,
-            "topo generate: %s has %u NICs for %u GPUs, and pods are of nodes with as many for "
-            "every GPU; `ronde topo import` takes all nodes, with sockets and slots",
-            machine->name, machine->nics, machine->gpus);
-    const bool is_mesh = machine->link == RONDE_NCCL_MESH && machine->gpus > 1;
-    const uint32_t peers = is_mesh ? machine->gpus - 1 : 1;
-    *out =
-        (struct ronde_generate_node){.name = machine->name,
-                                     .source = "a description of the machine, data sheets",
-                                     .gpus = machine->gpus,
-                                     .gpu_GBps = machine->nvlink_GBps / peers,
-                                     .nic_GBps = machine->nics / machine->gpus * machine->nic_GBps,
-                                     .is_mesh = is_mesh};
-    return RONDE_OK;
+            "topo generate: %s joins its nodes by NVLink, and nodes that are generated "
+            "by NICs; `ronde topo import` takes all nodes, with sockets and slots",
+            machine->name);
+    const enum ronde_status status = ronde_nccl_constants_read(NULL, &constants, error);
+    if (status == RONDE_OK)
+        *out = ronde_nccl_node_of_machine(machine, &constants);
+    return status;
 }
 
-/* Whether a kind's node, or a description's, has other numbers than its own. */
-static bool has_numbers(const struct ronde_options *options)
+/* The node of a description, or one that --nvlink, --nics and --gpus say; request->node stays NULL where none of these does. */
+static enum ronde_status take_node(const struct ronde_options *options,
+                                   const struct ronde_nccl_machine *machine,
+                                   struct ronde_node_description *node,
+                                   struct ronde_generate_request *request, struct ronde_error *error)
 {
-    return options->nvlink || options->nics ||
-           strcmp(options->arguments[1], RONDE_KIND_BY_NUMBERS) == 0;
-}
-
-/* The node that --nvlink, --nics and --gpus say, where they say anything: *out_is_said. */
-static enum ronde_status take_numbers(const struct ronde_options *options, bool is_machine,
-                                      struct ronde_generate_node *node, bool *out_is_said,
-                                      struct ronde_error *error)
-{
+    const bool has_words = options->nvlink || options->nics;
     enum ronde_status status = RONDE_OK;
-    *out_is_said = is_machine || has_numbers(options);
-    if (!*out_is_said)
+    if (!machine && !has_words && strcmp(request->kind, RONDE_KIND_BY_NUMBERS) != 0)
         return RONDE_OK;
-    if (!is_machine)
-        status = ronde_generate_node_of(options->arguments[1], options->gpus, node, error);
+    status = machine ? node_of(machine, node, error)
+                     : ronde_generate_node_of(request->kind, options->gpus, node, error);
     if (status == RONDE_OK)
         status = ronde_generate_node_words(node, options->nvlink, options->nics, error);
-    if (status == RONDE_OK && (options->nvlink || options->nics))
-        node->source = "NVLink and NICs as given to the generator; else data sheets";
+    request->node = node;
+    request->kind = machine ? NULL : request->kind;
+    request->source =
+        machine ? NULL : "DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 Gbit/s";
+    if (has_words)
+        request->source = "NVLink and NICs as given to the generator; else data sheets";
     return status;
 }
 
@@ -179,18 +165,14 @@ int ronde_topo_generate(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_generate_request request;
-    struct ronde_generate_node node;
+    struct ronde_node_description node;
     struct ronde_nccl_machine machine;
-    bool is_machine = false, has_node = false;
+    bool is_machine = false;
     enum ronde_status status = check_kind(options, &machine, &is_machine, &error);
     if (status == RONDE_OK)
         status = request_of(options, &request, &error);
-    if (status == RONDE_OK && is_machine)
-        status = node_of(&machine, &node, &error);
     if (status == RONDE_OK)
-        status = take_numbers(options, is_machine, &node, &has_node, &error);
-    if (status == RONDE_OK && has_node)
-        request.node = &node;
+        status = take_node(options, is_machine ? &machine : NULL, &node, &request, &error);
     if (status == RONDE_OK)
         status = generate(options, &request, &error);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);

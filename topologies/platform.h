@@ -175,4 +175,10 @@ bool ronde_parse_number(const char *text, double *out_value);
 /** A decimal integer of at most `limit`, moving *cursor behind it. False for anything else. */
 bool ronde_parse_integer(const char **cursor, uint64_t limit, uint64_t *out_value);
 
+/**
+ * Copies letters, digits, '.', '_', '+', '-' and `more`; anything else, which a platform file would have to escape, becomes '_', and
+ * so does the second of two hyphens, which a comment must not have.
+ */
+void ronde_plain_text(char *out, size_t bytes, const char *text, const char *more);
+
 #endif

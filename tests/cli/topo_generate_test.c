@@ -53,7 +53,7 @@ static void what_is_generated_checks(void)
 static void descriptions_are_generated(void)
 {
     refuses("generate ABCI-A100 --nodes 2", "ABCI-A100 has 4 NICs for 8 GPUs");
-    refuses("generate L40S-PCIe-4", "joins its GPUs by pcie");
+    refuses("generate L40S-PCIe-4", "joins its GPUs by PCIe");
     refuses("generate A6000-NV-4", "joins its GPUs by pairs");
     refuses("generate H100-together-8 --nodes 2", "without NICs: one node only");
     if (!can_read())

@@ -7,6 +7,7 @@
 #include "ronde/sim.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -399,16 +400,25 @@ static char *text_of(const struct ronde_generate_request *request)
     return text;
 }
 
+static struct ronde_node_description node_by(enum ronde_node_link link, uint32_t nics,
+                                             double nvlink_GBps)
+{
+    return (struct ronde_node_description){.name = "mine",
+                                           .gpus = 8,
+                                           .link = link,
+                                           .nvlink_GBps = nvlink_GBps,
+                                           .nics = nics,
+                                           .nic_GBps = 50};
+}
+
 /* Nodes by their numbers are what a kind with these numbers is, whatever they are called. */
 static void nodes_by_numbers_are_their_kind(void)
 {
-    static const struct ronde_generate_node switched = {"mine", "a data sheet", 8,     450,
-                                                        50,     false,          false, 0};
-    static const struct ronde_generate_node mesh = {"mine", "a data sheet", 8,     64,
-                                                    50,     true,           false, 0};
-    static const struct {
+    const struct ronde_node_description switched = node_by(RONDE_NODE_SWITCH, 8, 450);
+    const struct ronde_node_description mesh = node_by(RONDE_NODE_MESH, 8, 448);
+    const struct {
         const char *kind;
-        const struct ronde_generate_node *node;
+        const struct ronde_node_description *node;
     } rows[] = {{"dgx-h100", &switched}, {"mi300x", &mesh}};
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
         for (uint32_t nodes = 1; nodes <= 40; nodes += 13) {
@@ -440,12 +450,12 @@ static void words_say_what_kinds_are(void)
                 {"rail", "3600Gbps", "8x50GBps", 0}};
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         struct ronde_error error = {.status = RONDE_OK};
-        struct ronde_generate_node node;
+        struct ronde_node_description node;
         CU_ASSERT_EQUAL_FATAL(ronde_generate_node_of(rows[r].kind, rows[r].gpus, &node, &error),
                               RONDE_OK);
         CU_ASSERT_EQUAL(ronde_generate_node_words(&node, rows[r].nvlink, rows[r].nics, &error),
                         RONDE_OK);
-        const struct ronde_generate_request request = {.node = &node, USUAL},
+        const struct ronde_generate_request request = {.kind = rows[r].kind, .node = &node, USUAL},
                                             of_kind = {.kind = rows[r].kind, USUAL};
         char *texts[] = {text_of(&request), text_of(&of_kind)};
         CU_ASSERT_STRING_EQUAL(strstr(texts[0], "<host"), strstr(texts[1], "<host"));
@@ -458,7 +468,7 @@ static void words_say_what_kinds_are(void)
 static void a_dgx_has_any_number_of_gpus(void)
 {
     struct ronde_error error = {.status = RONDE_OK};
-    struct ronde_generate_node node;
+    struct ronde_node_description node;
     CU_ASSERT_EQUAL(ronde_generate_node_of("dgx", 16, &node, &error), RONDE_OK);
     CU_ASSERT_EQUAL(node.gpus, 16);
     CU_ASSERT_EQUAL(ronde_generate_node_of("dgx", 0, &node, &error), RONDE_OK);
@@ -480,11 +490,10 @@ static void words_that_are_no_numbers_are_refused(void)
                 {NULL, "8x", "COUNTxRATE"},
                 {NULL, "0x50GBps", "COUNTxRATE"},
                 {NULL, "8x50", "COUNTxRATE"},
-                {NULL, "4x50GBps", "4 NICs for 8 GPUs"},
                 {NULL, "99999999999999999999x50GBps", "COUNTxRATE"}};
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         struct ronde_error error = {.status = RONDE_OK};
-        struct ronde_generate_node node;
+        struct ronde_node_description node;
         CU_ASSERT_EQUAL_FATAL(ronde_generate_node_of("dgx", 0, &node, &error), RONDE_OK);
         CU_ASSERT(ronde_generate_node_words(&node, rows[r].nvlink, rows[r].nics, &error) != RONDE_OK);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, rows[r].says));
@@ -493,19 +502,21 @@ static void words_that_are_no_numbers_are_refused(void)
 
 static void nodes_without_sense_are_refused(void)
 {
-    static const struct {
-        struct ronde_generate_node node;
+    const struct {
+        struct ronde_node_description node;
         uint32_t nodes;
         const char *says;
     } rows[] = {
-        {{"", "x", 8, 450, 50, false, false, 0}, 1, "name is to be of letters"},
-        {{"a\"b", "x", 8, 450, 50, false, false, 0}, 1, "name is to be of letters"},
-        {{"a", "<x>", 8, 450, 50, false, false, 0}, 1, "signs that XML has not"},
-        {{"a", "x", 0, 450, 50, false, false, 0}, 1, "0 GPUs"},
-        {{"a", "x", 8, 0, 50, false, false, 0}, 1, "0 GB/s a GPU"},
-        {{"a", "x", 8, 450, -1, false, false, 0}, 1, "-1 a NIC"},
-        {{"a", "x", 8, 450, 0, false, false, 0}, 2, "without NICs"},
-        {{"a", "x", 8, 450, 50, false, false, 0}, 4000000, "at most"},
+        {{.name = ""}, 1, "without a name"},
+        {{.name = "a"}, 1, "0 GPUs"},
+        {node_by(RONDE_NODE_SWITCH, 8, 0), 1, "0 GB/s a GPU"},
+        {node_by(RONDE_NODE_SWITCH, 8, -1), 1, "-1 GB/s a GPU"},
+        {node_by(RONDE_NODE_SWITCH, 8, NAN), 1, "nan GB/s a GPU"},
+        {node_by(RONDE_NODE_SWITCH, 0, 450), 2, "without NICs"},
+        {node_by(RONDE_NODE_SWITCH, 4, 450), 2, "4 NICs for 8 GPUs"},
+        {node_by(RONDE_NODE_PAIRS, 8, 450), 1, "a switch or a mesh"},
+        {node_by(RONDE_NODE_PCIE, 8, 450), 1, "a switch or a mesh"},
+        {node_by(RONDE_NODE_SWITCH, 8, 450), 4000000, "at most"},
     };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         const struct ronde_generate_request request = {.node = &rows[r].node,
@@ -516,6 +527,20 @@ static void nodes_without_sense_are_refused(void)
         CU_ASSERT_PTR_NULL(generate_text(&request, &bytes, &error));
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, rows[r].says));
     }
+}
+
+/* Whatever a machine is called and whoever says it, the file is XML. */
+static void names_and_sources_do_no_harm(void)
+{
+    struct ronde_node_description node = node_by(RONDE_NODE_SWITCH, 8, 450);
+    node.name = "a\"b<c>--&";
+    const struct ronde_generate_request request = {.node = &node,
+                                                   .source = "\"<x>\" -- y; (z)",
+                                                   USUAL};
+    char *text = text_of(&request);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "id=\"a_b_c_-__-8\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "value=\"__x__ -_ y; (z)\""));
+    free(text);
 }
 
 int main(void)
@@ -537,6 +562,7 @@ int main(void)
         {"a_dgx_has_any_number_of_gpus", a_dgx_has_any_number_of_gpus},
         {"words_that_are_no_numbers_are_refused", words_that_are_no_numbers_are_refused},
         {"nodes_without_sense_are_refused", nodes_without_sense_are_refused},
+        {"names_and_sources_do_no_harm", names_and_sources_do_no_harm},
         {"simgrid_loads_the_library_and_takes_the_same_routes",
          simgrid_loads_the_library_and_takes_the_same_routes},
     };

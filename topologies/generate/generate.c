@@ -110,35 +110,41 @@ static enum ronde_status check_sizes(const struct ronde_generate_request *reques
     return RONDE_OK;
 }
 
-/* What goes into a file's names and attributes as it is. */
-static bool is_plain(const char *text, const char *more)
-{
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    while (*text && (strchr(letters, *text) || strchr(more, *text)))
-        text++;
-    return *text == '\0';
-}
-
 /* Written so that NaN fails too. */
-static enum ronde_status check_node(const struct ronde_generate_node *node,
+static enum ronde_status check_node(const struct ronde_node_description *node, uint32_t nodes,
                                     struct ronde_error *error)
 {
-    if (!node->name || !*node->name || !is_plain(node->name, ""))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "a node's name is to be of letters, digits, '.', '_' and '-'");
-    if (!node->source || !is_plain(node->source, " /:,;()"))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "the source of %s has signs that XML has not",
-                          node->name);
-    if (node->gpus == 0 || node->gpus > RONDE_MAX_RANKS)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has %u GPUs a node, expected 1 to %u",
-                          node->name, node->gpus, RONDE_MAX_RANKS);
-    if (!(node->gpu_GBps > 0 && node->gpu_GBps <= 1e6) ||
-        !(node->nic_GBps >= 0 && node->nic_GBps <= 1e6))
+    static const char importable[] =
+        "import the machine (ronde topo import), which takes all nodes, with sockets and slots";
+    if (!node->name || !*node->name)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a node without a name");
+    if (node->gpus == 0 || node->gpus > RONDE_MAX_RANKS || node->nics > RONDE_MAX_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: %u GPUs and %u NICs a node, at most %u",
+                          node->name, node->gpus, node->nics, RONDE_MAX_RANKS);
+    if (node->link != RONDE_NODE_SWITCH && node->link != RONDE_NODE_MESH)
+        return ronde_fail(
+            error, RONDE_UNSUPPORTED,
+            "%s joins its GPUs by %s, and nodes that are generated have a switch or a "
+            "mesh; %s",
+            node->name,
+            node->link == RONDE_NODE_PAIRS  ? "pairs"
+            : node->link == RONDE_NODE_PCIE ? "PCIe"
+                                            : "a cube",
+            importable);
+    if (node->nics % node->gpus != 0)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s has %u NICs for %u GPUs, and nodes that are generated as many for "
+                          "every GPU; %s",
+                          node->name, node->nics, node->gpus, importable);
+    if (!(node->nvlink_GBps > 0 && node->nvlink_GBps <= 1e6) ||
+        (node->nics > 0 && !(node->nic_GBps > 0 && node->nic_GBps <= 1e6)))
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s: %g GB/s a GPU and %g a NIC, expected numbers up to 1e6", node->name,
-                          node->gpu_GBps, node->nic_GBps);
-    return RONDE_OK;
+                          node->nvlink_GBps, node->nic_GBps);
+    return nodes > 1 && node->nics == 0
+               ? ronde_fail(error, RONDE_BAD_ARGUMENT,
+                            "%s is described without NICs: one node only", node->name)
+               : RONDE_OK;
 }
 
 /* A request of nodes by their numbers. */
@@ -146,17 +152,14 @@ static enum ronde_status generate_nodes(const struct ronde_generate_request *req
                                         struct ronde_error *error)
 {
     struct ronde_generate_request named = *request;
-    enum ronde_status status = check_node(request->node, error);
+    enum ronde_status status = check_node(request->node, request->nodes, error);
     if (status != RONDE_OK)
         return status;
     named.kind = request->node->name;
     status = check_parts(&named, GPU_PARTS, error);
     if (status == RONDE_OK)
-        status = check_sizes(&named, error);
-    if (status == RONDE_OK && request->nodes > 1 && !(request->node->nic_GBps > 0))
-        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
-                            "%s is described without NICs: one node only", named.kind);
-    return status == RONDE_OK ? ronde_generate_gpus(&named, file, error) : status;
+        status = check_sizes(request, error);
+    return status == RONDE_OK ? ronde_generate_gpus(request, file, error) : status;
 }
 
 enum ronde_status ronde_generate(const struct ronde_generate_request *request, FILE *file,

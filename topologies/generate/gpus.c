@@ -1,6 +1,8 @@
 /* Nodes of GPUs: their data sheets, and what a request makes of them. pods.c writes them. */
 #include "gpu_cluster.h"
 
+#include "topologies/platform.h"
+
 #include <string.h>
 
 /* Nodes that share leaf switches: a scalable unit of the DGX SuperPOD reference architecture. */
@@ -74,13 +76,13 @@ static void describe(const struct ronde_gpu_cluster *cluster, char *text, size_t
                  cluster->pod_nodes);
 }
 
-static void put_cluster(const struct ronde_gpu_cluster *cluster, const char *kind)
+static void put_cluster(const struct ronde_gpu_cluster *cluster)
 {
-    char name[64];
+    char name[80];
     char fabric[128] = "";
     char description[256];
     char comment[2048];
-    snprintf(name, sizeof name, "%s-%u", kind, cluster->nodes * cluster->gpus);
+    snprintf(name, sizeof name, "%s-%u", cluster->sheet->kind, cluster->nodes * cluster->gpus);
     if (cluster->nodes > 1)
         describe_fabric(cluster, fabric, sizeof fabric);
     describe(cluster, comment, sizeof comment);
@@ -116,7 +118,7 @@ static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
     const bool is_rail = cluster->fabric == RONDE_FABRIC_RAIL;
     if (cluster->gpus > cluster->sheet->gpus)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u GPUs, but a node of %s has %u",
-                          cluster->gpus, request->kind, cluster->sheet->gpus);
+                          cluster->gpus, cluster->sheet->kind, cluster->sheet->gpus);
     if (cluster->nodes > RONDE_MAX_RANKS / cluster->gpus)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u nodes of %u GPUs, at most %u GPUs",
                           cluster->nodes, cluster->gpus, RONDE_MAX_RANKS);
@@ -136,63 +138,80 @@ static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
     return RONDE_OK;
 }
 
+/* NULL for a kind whose nodes are no such. */
+static const struct ronde_node_sheet *find_sheet(const char *kind)
+{
+    for (size_t s = 0; s < sizeof sheets / sizeof sheets[0]; s++)
+        if (strcmp(kind, sheets[s].kind) == 0)
+            return &sheets[s];
+    return NULL;
+}
+
 enum ronde_status ronde_generate_node_of(const char *kind, uint32_t gpus,
-                                         struct ronde_generate_node *out, struct ronde_error *error)
+                                         struct ronde_node_description *out,
+                                         struct ronde_error *error)
 {
-    for (size_t s = 0; s < sizeof sheets / sizeof sheets[0]; s++) {
-        const struct ronde_node_sheet *sheet = &sheets[s];
-        const bool is_open = strcmp(kind, RONDE_KIND_BY_NUMBERS) == 0;
-        if (strcmp(kind, sheet->kind) != 0)
-            continue;
-        *out = (struct ronde_generate_node){.name = sheet->kind,
-                                            .source = sheet->source,
-                                            .gpus = is_open && gpus > 0 ? gpus : sheet->gpus,
-                                            .gpu_GBps = sheet->gpu_GBps,
-                                            .nic_GBps = sheet->nic_GBps,
-                                            .is_mesh = sheet->inside == RONDE_INSIDE_MESH,
-                                            .is_tree = sheet->fabric == RONDE_FABRIC_FAT_TREE,
-                                            .nodes = sheet->nodes};
-        return RONDE_OK;
-    }
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "%s has no nodes of GPUs behind a switch or in a mesh, whose numbers could "
-                      "be others; " RONDE_KIND_BY_NUMBERS " has",
-                      kind);
+    const struct ronde_node_sheet *sheet = find_sheet(kind);
+    if (!sheet)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "%s has no nodes of GPUs behind a switch or in a mesh, whose numbers could "
+            "be others; " RONDE_KIND_BY_NUMBERS " has",
+            kind);
+    const bool is_open = strcmp(kind, RONDE_KIND_BY_NUMBERS) == 0;
+    const bool is_mesh = sheet->inside == RONDE_INSIDE_MESH;
+    *out =
+        (struct ronde_node_description){.name = sheet->kind,
+                                        .gpus = is_open && gpus > 0 ? gpus : sheet->gpus,
+                                        .link = is_mesh ? RONDE_NODE_MESH : RONDE_NODE_SWITCH,
+                                        .nvlink_GBps = is_mesh ? sheet->gpu_GBps * (sheet->gpus - 1)
+                                                               : sheet->gpu_GBps,
+                                        .nic_GBps = sheet->nic_GBps};
+    out->nics = out->gpus;
+    return RONDE_OK;
 }
 
-/* Rails where GPUs pass on to one another through a switch what another rail's NIC is for; else one tree. */
-static enum ronde_fabric fabric_of(const struct ronde_generate_node *node)
+/*
+ * The sheet of a node by its numbers. What is not usual for its kind is rails, where GPUs pass on to one another through a
+ * switch what another rail's NIC is for; else one tree.
+ */
+static struct ronde_node_sheet sheet_of(const struct ronde_generate_request *request,
+                                        const char *name, const char *source)
 {
-    return node->is_tree || node->is_mesh || node->gpus == 1 ? RONDE_FABRIC_FAT_TREE
-                                                             : RONDE_FABRIC_RAIL;
-}
-
-static struct ronde_node_sheet sheet_of(const struct ronde_generate_node *node)
-{
+    const struct ronde_node_description *node = request->node;
+    const struct ronde_node_sheet *usual = request->kind ? find_sheet(request->kind) : NULL;
+    const bool is_mesh = node->link == RONDE_NODE_MESH && node->gpus > 1;
+    const enum ronde_fabric fabric =
+        is_mesh || node->gpus == 1 ? RONDE_FABRIC_FAT_TREE : RONDE_FABRIC_RAIL;
     return (struct ronde_node_sheet){
-        .kind = node->name,
-        .title = node->name,
-        .inside = node->is_mesh ? RONDE_INSIDE_MESH : RONDE_INSIDE_SWITCHED,
+        .kind = name,
+        .title = name,
+        .inside = is_mesh ? RONDE_INSIDE_MESH : RONDE_INSIDE_SWITCHED,
         .gpus = node->gpus,
-        .gpu_GBps = node->gpu_GBps,
-        .nic_GBps = node->nic_GBps,
-        .fabric = fabric_of(node),
-        .nodes = node->nodes > 0 ? node->nodes : 1,
-        .source = node->source,
+        .gpu_GBps = is_mesh ? node->nvlink_GBps / (node->gpus - 1) : node->nvlink_GBps,
+        .nic_GBps = node->nics / node->gpus * node->nic_GBps,
+        .fabric = usual ? usual->fabric : fabric,
+        .nodes = usual ? usual->nodes : 1,
+        .source = source,
     };
 }
 
 enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *request, FILE *file,
                                       struct ronde_error *error)
 {
-    const struct ronde_node_sheet *sheet = sheets;
+    char name[64], source[192];
     struct ronde_node_sheet by_numbers;
+    const struct ronde_node_sheet *sheet = &by_numbers;
     if (request->node) {
-        by_numbers = sheet_of(request->node);
-        sheet = &by_numbers;
+        ronde_plain_text(name, sizeof name, request->node->name, "");
+        ronde_plain_text(source, sizeof source,
+                         request->source ? request->source
+                                         : "a description of the machine, data sheets",
+                         " /:,;()");
+        by_numbers = sheet_of(request, name, source);
+    } else {
+        sheet = find_sheet(request->kind);
     }
-    while (strcmp(sheet->kind, request->kind) != 0)
-        sheet++;
     struct ronde_gpu_cluster cluster = {
         .file = file,
         .sheet = sheet,
@@ -207,6 +226,6 @@ enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *reque
     const enum ronde_status status = check(&cluster, request, error);
     if (status != RONDE_OK)
         return status;
-    put_cluster(&cluster, request->kind);
+    put_cluster(&cluster);
     return ronde_generator_close(file, error);
 }

@@ -1,6 +1,7 @@
 /* A node's numbers as people write them. See generate.h. */
-#include "gpu_cluster.h"
+#include "ronde/generate.h"
 
+#include "ronde/collective.h"
 #include "topologies/platform.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ static bool parse_rate(const char *text, double *out_GBps)
     return ronde_parse_bandwidth(plain, out_GBps) && *out_GBps > 0 && *out_GBps <= 1e6;
 }
 
-static enum ronde_status set_nvlink(struct ronde_generate_node *node, const char *text,
+static enum ronde_status set_nvlink(struct ronde_node_description *node, const char *text,
                                     struct ronde_error *error)
 {
     double rate_GBps = 0;
@@ -34,11 +35,11 @@ static enum ronde_status set_nvlink(struct ronde_generate_node *node, const char
                           "nvlink \"%.32s\" is no rate of all links of a GPU, one direction; as "
                           "450GBps, 450GB/s, 3600Gbps",
                           text);
-    node->gpu_GBps = node->is_mesh && node->gpus > 1 ? rate_GBps / (node->gpus - 1) : rate_GBps;
+    node->nvlink_GBps = rate_GBps;
     return RONDE_OK;
 }
 
-static enum ronde_status set_nics(struct ronde_generate_node *node, const char *text,
+static enum ronde_status set_nics(struct ronde_node_description *node, const char *text,
                                   struct ronde_error *error)
 {
     const char *cursor = text;
@@ -50,17 +51,12 @@ static enum ronde_status set_nics(struct ronde_generate_node *node, const char *
                           "nics \"%.32s\" is no COUNTxRATE of the NICs of a node, one direction; "
                           "as 8x50GBps, 8x400Gbps",
                           text);
-    if (count % node->gpus != 0)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "%llu NICs for %u GPUs: generated nodes have as many for every GPU; "
-                          "describe the machine in lines (topologies/published/README.md) and "
-                          "import it, which takes all nodes, with sockets and slots",
-                          (unsigned long long)count, node->gpus);
-    node->nic_GBps = (double)(count / node->gpus) * rate_GBps;
+    node->nics = (uint32_t)count;
+    node->nic_GBps = rate_GBps;
     return RONDE_OK;
 }
 
-enum ronde_status ronde_generate_node_words(struct ronde_generate_node *node, const char *nvlink,
+enum ronde_status ronde_generate_node_words(struct ronde_node_description *node, const char *nvlink,
                                             const char *nics, struct ronde_error *error)
 {
     enum ronde_status status = nvlink ? set_nvlink(node, nvlink, error) : RONDE_OK;

@@ -203,7 +203,7 @@ static enum ronde_status fill(struct making *making, struct ronde_error *error)
     struct ronde_import *import = making->import;
     import->kind = "description";
     import->rates = "nominal bandwidths";
-    ronde_import_name(import->source, sizeof import->source, making->node->name);
+    ronde_plain_text(import->source, sizeof import->source, making->node->name, "");
     enum ronde_status status = add_sockets(making);
     if (status == RONDE_OK)
         status = add_devices(making);

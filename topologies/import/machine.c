@@ -41,18 +41,6 @@ enum ronde_status ronde_import_open(const struct ronde_import_request *request,
     return RONDE_OK;
 }
 
-void ronde_import_name(char *out, size_t bytes, const char *text)
-{
-    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
-    size_t used = 0;
-    for (; text[used] != '\0' && used + 1 < bytes; used++)
-        out[used] = text[used];
-    out[used] = '\0';
-    for (size_t i = 0; i < used; i++)
-        if (!strchr(safe, out[i]))
-            out[i] = '_';
-}
-
 /* Until its reader sets a rate nothing limits the path to the parent. */
 enum ronde_status ronde_import_add_place(struct ronde_import *import, enum ronde_place_kind kind,
                                          uint32_t parent, uint32_t line, uint32_t *out_place)

@@ -124,9 +124,6 @@ enum ronde_status ronde_import_open(const struct ronde_import_request *request,
                                     const struct ronde_mem *mem, struct ronde_import **out_import,
                                     struct ronde_error *error);
 
-/** Copies letters, digits and what stands between them; anything else, which a platform file would escape, becomes '_'. */
-void ronde_import_name(char *out, size_t bytes, const char *text);
-
 /** Records that something was assumed at a line. */
 void ronde_import_note(struct ronde_import *import, enum ronde_remark remark, uint32_t line);
 

@@ -34,7 +34,8 @@ static enum ronde_status open_document(struct ronde_import_reader *reader, xmlDo
     size_t bytes = 0;
     if (import->request.path) {
         const char *slash = strrchr(reader->path, '/');
-        ronde_import_name(import->source, sizeof import->source, slash ? slash + 1 : reader->path);
+        ronde_plain_text(import->source, sizeof import->source, slash ? slash + 1 : reader->path,
+                         "");
         return ronde_document_read(reader->path, import->mem, out_document, reader->error);
     }
     (void)snprintf(import->source, sizeof import->source, "live");

@@ -171,7 +171,7 @@ void ronde_import_add_port(struct ronde_import_place *nic, const char *name, dou
 {
     char safe[48];
     const size_t used = strlen(nic->ports);
-    ronde_import_name(safe, sizeof safe, name);
+    ronde_plain_text(safe, sizeof safe, name, "");
     (void)snprintf(nic->ports + used, sizeof nic->ports - used, "%s%s:%gGBps", used > 0 ? " " : "",
                    safe, GBps);
     nic->net_GBps += GBps;

@@ -52,7 +52,7 @@ def _node(kind: Any, gpus: int, nvlink: Optional[str], nics: Optional[str]) -> A
     """A kind's node with other numbers, or NULL where it has none."""
     if nvlink is None and nics is None and ffi.string(kind).decode() != _BY_NUMBERS:
         return ffi.NULL
-    node = ffi.new("struct ronde_generate_node *")
+    node = ffi.new("struct ronde_node_description *")
     error = errors.record()
     errors.check(lib.ronde_generate_node_of(kind, gpus, node, error), error)
     words = [ffi.NULL if text is None else ffi.new("char[]", text.encode()) for text in (nvlink, nics)]
