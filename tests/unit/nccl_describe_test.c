@@ -400,6 +400,25 @@ static void any_text_is_survived(void)
     }
 }
 
+/* A line of a description has the GPUs of a node before or behind their name; a table's may be all that took part. */
+static void gpus_are_counted_where_they_are_named(void)
+{
+    static const struct {
+        struct ronde_nccl_words_of said;
+        uint32_t gpus;
+    } rows[] = {
+        {{"8x H100", "NVSwitch", "", "", 0}, 8},
+        {{"8 x NVIDIA H100 80GB HBM3", "NVSwitch", "", "", 0}, 8},
+        {{"NVIDIA V100-SXM3-32GB x16", "NVSwitch", "", "", 0}, 16},
+        {{"2x RTX 4090", "PCIe gen4", "", "", 0}, 2},
+        {{"4x MI300X", "xGMI", "", "", 0}, 4},
+        {{"4x A100", "NVSwitch 8 GPU", "", "", 0}, 8},
+        {{"16x A100 40GB", "NVSwitch", "8x HDR", "", 8}, 8},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+        CU_ASSERT_EQUAL(understood(rows[r].said).gpus, rows[r].gpus);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -411,6 +430,7 @@ int main(void)
         {"unknown_networks_leave_one_node", unknown_networks_leave_one_node},
         {"what_is_not_known_is_refused", what_is_not_known_is_refused},
         {"any_text_is_survived", any_text_is_survived},
+        {"gpus_are_counted_where_they_are_named", gpus_are_counted_where_they_are_named},
     };
     return suite_run("nccl_describe", cases, sizeof cases / sizeof cases[0]);
 }

@@ -290,7 +290,7 @@ static void what_is_missing_is_named(void)
                         cases[i].missing ? RONDE_BAD_INPUT : RONDE_OK);
         if (cases[i].missing)
             snprintf(expected, sizeof expected, "%s: no line says %s", path, cases[i].missing);
-        CU_ASSERT_STRING_EQUAL(error.message, expected);
+        CU_ASSERT_EQUAL(strncmp(error.message, expected, strlen(expected)), 0);
     }
 }
 

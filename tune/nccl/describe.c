@@ -302,14 +302,26 @@ static uint32_t usual_gpus(const char *inside, const char *between,
     return nics >= LEAST_NICS_OF_BOARD && nics <= BOARD_GPUS && nics > there ? nics : there;
 }
 
+/** "8x H100", "H100 x8": GPUs of a node as a description's line has them; 0 where it has no number. */
+static uint32_t count_gpus(const char *gpu)
+{
+    static const char *const times[] = {"X "};
+    const uint32_t before = count_of(gpu, times, 1);
+    const char *at = strstr(gpu, " X");
+    const long behind = at ? strtol(at + 2, NULL, 10) : 0;
+    return before > 0 ? before : behind > 0 && behind <= 1024 ? (uint32_t)behind : 0;
+}
+
 /** GPUs of a node: as many as the words say, but a rack of superchips is several nodes. */
 static void set_gpus(const char *gpu, const char *inside, const char *between,
                      const struct ronde_nccl_part *part, uint32_t said,
                      struct ronde_nccl_machine *out)
 {
     static const char *const gpus[] = {"GPU"};
-    const uint32_t stated = count_of(inside, gpus, 1), rack = rack_of(gpu, inside);
-    const uint32_t there = said > 0 ? said : 1;
+    const uint32_t of_inside = count_of(inside, gpus, 1), rack = rack_of(gpu, inside);
+    /* A table's may be of all its nodes. */
+    const uint32_t of_gpu = said == 0 ? count_gpus(gpu) : 0;
+    const uint32_t stated = of_gpu > of_inside ? of_gpu : of_inside, there = said > 0 ? said : 1;
     out->gpus = stated > 0 ? (stated > there ? stated : there)
                            : (rack > BOARD_GPUS ? there : usual_gpus(inside, between, part, there));
     if (!is_superchip(gpu) || rack <= 8)

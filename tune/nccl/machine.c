@@ -233,6 +233,7 @@ enum ronde_status ronde_nccl_machine_read(const char *path, struct ronde_nccl_ma
         return RONDE_BAD_INPUT;
     const char *what = missing(&reading);
     if (what)
-        return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s", path, what);
+        return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s%s", path, what,
+                          what == keys[GPUS] ? ", of one node: \"gpus 8\", or \"gpu 8x H100\"" : "");
     return RONDE_OK;
 }
