@@ -307,8 +307,11 @@ static void set_gpus(const char *gpu, const char *inside, const char *between,
                      const struct ronde_nccl_part *part, uint32_t said,
                      struct ronde_nccl_machine *out)
 {
-    static const char *const gpus[] = {"GPU"};
-    const uint32_t stated = count_of(inside, gpus, 1), rack = rack_of(gpu, inside);
+    /* A package of two chiplets is two GPUs to RCCL. */
+    static const char *const gpus[] = {"GPU"}, *const chiplets[] = {"GCD"};
+    const uint32_t of_chiplets = count_of(inside, chiplets, 1);
+    const uint32_t stated = of_chiplets > 0 ? of_chiplets : count_of(inside, gpus, 1),
+                   rack = rack_of(gpu, inside);
     const uint32_t there = said > 0 ? said : 1;
     out->gpus = stated > 0 ? (stated > there ? stated : there)
                            : (rack > BOARD_GPUS ? there : usual_gpus(inside, between, part, there));
