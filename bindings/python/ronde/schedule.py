@@ -93,7 +93,8 @@ class Schedule:
             slot_bytes: int = 0) -> list[Any]:
         """
         Runs it on NumPy arrays, an input and an output per rank, by the executor that is the specification. Without outputs
-        they are made; outputs that are the inputs run in place. Ranks without a buffer have None there.
+        they are made; outputs that are the inputs run in place. Ranks without a buffer have None there. Ctrl-C comes back at
+        once; what has begun goes on in the arrays until it is over.
         """
         return _run(self, inputs, outputs, names.op(op), slot_bytes)
 
@@ -181,6 +182,12 @@ def _run(schedule: Schedule, inputs: Sequence[Any], outputs: Optional[Sequence[A
     launch = ffi.new("struct ronde_launch *", {
         "count": count or 0, "dtype": names.dtype(dtype.name), "op": op if traits.reduces else lib.RONDE_SUM,
         "in": starts_in, "out": starts_out, "slot_bytes": whole(slot_bytes, "slot_bytes")})
+    # The launch points to what the views and arrays of pointers hold, also where Ctrl-C leaves the run to itself.
+    interruptible(lambda cancel: (_launch(schedule, launch), starts_in, starts_out, views_in, views_out))
+    return list(outputs)
+
+
+def _launch(schedule: Schedule, launch: Any) -> None:
     machine = ffi.new("struct ronde_machine *")
     own = ffi.new("void **")
     result = ffi.new("struct ronde_result *")
@@ -192,5 +199,3 @@ def _run(schedule: Schedule, inputs: Sequence[Any], outputs: Optional[Sequence[A
         errors.check(lib.ronde_backend_run_once(ffi.addressof(host), own[0], schedule._handle, launch, result, error), error)
     finally:
         host.close(own[0])
-    del views_in, views_out
-    return list(outputs)

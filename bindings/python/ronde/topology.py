@@ -54,6 +54,12 @@ def _file_name(xml: str) -> str:
     return f"{found[1] if found else 'topology'}.xml"
 
 
+def _remove_folder(folder: str, owner: int) -> None:
+    """A forked process has the object, too, and may end before the one that made the file."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _remove_link(root: ElementTree.Element, name: str) -> bool:
     """Takes a link and all routes that use it out of a platform file; whether it was there."""
     found = False
@@ -102,7 +108,7 @@ class Topology:
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(made, _remove_folder, folder, os.getpid())
         return made
 
     @classmethod
