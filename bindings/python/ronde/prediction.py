@@ -22,7 +22,7 @@ def size_of(size: Size) -> int:
     """Bytes, as a number or as the command has them: "64K", "1G"."""
     if not isinstance(size, str):
         return whole(size, "size", _MOST_BYTES)
-    match = re.fullmatch(r"([0-9]+)([KMGT]?)B?", size.strip(), re.IGNORECASE)
+    match = re.fullmatch(r"([0-9]+)([KMGT]?)(?:i?B)?", size.strip(), re.IGNORECASE)
     if match is None:
         raise errors.BadArgumentError(f"size {size!r}: expected a number of bytes such as 4096, 64K or 1G", "bad argument")
     return whole(int(match[1]) * _UNITS[match[2].upper()], "size", _MOST_BYTES)

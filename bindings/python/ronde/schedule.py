@@ -1,6 +1,7 @@
 """Schedules: compiled or read, proved before anyone has them, run on arrays."""
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Optional, Sequence
 
@@ -183,11 +184,12 @@ def _run(schedule: Schedule, inputs: Sequence[Any], outputs: Optional[Sequence[A
         "count": count or 0, "dtype": names.dtype(dtype.name), "op": op if traits.reduces else lib.RONDE_SUM,
         "in": starts_in, "out": starts_out, "slot_bytes": whole(slot_bytes, "slot_bytes")})
     # The launch points to what the views and arrays of pointers hold, also where Ctrl-C leaves the run to itself.
-    interruptible(lambda cancel: (_launch(schedule, launch), starts_in, starts_out, views_in, views_out))
+    interruptible(functools.partial(_launch, schedule, launch, (starts_in, starts_out, views_in, views_out)))
     return list(outputs)
 
 
-def _launch(schedule: Schedule, launch: Any) -> None:
+def _launch(schedule: Schedule, launch: Any, keep: Any, cancel: Any) -> None:
+    del cancel  # runs do not look at it
     machine = ffi.new("struct ronde_machine *")
     own = ffi.new("void **")
     result = ffi.new("struct ronde_result *")
@@ -199,3 +201,4 @@ def _launch(schedule: Schedule, launch: Any) -> None:
         errors.check(lib.ronde_backend_run_once(ffi.addressof(host), own[0], schedule._handle, launch, result, error), error)
     finally:
         host.close(own[0])
+    del keep
