@@ -72,6 +72,24 @@ enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
                              : ronde_nccl_machine_read(path, out, error);
 }
 
+void ronde_print_nccl_machine(FILE *file, const struct ronde_nccl_machine *machine)
+{
+    fprintf(file, "%s, %u GPU%s a node, link %s", ronde_nccl_generation_text(machine->generation),
+            machine->gpus, machine->gpus > 1 ? "s" : "", ronde_nccl_link_text(machine->link));
+    if (machine->link != RONDE_NCCL_PCIE)
+        fprintf(file, ", NVLink %g GB/s", machine->nvlink_GBps);
+    if (machine->nvlink_nodes > 1)
+        fprintf(file, " through %u nodes", machine->nvlink_nodes);
+    if (machine->pcie_GBps > 0)
+        fprintf(file, ", PCIe %g GB/s", machine->pcie_GBps);
+    if (machine->nics > 0)
+        fprintf(file, ", %u NIC%s of %g GB/s %s%s", machine->nics, machine->nics > 1 ? "s" : "",
+                machine->nic_GBps, ronde_nccl_fabric_text(machine->fabric),
+                machine->behind_bridge ? " behind the host bridge" : "");
+    if (machine->is_one_process)
+        fputs(", one process", file);
+}
+
 enum ronde_status ronde_shape_nodes(const struct ronde_options *options, uint32_t ranks,
                                     uint32_t *out_nodes, struct ronde_error *error)
 {

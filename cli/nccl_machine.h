@@ -6,6 +6,8 @@
 
 #include "ronde/published.h"
 
+#include <stdio.h>
+
 /** The path of a description: the text itself where that is a file, else that of the shipped one of this name. */
 void ronde_find_nccl_machine(const char *text, char *out_path, size_t bytes);
 
@@ -19,6 +21,9 @@ bool ronde_is_nccl_machine(const char *path);
 RONDE_MUST_CHECK enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
                                                            struct ronde_nccl_machine *out,
                                                            struct ronde_error *error);
+
+/** What a machine is taken for, in a line without its end, so that it can be judged: words and data sheets say most of it. */
+void ronde_print_nccl_machine(FILE *file, const struct ronde_nccl_machine *machine);
 
 /** nodes of --shape NODESxGPUS, 0 without one. Errors: BAD_ARGUMENT where they are not those of -N. */
 RONDE_MUST_CHECK enum ronde_status ronde_shape_nodes(const struct ronde_options *options,

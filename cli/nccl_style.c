@@ -267,11 +267,11 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
         const struct ronde_tuner_csv csv = {options, &session->constants, &session->machine};
         ronde_tuner_csv_head(&csv, session->sink.file);
     } else if (ronde_sink_is_table(&session->sink)) {
-        fprintf(
-            session->sink.file,
-            "# ronde %s: %s as NCCL executes it on %s (%s), a model: docs/validation-nccl.md\n#\n",
-            RONDE_VERSION, ronde_collective_text(session->collective), session->machine.name,
-            ronde_nccl_generation_text(session->machine.generation));
+        fprintf(session->sink.file,
+                "# ronde %s: %s as NCCL executes it on %s, a model: docs/validation-nccl.md\n# ",
+                RONDE_VERSION, ronde_collective_text(session->collective), session->machine.name);
+        ronde_print_nccl_machine(session->sink.file, &session->machine);
+        fputs("\n#\n", session->sink.file);
         ronde_table_head(session->sink.file, session->is_plan ? &plan_table : &table);
     }
     if (options->nccl_log)

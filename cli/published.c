@@ -200,21 +200,11 @@ static void print_machines(const struct session *session)
                     system->name, system->said.gpu, system->said.inside, system->said.between);
             continue;
         }
-        fprintf(file, "#   %s: %s, %u GPUs a node, link %s", system->name,
-                ronde_nccl_generation_text(machine->generation), machine->gpus,
-                ronde_nccl_link_text(machine->link));
-        if (machine->link != RONDE_NCCL_PCIE)
-            fprintf(file, ", NVLink %g GB/s", machine->nvlink_GBps);
-        if (machine->nvlink_nodes > 1)
-            fprintf(file, " through %u nodes", machine->nvlink_nodes);
-        fprintf(file, ", PCIe %g GB/s", machine->pcie_GBps);
-        if (machine->nics > 0)
-            fprintf(file, ", %u NICs of %g GB/s %s%s", machine->nics, machine->nic_GBps,
-                    ronde_nccl_fabric_text(machine->fabric),
-                    machine->behind_bridge ? " behind the host bridge" : "");
-        else if (system->said.between[0] != '\0')
+        fprintf(file, "#   %s: ", system->name);
+        ronde_print_nccl_machine(file, machine);
+        if (machine->nics == 0 && system->said.between[0] != '\0')
             fprintf(file, ", one node: network \"%s\" not understood", system->said.between);
-        fprintf(file, "%s\n", machine->is_one_process ? ", one process" : "");
+        fputc('\n', file);
     }
     fprintf(file, "#\n");
 }

@@ -7,6 +7,9 @@
 /** What some programs put before the first column (UTF-8). */
 static const char byte_order_mark[] = "\xef\xbb\xbf";
 
+/** What a file of the encoding UTF-16 begins with. */
+static const char *const wide_marks[] = {"\xff\xfe", "\xfe\xff"};
+
 enum ronde_status csv_refuse(const struct csv *csv, struct ronde_error *error, const char *format,
                              ...)
 {
@@ -29,8 +32,19 @@ static char *trim(char *cell)
     return cell;
 }
 
+static bool is_wide(const char *text)
+{
+    return strncmp(text, wide_marks[0], 2) == 0 || strncmp(text, wide_marks[1], 2) == 0;
+}
+
+/** What separates the cells of a file with such a first line. */
+static char separator_of(const char *line)
+{
+    return strchr(line, ',') ? ',' : strchr(line, ';') ? ';' : strchr(line, '\t') ? '\t' : ',';
+}
+
 /** Takes one cell off a line, unquoting it in place; NULL where a quote is not closed. */
-static char *take_cell(char **rest, bool *out_is_last)
+static char *take_cell(char **rest, char separator, bool *out_is_last)
 {
     char *from = *rest, *cell = from, *to = from;
     const bool is_quoted = *from == '"';
@@ -41,7 +55,7 @@ static char *take_cell(char **rest, bool *out_is_last)
             from++;
         else if (is_quoted && *from == '"')
             break;
-        else if (*from == '\0' || (!is_quoted && *from == ','))
+        else if (*from == '\0' || (!is_quoted && *from == separator))
             break;
         *to++ = *from;
     }
@@ -49,7 +63,7 @@ static char *take_cell(char **rest, bool *out_is_last)
         return NULL;
     *out_is_last = *from == '\0';
     *rest = from + 1;
-    if (*from != '\0' && *from != ',')
+    if (*from != '\0' && *from != separator)
         return NULL;
     *to = '\0';
     return is_quoted ? cell : trim(cell);
@@ -61,10 +75,12 @@ static enum ronde_status cut_cells(struct csv *csv, char *rest, struct ronde_err
     for (csv->cell_count = 0; !is_last; csv->cell_count++) {
         if (csv->cell_count == CSV_MAX_CELLS)
             return csv_refuse(csv, error, "more than %u columns", CSV_MAX_CELLS);
-        csv->cells[csv->cell_count] = take_cell(&rest, &is_last);
+        csv->cells[csv->cell_count] = take_cell(&rest, csv->separator, &is_last);
         if (!csv->cells[csv->cell_count])
-            return csv_refuse(csv, error, "a quote in column %u is not closed before its comma",
-                              csv->cell_count + 1);
+            return csv_refuse(
+                csv, error,
+                "a quote in column %u is not closed before its '%c'; a cell is of one line",
+                csv->cell_count + 1, csv->separator);
     }
     return RONDE_OK;
 }
@@ -87,9 +103,13 @@ enum ronde_status csv_next(struct csv *csv, bool *out_is_end, struct ronde_error
         csv->line++;
         if (csv->line == 1 && strncmp(text, byte_order_mark, strlen(byte_order_mark)) == 0)
             text += strlen(byte_order_mark);
+        if (csv->line == 1 && is_wide(text))
+            return csv_refuse(csv, error, "this is UTF-16; save the table as UTF-8");
         if (!strchr(text, '\n') && !feof(csv->file))
             return skip_line(csv, error);
         text[strcspn(text, "\r\n")] = '\0';
+        if (csv->separator == '\0')
+            csv->separator = separator_of(text);
         if (text[strspn(text, " \t")] != '\0')
             return cut_cells(csv, text, error);
     }

@@ -1,4 +1,7 @@
-/** Lines of comma-separated cells (RFC 4180), one at a time: a line that cannot be cut leaves the next ones readable. */
+/**
+ * Lines of comma-separated cells (RFC 4180, without cells of several lines), one at a time: a line that cannot be cut leaves the
+ * next ones readable. Where the first line has no comma, semicolons or tabs separate.
+ */
 #ifndef RONDE_LAB_PUBLISHED_CSV_H
 #define RONDE_LAB_PUBLISHED_CSV_H
 
@@ -18,6 +21,7 @@ struct csv {
     FILE *file;
     uint32_t line; /**< of the cells, from 1 */
     char text[CSV_LINE_BYTES];
+    char separator;             /**< of the file, once its first line was read */
     char *cells[CSV_MAX_CELLS]; /**< of the line, unquoted, blanks around unquoted ones cut off */
     uint32_t cell_count;
 };

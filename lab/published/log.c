@@ -178,14 +178,27 @@ static void pass_rest(FILE *file)
         c = getc(file);
 }
 
+/** A run that is killed leaves its last line as far as it had come: rows above it are as good as they were. */
+static enum ronde_status leave_cut(struct reader *reader, struct ronde_error *error)
+{
+    if (reader->to->log.unfinished_line == 0)
+        reader->to->log.unfinished_line = reader->line;
+    reader->begun_line = 0;
+    *error = (struct ronde_error){.status = RONDE_OK};
+    return RONDE_OK;
+}
+
 static enum ronde_status read_lines(struct reader *reader, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
     while (status == RONDE_OK && fgets(reader->text, sizeof reader->text, reader->file)) {
         reader->line++;
-        if (!strchr(reader->text, '\n') && !feof(reader->file))
+        const bool has_end = strchr(reader->text, '\n') != NULL, is_last = feof(reader->file) != 0;
+        if (!has_end && !is_last)
             pass_rest(reader->file);
         status = read_line(reader, error);
+        if (status == RONDE_BAD_INPUT && !has_end && is_last)
+            status = leave_cut(reader, error);
     }
     if (status == RONDE_OK && ferror(reader->file))
         return ronde_fail(error, RONDE_IO, "%s: cannot be read", reader->request->path);

@@ -67,29 +67,50 @@ struct reader {
     struct ronde_published *to;
 };
 
+static bool is_headed(const char *text, const char *name, bool is_exact)
+{
+    return is_exact ? strcmp(text, name) == 0 : table_heading(text, name);
+}
+
+/** The cell of a column's name; NOWHERE where there is none. Refuses two. */
+static enum ronde_status find_column(const struct csv *csv, const char *name, bool is_exact,
+                                     uint32_t *out, struct ronde_error *error)
+{
+    *out = NOWHERE;
+    for (uint32_t at = 0; at < csv->cell_count; at++) {
+        if (!is_headed(csv->cells[at], name, is_exact))
+            continue;
+        if (*out != NOWHERE)
+            return csv_refuse(csv, error, "columns %u and %u are both %s", *out + 1, at + 1, name);
+        *out = at;
+    }
+    return RONDE_OK;
+}
+
 static enum ronde_status read_header(struct reader *reader, struct ronde_error *error)
 {
     const struct csv *csv = &reader->csv;
     for (unsigned c = 0; c < COLUMN_COUNT; c++) {
-        uint32_t at = 0;
-        while (at < csv->cell_count && strcmp(csv->cells[at], column_names[c]) != 0)
-            at++;
-        if (at == csv->cell_count && c < ALGORITHM)
-            return csv_refuse(csv, error, "no column %s", column_names[c]);
-        for (uint32_t other = at + 1; other < csv->cell_count; other++)
-            if (strcmp(csv->cells[other], column_names[c]) == 0)
-                return csv_refuse(csv, error, "columns %u and %u are both %s", at + 1, other + 1,
-                                  column_names[c]);
-        reader->at[c] = at < csv->cell_count ? at : NOWHERE;
+        enum ronde_status status = find_column(csv, column_names[c], true, &reader->at[c], error);
+        if (status == RONDE_OK && reader->at[c] == NOWHERE)
+            status = find_column(csv, column_names[c], false, &reader->at[c], error);
+        if (status != RONDE_OK)
+            return status;
+        if (reader->at[c] == NOWHERE && c < ALGORITHM)
+            return csv_refuse(csv, error,
+                              "no column %s; a table's first line names its columns, system, "
+                              "collective, gpus, bytes and others",
+                              column_names[c]);
     }
     return RONDE_OK;
 }
 
 /** A row's cell; "" where it has none. */
-static const char *cell(const struct reader *reader, enum column column)
+static char *cell(const struct reader *reader, enum column column)
 {
+    static char none[] = "";
     const uint32_t at = reader->at[column];
-    return at < reader->csv.cell_count ? reader->csv.cells[at] : "";
+    return at < reader->csv.cell_count ? reader->csv.cells[at] : none;
 }
 
 static enum ronde_status whole(const struct reader *reader, enum column column, uint64_t most,
@@ -106,11 +127,14 @@ static enum ronde_status whole(const struct reader *reader, enum column column, 
 static enum ronde_status positive(const struct reader *reader, enum column column, double *out,
                                   struct ronde_error *error)
 {
-    const char *text = cell(reader, column);
-    char *end = NULL;
+    char *text = cell(reader, column), *end = NULL;
+    char *comma = strchr(text, ',');
     *out = 0;
     if (*text == '\0')
         return RONDE_OK;
+    /* Where semicolons separate cells, the point is a comma. */
+    if (comma && reader->csv.separator == ';')
+        *comma = '.';
     *out = strtod(text, &end);
     if (end == text || *end != '\0' || !isfinite(*out) || *out < 0 || (*out <= 0 && column == TIME))
         return csv_refuse(&reader->csv, error, "%s \"%.40s\" is not a number above 0",
@@ -174,6 +198,21 @@ static enum ronde_status take_version(const struct reader *reader, uint32_t *out
                         text, *out > 0 ? "that of its date" : "new");
 }
 
+/** Refuses a rate that its row's time and size do not come to. */
+static enum ronde_status agree(const struct reader *reader, enum column column, double rate,
+                               double expected, const struct ronde_published_row *row,
+                               struct ronde_error *error)
+{
+    const char *text = cell(reader, column);
+    const double rounding = fmax(rate_tolerance * expected, table_rounding(text));
+    if (*text == '\0' || fabs(rate - expected) <= rounding)
+        return RONDE_OK;
+    return csv_refuse(&reader->csv, error,
+                      "%s %g contradicts time_us %g of %llu bytes, which are %.4g GB/s",
+                      column_names[column], rate, row->measured_us,
+                      (unsigned long long)row->call.bytes, expected);
+}
+
 /** Measured time: as it stands, or by a rate; 0 where a row has neither. */
 static enum ronde_status take_time(const struct reader *reader, struct ronde_published_row *row,
                                    struct ronde_error *error)
@@ -187,17 +226,15 @@ static enum ronde_status take_time(const struct reader *reader, struct ronde_pub
         status = positive(reader, BUS_RATE, &bus_rate, error);
     if (status != RONDE_OK)
         return status;
+    const double factor = ronde_published_bus_factor(&row->call);
     if (row->measured_us > 0) {
         const double expected = bytes / row->measured_us / 1e3;
-        const double rounding = fmax(rate_tolerance * expected, table_rounding(cell(reader, RATE)));
-        if (*cell(reader, RATE) != '\0' && fabs(rate - expected) > rounding)
-            return csv_refuse(
-                &reader->csv, error,
-                "algbw_GBps %g contradicts time_us %g of %llu bytes, which are %.4g GB/s", rate,
-                row->measured_us, (unsigned long long)row->call.bytes, expected);
-        return RONDE_OK;
+        status = agree(reader, RATE, rate, expected, row, error);
+        /* The factor is that of the collective, which may be none that is known. */
+        return status == RONDE_OK && factor > 0
+                   ? agree(reader, BUS_RATE, bus_rate, expected * factor, row, error)
+                   : status;
     }
-    const double factor = ronde_published_bus_factor(&row->call);
     row->measured_us = rate > 0                     ? bytes / 1e3 / rate
                        : bus_rate > 0 && factor > 0 ? bytes / 1e3 / bus_rate * factor
                                                     : 0;

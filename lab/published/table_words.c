@@ -27,6 +27,37 @@ static void plain_name(const char *text, char out[WORD_BYTES])
         out[bytes - strlen(ending)] = '\0';
 }
 
+/** What is left of a heading: letters and digits, "GB/s" as GBps and a micro sign as u. */
+static void plain_heading(const char *text, char out[WORD_BYTES])
+{
+    static const char *const micro[] = {"\xc2\xb5", "\xce\xbc"};
+    size_t bytes = 0;
+    for (; *text && bytes + 1 < WORD_BYTES; text++) {
+        const bool is_micro = strncmp(text, micro[0], 2) == 0 || strncmp(text, micro[1], 2) == 0;
+        if (isalnum((unsigned char)*text) || *text == '/' || is_micro)
+            out[bytes++] = is_micro       ? 'u'
+                           : *text == '/' ? 'p'
+                                          : (char)tolower((unsigned char)*text);
+    }
+    out[bytes] = '\0';
+}
+
+bool table_heading(const char *text, const char *name)
+{
+    static const char *const others[][2] = {{"size", "bytes"},
+                                            {"sizeb", "bytes"},
+                                            {"sizebytes", "bytes"},
+                                            {"ranks", "gpus"},
+                                            {"ngpus", "gpus"}};
+    char said[WORD_BYTES], meant[WORD_BYTES];
+    plain_heading(text, said);
+    plain_heading(name, meant);
+    for (size_t o = 0; o < sizeof others / sizeof others[0]; o++)
+        if (strcmp(said, others[o][0]) == 0 && strcmp(name, others[o][1]) == 0)
+            return true;
+    return strcmp(said, meant) == 0;
+}
+
 bool table_collective(const char *text, enum ronde_collective *out)
 {
     char name[WORD_BYTES];

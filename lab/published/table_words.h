@@ -4,6 +4,12 @@
 
 #include "ronde/nccl_model.h"
 
+/**
+ * Whether a column's heading is a name but for capitals, blanks and punctuation: "Time (us)" and "busbw (GB/s)" for time_us and
+ * busbw_GBps. "size", "size (B)" and "ranks" stand for bytes and gpus.
+ */
+bool table_heading(const char *text, const char *name);
+
 /** "AllReduce", "all-reduce", "all_reduce_perf"; false for a name that is none. */
 bool table_collective(const char *text, enum ronde_collective *out);
 

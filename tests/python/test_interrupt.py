@@ -30,6 +30,27 @@ except ChildProcessError:
 """
 
 
+# Runs for some seconds, and then again until it is interrupted a tenth into it.
+RUN = """
+import os, signal, threading, time
+import numpy, ronde
+
+schedule = ronde.compile("all_reduce", "recursive_doubling", ranks=128)
+arrays = [numpy.ones(1 << 20, "float16") for _ in range(128)]
+outputs = [array.copy() for array in arrays]
+begun = time.monotonic()
+schedule.run(arrays, outputs, op="prod")
+whole = time.monotonic() - begun
+try:
+    begun = time.monotonic()
+    threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT)).start()
+    schedule.run(arrays, outputs, op="prod")
+    print("it was over before")
+except KeyboardInterrupt:
+    print("before its end" if time.monotonic() - begun < whole * 0.7 else "late")
+"""
+
+
 class InterruptTest(unittest.TestCase):
     def interrupt(self, engine: str) -> None:
         done = subprocess.run([sys.executable, "-c", SCRIPT, engine], capture_output=True, text=True, timeout=300)
@@ -37,6 +58,10 @@ class InterruptTest(unittest.TestCase):
 
     def test_ctrl_c_ends_a_replay(self) -> None:
         self.interrupt("maxmin")
+
+    def test_ctrl_c_comes_back_from_a_run(self) -> None:
+        done = subprocess.run([sys.executable, "-c", RUN], capture_output=True, text=True, timeout=300)
+        self.assertEqual((done.stdout, done.stderr), ("before its end\n", ""))
 
     def test_ctrl_c_ends_simgrid(self) -> None:
         self.interrupt("simgrid")

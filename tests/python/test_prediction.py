@@ -4,6 +4,7 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import multiprocessing
+import os
 import pathlib
 import subprocess
 import sys
@@ -93,6 +94,18 @@ class PredictionTest(unittest.TestCase):
             self.assertEqual(ronde.Topology.read(file.name).hosts, 32)
         with self.assertRaisesRegex(ronde.RondeError, "33"):
             ronde.simulate(ronde.compile("all_reduce", "ring", ranks=33), topology, "1M")
+
+    def test_a_machine_stays_when_a_forked_process_ends(self) -> None:
+        machine = ronde.Topology.generate("dgx-h100", nodes=2)
+        child = os.fork()
+        if child == 0:
+            del machine
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertTrue(pathlib.Path(machine.file).is_file())
+        folder = pathlib.Path(machine.file).parent
+        del machine
+        self.assertFalse(folder.exists())
 
     def test_described_machines_are_in_the_package(self) -> None:
         cluster = ronde.Topology.from_description("H100-cluster01", nodes=2, fabric="rail")

@@ -150,6 +150,21 @@ static void rows_may_end_on_a_later_line(void)
     CHECK_ALL(cases);
 }
 
+/* A run that was killed while it wrote: what the last line has of a row is told, and the rows above it are read. */
+static void a_last_line_may_be_cut(void)
+{
+    static const struct rows_case cases[] = {
+        {CELLS "\n1048576 262144 float sum -1 50.00 20.9", 2, 50, 100, 5, 0, 4},
+        {CELLS "\n1048576 262144 float sum -1 50.00 20.97 36.70 0 100.00 10.49 18", 2, 50, 100, 5,
+         0, 4},
+        {CELLS "\n1048576 262144 float sum -1 50.00 2 36.70 0", 2, 50, 100, 5, 0, 4},
+        {CELLS "\n1048576 262144 float sum", 2, 50, 100, 5, 0, 4},
+        {"1048576 262144 float sum -1 50.00 20.9", 0, 0, 0, 4, 0, 0},
+        {CELLS "\n10485", 2, 50, 100, 0, 0, 4},
+    };
+    CHECK_ALL(cases);
+}
+
 /* Lines longer than any row: their beginning is looked at, their rest is passed over, and lines go on being counted. */
 static void lines_may_be_of_any_length(void)
 {
@@ -278,6 +293,7 @@ int main(void)
         {"halves_that_are_not_there_are_no_rows", halves_that_are_not_there_are_no_rows},
         {"wrong_results_are_told", wrong_results_are_told},
         {"rows_may_end_on_a_later_line", rows_may_end_on_a_later_line},
+        {"a_last_line_may_be_cut", a_last_line_may_be_cut},
         {"lines_may_be_of_any_length", lines_may_be_of_any_length},
         {"what_is_no_row_is_refused_with_its_line", what_is_no_row_is_refused_with_its_line},
         {"headers_say_what_columns_are", headers_say_what_columns_are},

@@ -194,16 +194,18 @@ static void malformed_descriptions_are_refused_with_their_line(void)
         {"# none\nname x\ngpus 2.5\n", 3, "whole number"},
         {"gpus\n", 1, "one value"},
         {"gpus 0\n", 1, "from 1 to"},
-        {"wheels 4\n", 1, "no such line"},
+        {"wheels 4\n", 1, "no such line of a machine's description: there are name, "},
+        {"nic 8\n", 1, "sockets, nics, nic_GBps"},
         {"nvlink_GBps nan\n", 1, "not a number"},
         {"name x\ngeneration volta\ngpus 4\nlink switch\n", 0, "nvlink_GBps"},
         {"name x\ngeneration volta\ngpus 4\nlink pcie\npcie_GBps 16\nnics 1\n", 0, "nic_GBps"},
         {"name a b c d e f g h i j k l m n o p q r s t u v w x\n", 1, "more than 24 words"},
-        {"name x\ngpu Gaudi 3\ngpus 8\n", 0, "\"Gaudi 3\" is no GPU"},
+        {"name x\ngpu Gaudi 3\ngpus 8\n", 2, "\"Gaudi 3\" is no GPU"},
         {"name x\ngpu H100\ninside PCIe\n", 0, "no line says gpus"},
         {"name x\ngpu H100\ngpu H200\n", 3, "twice"},
         {"name x\ngpu\n", 2, "one value"},
-        {"name x\ngpu H100\ngpus 8\nbetween pigeons\n", 0, "no fabric and rate"},
+        {"name x\ngpu H100\ngpus 8\nbetween pigeons\n", 4,
+         "between: \"PIGEONS\" names no fabric and rate"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         static const char path[] = "nccl_model_test.txt";

@@ -139,7 +139,34 @@ static void columns_are_there_once(void)
     refused("system,gpus,bytes\na,8,64\n", 1, "no column collective");
     refused("system,collective,bytes\na,all_reduce,64\n", 1, "no column gpus");
     refused("system,collective,gpus\na,all_reduce,8\n", 1, "no column bytes");
-    refused("System,GPUs\n", 1, "no column system");
+    refused("systems,gpus\n", 1, "no column system; a table's first line names its columns");
+}
+
+/* As spreadsheets and people write headings; a name that is there as it is goes before one like it. */
+static void headings_are_read_as_people_write_them(void)
+{
+    static const char *const tables[] = {
+        "System,Collective,GPUs,Size (B),Time (us)\na,all_reduce,8,1048576,50\n",
+        "SYSTEM;COLLECTIVE;RANKS;BYTES;TIME_US;ALGBW "
+        "(GB/s)\na;all_reduce;8;1048576;50,0;20,97152\n",
+        "system\tcollective\tgpus\tbytes\ttime (\xc2\xb5s)\na\tall_reduce\t8\t1048576\t50\n",
+        "system,collective,gpus,bytes,BusBW (GB/s)\na,all_reduce,8,1048576,36.70016\n",
+        "Bytes,system,collective,gpus,bytes,time_us\nmany,a,all_reduce,8,1048576,50\n",
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        struct ronde_published table;
+        struct ronde_error error;
+        CU_ASSERT_EQUAL_FATAL(read_of(tables[i], NULL, &table, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(table.rows[0].call.ranks, 8);
+        CU_ASSERT_EQUAL(table.rows[0].call.bytes, 1048576);
+        CU_ASSERT_DOUBLE_EQUAL(table.rows[0].measured_us, 50, 1e-9);
+        ronde_published_close(&table);
+    }
+    refused("system,collective,gpus,Size,size (B)\na,all_reduce,8,64,64\n", 1,
+            "columns 4 and 5 are both bytes");
+    refused("\xff\xfes", 1, "UTF-16");
+    refused("system,collective,gpus,bytes,time_us,busbw_GBps\na,all_reduce,8,1048576,50,20.97\n", 2,
+            "busbw_GBps 20.97 contradicts time_us 50");
 }
 
 /* What a table does not say: no wish, as few nodes as there can be, no version, and a time by its rate, or none at all. */
@@ -526,6 +553,7 @@ int main(void)
         {"cells_are_those_of_rfc_4180", cells_are_those_of_rfc_4180},
         {"quotes_that_do_not_fit_are_refused", quotes_that_do_not_fit_are_refused},
         {"columns_are_there_once", columns_are_there_once},
+        {"headings_are_read_as_people_write_them", headings_are_read_as_people_write_them},
         {"columns_may_be_missing", columns_may_be_missing},
         {"lines_have_a_longest", lines_have_a_longest},
         {"a_zero_byte_leaves_a_line_out", a_zero_byte_leaves_a_line_out},

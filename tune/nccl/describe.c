@@ -317,8 +317,11 @@ static void set_gpus(const char *gpu, const char *inside, const char *between,
                      const struct ronde_nccl_part *part, uint32_t said,
                      struct ronde_nccl_machine *out)
 {
-    static const char *const gpus[] = {"GPU"};
-    const uint32_t of_inside = count_of(inside, gpus, 1), rack = rack_of(gpu, inside);
+    /* A package of two chiplets is two GPUs to RCCL. */
+    static const char *const gpus[] = {"GPU"}, *const chiplets[] = {"GCD"};
+    const uint32_t of_chiplets = count_of(inside, chiplets, 1);
+    const uint32_t of_inside = of_chiplets > 0 ? of_chiplets : count_of(inside, gpus, 1),
+                   rack = rack_of(gpu, inside);
     /* A table's may be of all its nodes. */
     const uint32_t of_gpu = said == 0 ? count_gpus(gpu) : 0;
     const uint32_t stated = of_gpu > of_inside ? of_gpu : of_inside, there = said > 0 ? said : 1;

@@ -34,6 +34,12 @@ static const char *const keys[KEY_COUNT] = {"name",         "generation",  "gpus
                                             "nic_path",     "processes",   "gpu",       "inside",
                                             "between",      "notes"};
 
+/** A line of each key that cannot be left out everywhere, for who has left it out. */
+static const char *const examples[KEY_COUNT] = {
+    [NAME] = "name mine",       [GENERATION] = "generation hopper", [GPUS] = "gpus 8",
+    [LINK] = "link switch",     [NVLINK] = "nvlink_GBps 450",       [PCIE] = "pcie_GBps 63",
+    [NIC_RATE] = "nic_GBps 50", [FABRIC] = "fabric infiniband"};
+
 static const char *const nic_paths[] = {"switch", "bridge"};
 static const char *const processes[] = {"per_gpu", "one"};
 
@@ -44,6 +50,7 @@ static const char *const processes[] = {"per_gpu", "one"};
 struct reading {
     struct ronde_nccl_machine *to;
     bool has[KEY_COUNT];
+    uint32_t line[KEY_COUNT];               /**< where */
     char said[KEY_COUNT - GPU][SAID_BYTES]; /**< by key */
 };
 
@@ -150,13 +157,20 @@ static enum ronde_status take(void *self, const struct ronde_nccl_words *words,
         if (words->count < 2 || (words->count != 2 && k < GPU))
             return ronde_nccl_words_refuse(words, error, "is to have one value");
         reading->has[k] = true;
+        reading->line[k] = words->line;
         if (k >= GPU) {
             join(words, reading->said[k - GPU]);
             return RONDE_OK;
         }
         return take_value(words, (enum key)k, reading->to, error);
     }
-    return ronde_nccl_words_refuse(words, error, "no such line of a machine's description");
+    char there[256] = "";
+    for (unsigned k = 0; k < KEY_COUNT; k++) {
+        const size_t used = strlen(there);
+        snprintf(there + used, sizeof there - used, "%s%s", k > 0 ? ", " : "", keys[k]);
+    }
+    return ronde_nccl_words_refuse(words, error,
+                                   "no such line of a machine's description: there are %s", there);
 }
 
 /** What no line says, from what the words come to. */
@@ -191,8 +205,14 @@ static enum ronde_status understand(struct reading *reading, const char *path,
                                               .gpus = reading->to->gpus};
     if (!reading->has[GPU])
         return RONDE_OK;
-    if (ronde_nccl_machine_of_words(&words, &of_words, &why) != RONDE_OK)
-        return ronde_fail(error, RONDE_BAD_INPUT, "%s: %s", path, why.message);
+    if (ronde_nccl_machine_of_words(&words, &of_words, &why) != RONDE_OK) {
+        /* What is not understood is the GPU, without which nothing is, or the network. */
+        const enum key at = of_words.gpus == 0 ? GPU : BETWEEN;
+        return ronde_fail_at(error, RONDE_BAD_INPUT, reading->line[at], "%s:%u: %s: %s; %s", path,
+                             reading->line[at], keys[at], why.message,
+                             at == GPU ? "generation, link and others can say what it is"
+                                       : "nics, nic_GBps and fabric can say what it is");
+    }
     if (!reading->has[GPUS] && of_words.gpus > 1)
         reading->to->gpus = of_words.gpus;
     reading->has[GPUS] = reading->has[GPUS] || of_words.gpus > 1;
@@ -203,22 +223,22 @@ static enum ronde_status understand(struct reading *reading, const char *path,
     return RONDE_OK;
 }
 
-/** What cannot be left out given the rest. */
-static const char *missing(const struct reading *reading)
+/** What cannot be left out given the rest; KEY_COUNT where nothing is missing. */
+static enum key missing(const struct reading *reading)
 {
     const struct ronde_nccl_machine *machine = reading->to;
     const bool nvlink = machine->link != RONDE_NCCL_PCIE;
     const enum key always[] = {NAME, GENERATION, GPUS, LINK};
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
         if (!reading->has[always[i]])
-            return keys[always[i]];
+            return always[i];
     if (nvlink && !reading->has[NVLINK])
-        return keys[NVLINK];
+        return NVLINK;
     if (machine->link >= RONDE_NCCL_PAIRS && !reading->has[PCIE])
-        return keys[PCIE];
+        return PCIE;
     if (machine->nics > 0 && !reading->has[NIC_RATE])
-        return keys[NIC_RATE];
-    return machine->nics > 0 && !reading->has[FABRIC] ? keys[FABRIC] : NULL;
+        return NIC_RATE;
+    return machine->nics > 0 && !reading->has[FABRIC] ? FABRIC : KEY_COUNT;
 }
 
 enum ronde_status ronde_nccl_machine_read(const char *path, struct ronde_nccl_machine *out,
@@ -231,9 +251,9 @@ enum ronde_status ronde_nccl_machine_read(const char *path, struct ronde_nccl_ma
         return status;
     if (understand(&reading, path, error) != RONDE_OK)
         return RONDE_BAD_INPUT;
-    const char *what = missing(&reading);
-    if (what)
-        return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s%s", path, what,
-                          what == keys[GPUS] ? ", of one node: \"gpus 8\", or \"gpu 8x H100\"" : "");
+    const enum key what = missing(&reading);
+    if (what != KEY_COUNT)
+        return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s, as in \"%s\"", path,
+                          keys[what], examples[what]);
     return RONDE_OK;
 }

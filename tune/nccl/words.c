@@ -19,7 +19,7 @@ static const char byte_order_mark[] = "\xef\xbb\xbf";
 enum ronde_status ronde_nccl_words_refuse(const struct ronde_nccl_words *words,
                                           struct ronde_error *error, const char *format, ...)
 {
-    char what[256];
+    char what[384];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);

@@ -27,16 +27,16 @@ INTEGER = re.compile(r"^(?:[-()\s<>+*|]|\b(?:0x[0-9a-fA-F]+|[0-9]+)[uUlL]*\b)+$"
 LIMITS = re.compile(r"\b(U?INT(8|16|32|64)_MAX|UINT(8|16|32|64)_C)\b")
 
 
-def preprocess(compiler: str, includes: list[str], headers: list[str], *flags: str) -> str:
+def preprocess(compiler: list[str], includes: list[str], headers: list[str], *flags: str) -> str:
     """What the preprocessor makes of the headers, with nothing of the C library in it."""
     with tempfile.TemporaryDirectory() as folder:
         for name in LIBC_HEADERS:
             pathlib.Path(folder, name).write_text("")
         source = "".join(f'#include "{header}"\n' for header in headers)
-        command = [compiler, "-E", "-P", "-std=c11", "-nostdinc", "-D__attribute__(x)=", "-D__extension__=",
+        command = [*compiler, "-E", "-P", "-std=c11", "-nostdinc", "-D__attribute__(x)=", "-D__extension__=",
                    "-D__int128=long", f"-I{folder}"]
         command += [f"-I{path}" for path in includes] + list(flags) + ["-xc", "-"]
-        return subprocess.run(command, input=source, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(command, input=source, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def is_declaration(node: c_ast.Node) -> bool:
@@ -67,7 +67,7 @@ def prototypes(source: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--compiler", required=True)
+    parser.add_argument("--compiler", action="append", required=True, help="a word of its command; once for each")
     parser.add_argument("--output", required=True)
     parser.add_argument("--include", nargs="+", required=True)
     options = parser.parse_args()

@@ -5,6 +5,7 @@ from ._native import ffi as _ffi, lib as _lib
 from .algorithm import IN, OUT, SCRATCH, Chunks, build, copy, reduce, transfer
 from .arrays import Communicator
 from .errors import BadArgumentError, RondeError, RondeTimeoutError
+from .nccl_model import Diagnosis, doctor, nccl
 from .operation import Operation
 from .prediction import plan, price, simulate
 from .records import Records
@@ -17,7 +18,7 @@ from .validation import validate
 
 __version__: str = _ffi.string(_lib.ronde_version()).decode()
 
-__all__ = ["IN", "OUT", "SCRATCH", "BadArgumentError", "Bound", "Chunks", "Communicator", "Forest", "Operation",
+__all__ = ["IN", "OUT", "SCRATCH", "BadArgumentError", "Bound", "Chunks", "Communicator", "Diagnosis", "Forest", "Operation",
            "Proof", "Records", "RondeError", "RondeTimeoutError", "Schedule", "Timeline", "Topology", "__version__",
-           "algorithms", "bound", "build", "compile", "copy", "kinds", "plan", "price", "reduce", "simulate", "sweep",
+           "algorithms", "bound", "build", "compile", "copy", "doctor", "kinds", "nccl", "plan", "price", "reduce", "simulate", "sweep",
            "synthesize", "timeline", "transfer", "validate"]

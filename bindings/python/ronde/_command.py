@@ -13,13 +13,14 @@ PROGRAM = pathlib.Path(__file__).parent / "bin" / "ronde"
 _STATUSES = {1: "rejected", 2: "bad argument", 3: "unavailable"}
 
 
-def output(*words: object) -> str:
-    """What the command prints. It ends with this process, and with Ctrl-C."""
+def output(*words: object, answers: tuple[int, ...] = (0,)) -> str:
+    """What the command prints. It ends with this process, and with Ctrl-C. `answers`: exit codes that are no failure."""
     from . import errors
     # UTF-8 whatever the locale is: names of hosts and files are printed as they stand in a file.
     done = subprocess.run([str(PROGRAM), *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
                           errors="replace")
-    if done.returncode == 0:
+    # 1 is an answer where there are results, and a failure where there are none.
+    if done.returncode in answers and (done.returncode == 0 or done.stdout):
         return done.stdout
     said = done.stderr.strip().splitlines() or [f"the command ended with {done.returncode}"]
     kind = errors.BadArgumentError if done.returncode == 2 else errors.RondeError

@@ -10,10 +10,12 @@ Algorithms of one's own: a generator function that yields who sends what to whom
 """
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Optional, Union
 
 from . import errors, names
+from .arguments import whole
 from ._native import ffi, lib
 from .schedule import Schedule
 
@@ -32,16 +34,23 @@ class Chunks:
         return {"buffer": self.buffer, "first": self.first, "count": self.count}
 
 
+def _operand(chunks: Any, what: str) -> dict[str, int]:
+    if not isinstance(chunks, Chunks):
+        raise TypeError(f"{what}: expected chunks such as ronde.IN[0], not {chunks!r}")
+    return chunks.operand()
+
+
 class _Memory:
     def __init__(self, buffer: int) -> None:
         self._buffer = buffer
 
     def __getitem__(self, index: Union[int, slice]) -> Chunks:
-        if isinstance(index, int):
-            return Chunks(self._buffer, index, 1)
+        if not isinstance(index, slice):
+            return Chunks(self._buffer, whole(index, "chunk"), 1)
         if index.start is None or index.stop is None or index.step not in (None, 1) or index.stop <= index.start:
             raise errors.BadArgumentError(f"chunks {index}: expected [first:end]", "bad argument")
-        return Chunks(self._buffer, index.start, index.stop - index.start)
+        first, end = whole(index.start, "first chunk"), whole(index.stop, "end of chunks")
+        return Chunks(self._buffer, first, end - first)
 
 
 IN = _Memory(lib.RONDE_IN)
@@ -62,11 +71,12 @@ class transfer:
     receiver_lane: int = 0
 
     def state(self, builder: Any) -> None:
-        combine = self.combine or self.target
+        combine = self.target if self.combine is None else self.combine
         lib.ronde_builder_transfer(builder, ffi.new("struct ronde_transfer *", {
-            "from": self.sender, "to": self.receiver, "from_lane": self.sender_lane, "to_lane": self.receiver_lane,
-            "source": self.source.operand(), "with": combine.operand(), "target": self.target.operand(),
-            "reduces": self.combine is not None}))
+            "from": whole(self.sender, "sender"), "to": whole(self.receiver, "receiver"),
+            "from_lane": whole(self.sender_lane, "sender_lane"), "to_lane": whole(self.receiver_lane, "receiver_lane"),
+            "source": _operand(self.source, "source"), "with": _operand(combine, "combine"),
+            "target": _operand(self.target, "target"), "reduces": self.combine is not None}))
 
 
 @dataclass(frozen=True)
@@ -78,8 +88,9 @@ class _Local:
     lane: int
 
     def state(self, builder: Any) -> None:
-        operands = [ffi.new("struct ronde_operand *", chunks.operand())[0] for chunks in (self.source, self.target)]
-        self.function(builder, self.rank, self.lane, *operands)
+        operands = [ffi.new("struct ronde_operand *", _operand(chunks, what))[0]
+                    for chunks, what in ((self.source, "source"), (self.target, "target"))]
+        self.function(builder, whole(self.rank, "rank"), whole(self.lane, "lane"), *operands)
 
 
 def copy(rank: int, source: Chunks, target: Chunks, lane: int = 0) -> _Local:
@@ -95,39 +106,69 @@ def reduce(rank: int, source: Chunks, target: Chunks, lane: int = 0) -> _Local:
 Step = Union[transfer, _Local]
 
 
-def _state(builder: Any, step: Union[Step, list[Step]]) -> None:
-    if isinstance(step, list):
+Round = Union[list[Step], tuple[Step, ...]]
+
+
+def _state_one(builder: Any, step: Any) -> None:
+    if not isinstance(step, (transfer, _Local)):
+        raise TypeError(f"expected ronde.transfer, copy or reduce, or a list of them, not {step!r:.100}")
+    step.state(builder)
+
+
+def _state(builder: Any, step: Union[Step, Round]) -> None:
+    if isinstance(step, (list, tuple)):
         lib.ronde_builder_round_begin(builder)
         for one in step:
-            one.state(builder)
+            _state_one(builder, one)
         lib.ronde_builder_round_end(builder)
     else:
-        step.state(builder)
+        _state_one(builder, step)
 
 
-def build(collective: str, algorithm: Callable[[int], Iterable[Union[Step, list[Step]]]], ranks: int, *, root: int = 0,
+def _name_of(algorithm: Any) -> str:
+    """What the schedule's text may call it: a lambda, an object and letters of other alphabets have no such name."""
+    name = getattr(algorithm, "__name__", None) or getattr(getattr(algorithm, "func", algorithm), "__name__", None)
+    return re.sub(r"\W", "_", (name or type(algorithm).__name__).strip("<>"), flags=re.ASCII)[:lib.RONDE_ALGORITHM_BYTES - 1]
+
+
+def _state_all(builder: Any, name: str, steps: Any) -> None:
+    if not hasattr(steps, "__iter__"):
+        raise TypeError(f"{name}: expected a function that yields steps, not one that returns {steps!r:.100}")
+    for number, step in enumerate(steps):
+        try:
+            _state(builder, step)
+        except errors.BadArgumentError as reason:
+            raise errors.BadArgumentError(f"{name}, what is yielded as number {number}: {reason}", reason.status) from None
+        except TypeError as reason:
+            raise TypeError(f"{name}, what is yielded as number {number}: {reason}") from None
+
+
+def build(collective: str, algorithm: Callable[[int], Iterable[Union[Step, Round]]], ranks: int, *, root: int = 0,
           chunks: int = 1, scratch: int = 0) -> Schedule:
     """
     Builds and proves a schedule of what `algorithm(ranks)` yields. A list that is yielded is a round: everyone sends before
     anyone receives. `chunks`: of a block; `scratch`: chunks of every rank's own memory.
     """
-    name = ffi.new("char[]", algorithm.__name__.encode()[:31])
+    if not callable(algorithm):
+        raise TypeError(f"algorithm: expected a function of the number of ranks, not {algorithm!r:.100}")
+    name = _name_of(algorithm)
+    in_c = ffi.new("char[]", name.encode())
     request = ffi.new("struct ronde_compile_request *", {
-        "collective": names.collective(collective), "algorithm": name, "ranks": ranks, "root": root})
+        "collective": names.collective(collective), "algorithm": in_c, "ranks": whole(ranks, "ranks"),
+        "root": whole(root, "root")})
     out_builder = ffi.new("struct ronde_builder **")
     error = errors.record()
     errors.check(lib.ronde_builder_create(request, _MEM, out_builder, error), error)
     builder = out_builder[0]
     try:
-        lib.ronde_builder_chunks(builder, chunks)
-        if scratch:
+        lib.ronde_builder_chunks(builder, whole(chunks, "chunks"))
+        if whole(scratch, "scratch"):
             lib.ronde_builder_scratch(builder, scratch)
-        for step in algorithm(ranks):
-            _state(builder, step)
+        _state_all(builder, name, algorithm(ranks))
     except BaseException:
         lib.ronde_builder_destroy(builder)
         raise
     out = ffi.new("struct ronde_schedule **")
     error = errors.record()
-    errors.check(lib.ronde_schedule_finish(builder, ffi.NULL, out, error), error)
+    errors.check(lib.ronde_schedule_finish(builder, ffi.NULL, out, error), error, f"{name}: ")
     return Schedule(out[0], ffi.new("struct ronde_compile_request *", lib.ronde_schedule_file_request(out[0])))

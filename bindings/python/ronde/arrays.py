@@ -6,6 +6,7 @@ from typing import Any, Optional, Sequence
 
 from . import names
 from ._native import ffi, lib
+from .arguments import native, whole, wholes
 from .communicator import Blocks, Communicator as _Base
 from .errors import BadArgumentError
 from .operation import Operation, nanoseconds
@@ -22,6 +23,8 @@ class _Buffer:
 
     def __init__(self, array: Any, what: str, writable: bool) -> None:
         name = getattr(getattr(array, "dtype", None), "name", None)
+        if name is not None:
+            native(array.dtype, what)
         try:
             view = ffi.from_buffer(array, require_writable=writable)
         except (TypeError, ValueError, BufferError) as reason:
@@ -54,7 +57,8 @@ def _table(counts: Sequence[int]) -> Blocks:
 
 
 def _fits(buffer: _Buffer, counts: Sequence[int], ranks: int, what: str) -> Blocks:
-    if len(counts) != ranks or sum(counts) > buffer.count or min(counts) < 0:
+    counts = wholes(counts, f"{what}: lengths", 2**63)
+    if len(counts) != ranks or sum(counts) > buffer.count:
         raise BadArgumentError(f"{what}: lengths {list(counts)} for {ranks} ranks and {buffer.count} elements", "bad argument")
     return _table(counts)
 
@@ -102,12 +106,12 @@ class Communicator(_Base):
         if target is not None:
             _same(source.count, target.count, "reduce")
         more = self._operator(op, factor, source.dtype)
-        return self._run("reduce", source, target, source.count, wait, timeout, root=root, **more)
+        return self._run("reduce", source, target, source.count, wait, timeout, root=whole(root, "root"), **more)
 
     def broadcast(self, array: Any, *, root: int = 0, wait: bool = True, timeout: Optional[float] = None) -> Optional[Operation]:
         """The root's array to all."""
         buffer = _Buffer(array, "array", self.rank != root)
-        return self._run("broadcast", buffer, buffer, buffer.count, wait, timeout, root=root)
+        return self._run("broadcast", buffer, buffer, buffer.count, wait, timeout, root=whole(root, "root"))
 
     def all_gather(self, in_: Any, out: Any, *, counts: Optional[Sequence[int]] = None, wait: bool = True,
                    timeout: Optional[float] = None) -> Optional[Operation]:
@@ -130,10 +134,10 @@ class Communicator(_Base):
         target = _Buffer(out, "out", True) if self.rank == root else None
         if counts is not None:
             blocks = _fits(target, counts, self.size, "gather: out") if target is not None else None
-            return self._run("gather", source, target, max_count, wait, timeout, _table([source.count]), blocks, root=root)
+            return self._run("gather", source, target, max_count, wait, timeout, _table([source.count]), blocks, root=whole(root, "root"))
         if target is not None:
             _same(source.count, _part(target, self.size, "gather: out"), "gather")
-        return self._run("gather", source, target, source.count, wait, timeout, root=root)
+        return self._run("gather", source, target, source.count, wait, timeout, root=whole(root, "root"))
 
     def scatter(self, in_: Any, out: Any, *, counts: Optional[Sequence[int]] = None, root: int = 0, max_count: int = 0,
                 wait: bool = True, timeout: Optional[float] = None) -> Optional[Operation]:
@@ -142,10 +146,10 @@ class Communicator(_Base):
         target = _Buffer(out, "out", True)
         if counts is not None:
             blocks = _fits(source, counts, self.size, "scatter: in") if source is not None else None
-            return self._run("scatter", source, target, max_count, wait, timeout, blocks, _table([target.count]), root=root)
+            return self._run("scatter", source, target, max_count, wait, timeout, blocks, _table([target.count]), root=whole(root, "root"))
         if source is not None:
             _same(_part(source, self.size, "scatter: in"), target.count, "scatter")
-        return self._run("scatter", source, target, target.count, wait, timeout, root=root)
+        return self._run("scatter", source, target, target.count, wait, timeout, root=whole(root, "root"))
 
     def reduce_scatter(self, in_: Any, out: Any, op: str = "sum", *, counts: Optional[Sequence[int]] = None,
                        factor: Optional[float] = None, wait: bool = True, timeout: Optional[float] = None) -> Optional[Operation]:
@@ -187,7 +191,8 @@ class Communicator(_Base):
     def send_array(self, array: Any, peer: int, tag: int = 0, *, wait: bool = True) -> Optional[Operation]:
         """Sends an array to a rank; messages with equal tags arrive in order."""
         buffer = _Buffer(array, "array", False)
-        operation = self.send(int(ffi.cast("uintptr_t", buffer.start)), buffer.count, buffer.dtype, peer, tag, buffer)
+        operation = self.send(int(ffi.cast("uintptr_t", buffer.start)), buffer.count, buffer.dtype, whole(peer, "peer"),
+                              whole(tag, "tag", 2**64 - 1), buffer)
         if not wait:
             return operation
         operation.wait()
@@ -196,7 +201,9 @@ class Communicator(_Base):
     def recv_array(self, array: Any, peer: Optional[int] = None, tag: int = 0, *, wait: bool = True) -> Operation:
         """Receives an array of a rank, or of any. The operation says of whom (`source`), and how many bytes."""
         buffer = _Buffer(array, "array", True)
-        operation = self.recv(int(ffi.cast("uintptr_t", buffer.start)), buffer.count, buffer.dtype, peer, tag, buffer)
+        of = None if peer is None else whole(peer, "peer")
+        operation = self.recv(int(ffi.cast("uintptr_t", buffer.start)), buffer.count, buffer.dtype, of,
+                              whole(tag, "tag", 2**64 - 1), buffer)
         if wait:
             operation.wait()
         return operation

@@ -10,6 +10,7 @@ from typing import Any, Callable, Optional, Sequence
 
 from . import errors, names
 from ._native import ffi, lib
+from .arguments import text, whole
 from .operation import Operation, nanoseconds
 
 _CALL = ffi.typeof("struct ronde_call *")
@@ -81,7 +82,7 @@ def _options(transport: str, timeout: Optional[float], host_id: Optional[str]) -
     texts = {ffi.string(lib.ronde_transport_text(t)).decode(): t for t in range(lib.RONDE_TRANSPORT_COUNT)}
     if transport not in texts:
         raise errors.BadArgumentError(f"transport {transport!r}: there are {', '.join(texts)}", "bad argument")
-    host = ffi.new("char[]", host_id.encode()) if host_id is not None else ffi.NULL
+    host = ffi.new("char[]", text(host_id, "host_id")) if host_id is not None else ffi.NULL
     return ffi.new("struct ronde_comm_options *", {
         "transport": texts[transport], "timeout_ns": nanoseconds(timeout), "host_id": host}), host
 
@@ -118,11 +119,13 @@ class Communicator:
     def join(cls, rank: int, size: int, *, token: str, host: Optional[str] = None, port: int = 0,
              transport: str = "auto", timeout: Optional[float] = None, host_id: Optional[str] = None) -> Communicator:
         """Ranks that meet at rank 0's address, or by the token alone where they share a machine."""
-        texts = [ffi.new("char[]", text.encode()) if text is not None else ffi.NULL for text in (host, token)]
+        texts = [ffi.new("char[]", text(value, what)) if value is not None else ffi.NULL
+                 for value, what in ((host, "host"), (token, "token"))]
         options, _host = _options(transport, timeout, host_id)
         error = errors.record()
         request = ffi.new("struct ronde_join *", {
-            "host": texts[0], "port": port, "token": texts[1], "rank": rank, "ranks": size})
+            "host": texts[0], "port": whole(port, "port", 65535), "token": texts[1], "rank": whole(rank, "rank"),
+            "ranks": whole(size, "size")})
         out = ffi.new("struct ronde_comm **")
         errors.check(lib.ronde_comm_join(request, options, lib.ronde_mem_default(), out, error), error)
         return cls(out[0])
@@ -137,7 +140,7 @@ class Communicator:
         options, _host = _options(transport, timeout, host_id)
         error = errors.record()
         bootstrap = ffi.new("struct ronde_bootstrap *", {
-            "self": handle, "rank": rank, "ranks": size, "allgather": lib.ronde_python_allgather})
+            "self": handle, "rank": whole(rank, "rank"), "ranks": whole(size, "size"), "allgather": lib.ronde_python_allgather})
         out = ffi.new("struct ronde_comm **")
         status = lib.ronde_comm_create(bootstrap, options, lib.ronde_mem_default(), out, error)
         if exchange.exception is not None:
@@ -149,7 +152,7 @@ class Communicator:
         """Ranks of one color form a new communicator, in order of key; None takes no part. Collective."""
         out = ffi.new("struct ronde_comm **")
         error = errors.record()
-        number = lib.RONDE_NONE if color is None else color
+        number = lib.RONDE_NONE if color is None else whole(color, "color")
         errors.check(lib.ronde_comm_split(self._alive(), number, key, out, error), error)
         return type(self)(out[0]) if out[0] else None
 
@@ -209,7 +212,7 @@ class Communicator:
     def choose(self, collective: str, algorithm: str = "auto") -> None:
         """Has later operations of a collective run a named algorithm. All ranks alike."""
         error = errors.record()
-        errors.check(lib.ronde_comm_choose(self._alive(), names.collective(collective), algorithm.encode(), error), error)
+        errors.check(lib.ronde_comm_choose(self._alive(), names.collective(collective), text(algorithm, "algorithm"), error), error)
 
     @property
     def algorithm(self) -> str:

@@ -17,11 +17,11 @@ OPS = _texts(lib.ronde_op_text, lib.RONDE_OP_COUNT)
 
 
 def _parse(kind: str, parse: Callable[[bytes, Any], bool], enum: str, names: dict[str, int], text: str) -> int:
-    value = names.get(text)
+    value = names.get(text) if isinstance(text, str) else None
     if value is not None:
         return value
     out = ffi.new(enum)
-    if not parse(str(text).encode(), out):
+    if not isinstance(text, str) or not parse(text.encode(errors="replace"), out):
         raise BadArgumentError(f"{kind} {text!r}: there are {', '.join(names)}", "bad argument")
     return int(out[0])
 
@@ -30,7 +30,10 @@ def collective(text: str) -> int:
     return _parse("collective", lib.ronde_collective_parse, "enum ronde_collective *", COLLECTIVES, text)
 
 
-def dtype(text: str) -> int:
+def dtype(kind: Any) -> int:
+    """By name, or NumPy's own: "float32", numpy.float32, array.dtype."""
+    name = getattr(kind, "name", None) or getattr(kind, "__name__", None)
+    text = name if name in DTYPES else kind
     return _parse("element type", lib.ronde_dtype_parse, "enum ronde_dtype *", DTYPES, text)
 
 

@@ -6,28 +6,34 @@ import re
 from typing import Any, Iterable, Optional, Union
 
 from . import errors, names
+from .arguments import instance, text, texts, whole
 from ._interrupt import interruptible
 from ._native import ffi, lib
 from .records import Records
 from .schedule import Schedule
-from .topology import Topology
+from .topology import Topology, machine_of
 
 Size = Union[int, str]
+_MOST_BYTES = 2**63 - 1
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def size_of(size: Size) -> int:
     """Bytes, as a number or as the command has them: "64K", "1G"."""
-    if isinstance(size, int):
-        return size
-    match = re.fullmatch(r"([0-9]+)([KMGT]?)B?", size.strip(), re.IGNORECASE)
+    if not isinstance(size, str):
+        return whole(size, "size", _MOST_BYTES)
+    match = re.fullmatch(r"([0-9]+)([KMGT]?)(?:i?B)?", size.strip(), re.IGNORECASE)
     if match is None:
         raise errors.BadArgumentError(f"size {size!r}: expected a number of bytes such as 4096, 64K or 1G", "bad argument")
-    return int(match[1]) * _UNITS[match[2].upper()]
+    return whole(int(match[1]) * _UNITS[match[2].upper()], "size", _MOST_BYTES)
 
 
 def sizes_of(sizes: Union[Size, Iterable[Size]]) -> list[int]:
-    return [size_of(size) for size in ([sizes] if isinstance(sizes, (int, str)) else sizes)]
+    """A size, or several, NumPy's numbers and arrays as well."""
+    # An array of no dimension has what makes one iterable, and is not.
+    is_one = isinstance(sizes, str) or not hasattr(sizes, "__iter__") or getattr(sizes, "ndim", 1) == 0
+    several: Any = [sizes] if is_one else sizes
+    return [size_of(size) for size in several]
 
 
 def _text(value: Any) -> Optional[str]:
@@ -58,9 +64,11 @@ class _Forecast:
     """One schedule on one machine (struct ronde_forecast)."""
 
     def __init__(self, schedule: Schedule, topology: Topology, dtype: str, op: str, slot: Size, engine: str) -> None:
+        schedule = instance(schedule, Schedule, "schedule", "ronde.compile")
+        topology = machine_of(topology)
         self._keep = (schedule, topology)
         self.topology = topology.path
-        self._engine = ffi.new("char[]", engine.encode())
+        self._engine = ffi.new("char[]", text(engine, "engine"))
         self.options = ffi.new("struct ronde_tune_options *", {
             "dtype": names.dtype(dtype), "op": names.op(op), "slot_bytes": size_of(slot), "engine": self._engine})
         self.forecast = ffi.new("struct ronde_forecast *", lib.ronde_forecast_of(
@@ -103,7 +111,7 @@ def simulate(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable
 
 
 def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size]], *, dtype: str = "float32",
-          op: str = "sum", slot: Size = 0, engines: Iterable[str] = ("closed_form", "dag")) -> Records:
+          op: str = "sum", slot: Size = 0, engines: Union[str, Iterable[str]] = ("closed_form", "dag")) -> Records:
     """Prices a schedule by its formula (closed_form) and by the longest path through its steps (dag)."""
     forecast = _Forecast(schedule, topology, dtype, op, slot, "auto")
     functions = {"closed_form": lib.ronde_record_closed_form, "dag": lib.ronde_record_dag}
@@ -115,7 +123,7 @@ def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Si
         errors.check(functions[engine](forecast.at(size), record, error), error)
         return forecast.row(record)
 
-    engines = list(engines)
+    engines = texts(engines, "engines")
     for engine in engines:
         if engine not in functions:
             raise errors.BadArgumentError(f"engine {engine!r}: there are {', '.join(functions)}", "bad argument")
@@ -142,11 +150,13 @@ def _decision(selector: Any, request: Any, size: int) -> dict[str, Any]:
 def plan(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]], *, ranks: int = 0, root: int = 0,
          dtype: str = "float32", op: str = "sum", slot: Size = 0, engine: str = "auto") -> Records:
     """Which algorithm is best at each size, and by how much: winner, runner-up and their times."""
-    given = ffi.new("char[]", engine.encode())
+    topology = machine_of(topology)
+    given = ffi.new("char[]", text(engine, "engine"))
     options = ffi.new("struct ronde_tune_options *", {
         "dtype": names.dtype(dtype), "op": names.op(op), "slot_bytes": size_of(slot), "engine": given})
     request = ffi.new("struct ronde_compile_request *", {
-        "collective": names.collective(collective), "ranks": ranks or topology.hosts, "root": root})
+        "collective": names.collective(collective), "ranks": whole(ranks, "ranks") or topology.hosts,
+        "root": whole(root, "root")})
     wanted = sizes_of(sizes)
 
     def decide(cancel: Any) -> Records:

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .errors import BadArgumentError
+
 # What people read on an axis instead of a record's key, and what one of its units is.
 _AXES = {"bytes": ("size in bytes", 1.0), "time_ns": ("time in us", 1e3), "ranks": ("ranks", 1.0),
          "algbw_GBps": ("algorithm bandwidth in GB/s", 1.0), "busbw_GBps": ("bus bandwidth in GB/s", 1.0)}
@@ -38,6 +40,9 @@ class Records(list[dict[str, Any]]):
 
     def plot(self, x: str = "bytes", y: str = "time_ns", axes: Any = None) -> Any:
         """Lines over the size, on logarithmic axes of matplotlib; returns the axes. `x` and `y` are keys of the records."""
+        for key in (x, y):
+            if any(key not in record for record in self):
+                raise BadArgumentError(f"no key {key!r} in every record; there are {', '.join(self[0])}", "bad argument")
         if axes is None:
             from matplotlib import pyplot  # type: ignore[import-not-found, unused-ignore]
             axes = pyplot.figure(layout="constrained").gca()

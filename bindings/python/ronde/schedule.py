@@ -1,10 +1,12 @@
 """Schedules: compiled or read, proved before anyone has them, run on arrays."""
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Optional, Sequence
 
 from . import errors, names
+from .arguments import apart, array, text as text_of, whole, wholes
 from ._interrupt import interruptible
 from ._native import ffi, lib
 
@@ -37,6 +39,8 @@ class Schedule:
     @classmethod
     def read(cls, text: str, name: str = "text") -> Schedule:
         """Reads, checks and proves a schedule in the format that `text` has. `name` stands in messages."""
+        if not isinstance(text, str):
+            raise TypeError(f"text: expected a schedule's text, not {type(text).__name__}")
         data = text.encode()
         out = ffi.new("struct ronde_schedule **")
         error = errors.record()
@@ -90,7 +94,8 @@ class Schedule:
             slot_bytes: int = 0) -> list[Any]:
         """
         Runs it on NumPy arrays, an input and an output per rank, by the executor that is the specification. Without outputs
-        they are made; outputs that are the inputs run in place. Ranks without a buffer have None there.
+        they are made; outputs that are the inputs run in place. Ranks without a buffer have None there. Ctrl-C comes back at
+        once; what has begun goes on in the arrays until it is over.
         """
         return _run(self, inputs, outputs, names.op(op), slot_bytes)
 
@@ -98,12 +103,13 @@ class Schedule:
 def compile(collective: str, algorithm: str, ranks: int, *, root: int = 0, channels: int = 0,
             shape: Sequence[int] = ()) -> Schedule:
     """Compiles and proves an algorithm: compile("all_reduce", "ring", ranks=8). `shape`: ranks as a grid, slowest first."""
-    if len(shape) > lib.RONDE_MAX_SHAPE:
-        raise errors.BadArgumentError(f"a shape of {len(shape)} digits: at most {lib.RONDE_MAX_SHAPE}", "bad argument")
-    name = ffi.new("char[]", algorithm.encode())
+    digits = wholes(shape, "shape")
+    if len(digits) > lib.RONDE_MAX_SHAPE:
+        raise errors.BadArgumentError(f"a shape of {len(digits)} digits: at most {lib.RONDE_MAX_SHAPE}", "bad argument")
+    name = ffi.new("char[]", text_of(algorithm, "algorithm"))
     request = ffi.new("struct ronde_compile_request *", {
-        "collective": names.collective(collective), "algorithm": name, "ranks": ranks, "root": root, "channels": channels,
-        "shape_count": len(shape), "shape": list(shape)})
+        "collective": names.collective(collective), "algorithm": name, "ranks": whole(ranks, "ranks"),
+        "root": whole(root, "root"), "channels": whole(channels, "channels"), "shape_count": len(digits), "shape": digits})
 
     def work(cancel: Any) -> Schedule:
         del cancel  # proofs do not look at it
@@ -132,14 +138,29 @@ def _count(schedule: Schedule, blocks: int, arrays: Sequence[Any], what: str) ->
     return sizes.pop() // blocks if sizes and blocks else None
 
 
-def _pointers(arrays: Sequence[Any], writable: bool) -> tuple[Any, list[Any]]:
-    views = [None if array is None else ffi.from_buffer(array, require_writable=writable) for array in arrays]
+def _view(array: Any, writable: bool, what: str) -> Any:
+    try:
+        return None if array is None else ffi.from_buffer(array, require_writable=writable)
+    except (TypeError, ValueError, BufferError) as reason:
+        raise errors.BadArgumentError(f"{what}: {reason}", "bad argument") from reason
+
+
+def _pointers(arrays: Sequence[Any], writable: bool, what: str) -> tuple[Any, list[Any]]:
+    views = [_view(array, writable, f"{what}[{rank}]") for rank, array in enumerate(arrays)]
     starts = ffi.new("void *[]", [ffi.NULL if view is None else ffi.cast("void *", view) for view in views])
     return starts, views
 
 
+def _arrays(arrays: Any, what: str) -> list[Any]:
+    if not hasattr(arrays, "__iter__"):
+        raise TypeError(f"{what}: expected an array for each rank, not {type(arrays).__name__}")
+    return [None if one is None else array(one, f"{what}[{rank}]") for rank, one in enumerate(arrays)]
+
+
 def _run(schedule: Schedule, inputs: Sequence[Any], outputs: Optional[Sequence[Any]], op: int, slot_bytes: int) -> list[Any]:
     import numpy
+    inputs = _arrays(inputs, "inputs")
+    outputs = None if outputs is None else _arrays(outputs, "outputs")
     what = schedule._handle.collective
     ranks = schedule.ranks
     traits = lib.ronde_collective_traits(what)
@@ -156,11 +177,19 @@ def _run(schedule: Schedule, inputs: Sequence[Any], outputs: Optional[Sequence[A
         raise errors.BadArgumentError(f"{len(inputs)} inputs and {len(outputs)} outputs for {ranks} ranks", "bad argument")
     if any(array is not None and array.dtype != dtype for array in [*inputs, *outputs]):
         raise errors.BadArgumentError("arrays have different types", "bad argument")
-    starts_in, views_in = _pointers(inputs, False)
-    starts_out, views_out = _pointers(outputs, True)
+    starts_in, views_in = _pointers(inputs, False, "inputs")
+    starts_out, views_out = _pointers(outputs, True, "outputs")
+    apart([(0, 0) if view is None else (int(ffi.cast("uintptr_t", view)), len(view)) for view in views_out], "outputs")
     launch = ffi.new("struct ronde_launch *", {
         "count": count or 0, "dtype": names.dtype(dtype.name), "op": op if traits.reduces else lib.RONDE_SUM,
-        "in": starts_in, "out": starts_out, "slot_bytes": slot_bytes})
+        "in": starts_in, "out": starts_out, "slot_bytes": whole(slot_bytes, "slot_bytes")})
+    # The launch points to what the views and arrays of pointers hold, also where Ctrl-C leaves the run to itself.
+    interruptible(functools.partial(_launch, schedule, launch, (starts_in, starts_out, views_in, views_out)))
+    return list(outputs)
+
+
+def _launch(schedule: Schedule, launch: Any, keep: Any, cancel: Any) -> None:
+    del cancel  # runs do not look at it
     machine = ffi.new("struct ronde_machine *")
     own = ffi.new("void **")
     result = ffi.new("struct ronde_result *")
@@ -172,5 +201,4 @@ def _run(schedule: Schedule, inputs: Sequence[Any], outputs: Optional[Sequence[A
         errors.check(lib.ronde_backend_run_once(ffi.addressof(host), own[0], schedule._handle, launch, result, error), error)
     finally:
         host.close(own[0])
-    del views_in, views_out
-    return list(outputs)
+    del keep

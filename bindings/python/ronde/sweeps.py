@@ -11,9 +11,10 @@ from typing import Any, Iterable, Iterator, Optional, Sequence, Union
 
 from . import errors, names, schedule as schedules
 from ._native import ffi, lib
-from .prediction import Size, simulate, size_of
+from .arguments import texts, wholes
+from .prediction import Size, simulate, sizes_of
 from .records import Records
-from .topology import Topology
+from .topology import Topology, machine_of
 
 # What a worker is given: the platform file's path and text, and a row of the grid.
 Task = tuple[Optional[str], str, str, str, int, tuple[int, ...], str, str]
@@ -80,7 +81,8 @@ def _results(tasks: Sequence[Task], executor: Optional[Executor]) -> Iterator[li
             future.cancel()
 
 
-def sweep(collective: str, topology: Topology, *, ranks: Iterable[int], algorithms: Iterable[str], sizes: Iterable[Size],
+def sweep(collective: str, topology: Topology, *, ranks: Union[int, Iterable[int]], algorithms: Union[str, Iterable[str]],
+          sizes: Union[Size, Iterable[Size]],
           dtype: str = "float32", engine: str = "auto", executor: Optional[Executor] = None, progress: bool = False,
           records: Union[str, os.PathLike[str], None] = None, shard: tuple[int, int] = (0, 1)) -> Records:
     """
@@ -89,9 +91,12 @@ def sweep(collective: str, topology: Topology, *, ranks: Iterable[int], algorith
     results are added as they come, and from which a sweep that was broken off goes on. `shard`: (1, 4) is the second of
     four equal shares of the grid, each with a file of its own; their files together are those of the whole.
     """
-    counts, names_of_algorithms = tuple(size_of(size) for size in sizes), list(algorithms)
+    topology = machine_of(topology)
+    counts, names_of_algorithms = tuple(sizes_of(sizes)), texts(algorithms, "algorithms")
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(f"executor: expected one of concurrent.futures, not {executor!r}")
     tasks: list[Task] = [(topology.path, topology.xml, collective, algorithm, count, counts, dtype, engine)
-                         for count in ranks for algorithm in names_of_algorithms]
+                         for count in wholes(ranks if hasattr(ranks, "__iter__") else [ranks], "ranks") for algorithm in names_of_algorithms]
     index, shares = shard
     if not 0 <= index < shares:
         raise errors.BadArgumentError(f"shard {index} of {shares}: expected 0 to {shares - 1}", "bad argument")

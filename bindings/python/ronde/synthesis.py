@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from . import _command, errors, names
+from .arguments import whole
 from ._interrupt import interruptible
 from ._native import ffi, lib
 from .prediction import Size, size_of
 from .schedule import Schedule
-from .topology import Topology
+from .topology import Topology, machine_of
 
 _MEM = lib.ronde_mem_default()
 
@@ -35,11 +36,12 @@ def _bound_of(bound: Any) -> Bound:
 
 def bound(topology: Topology, collective: str, *, ranks: int = 0, root: int = 0) -> Bound:
     """What no schedule can be faster than, and the cut that says so: bound(machine, "all_gather").cut."""
+    ranks = whole(ranks, "ranks") or machine_of(topology).hosts
     request = ffi.new("struct ronde_compile_request *", {
-        "collective": names.collective(collective), "ranks": ranks or topology.hosts, "root": root})
+        "collective": names.collective(collective), "ranks": ranks, "root": whole(root, "root")})
     out = ffi.new("struct ronde_bound *")
     error = errors.record()
-    errors.check(lib.ronde_bound_find(topology._handle, request, _MEM, out, error), error)
+    errors.check(lib.ronde_bound_find(machine_of(topology)._handle, request, _MEM, out, error), error)
     return _bound_of(out)
 
 
@@ -77,11 +79,12 @@ def synthesize(topology: Topology, collective: str, *, ranks: int = 0, root: int
     The schedule that the machine's links allow at best, proved: synthesize(machine, "all_gather"). `size`: the size it is to
     be fastest at; without one, large blocks.
     """
-    ranks = ranks or topology.hosts
+    ranks = whole(ranks, "ranks") or machine_of(topology).hosts
     request = ffi.new("struct ronde_synthesis_request *", {
-        "collective": names.collective(collective), "ranks": ranks, "root": root, "trees": trees,
-        "connections": connections, "bytes": size_of(size)})
-    words: list[object] = ["synthesize", collective, "--topo", topology.file, "-N", ranks]
+        "collective": names.collective(collective), "ranks": ranks, "root": whole(root, "root"),
+        "trees": whole(trees, "trees"), "connections": whole(connections, "connections"),
+        "bytes": size_of(size)})
+    words: list[object] = ["synthesize", collective, "--topo", machine_of(topology).file, "-N", ranks]
     for option, value in (("--root", root), ("--trees", trees), ("--connections", connections), ("--for", size_of(size))):
         words += [option, value] if value else []
 

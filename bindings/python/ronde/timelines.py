@@ -7,9 +7,10 @@ import tempfile
 from typing import Any
 
 from . import _command, errors
+from .arguments import instance
 from .prediction import Size, size_of
 from .schedule import Schedule
-from .topology import Topology
+from .topology import Topology, machine_of
 
 
 class Timeline:
@@ -29,6 +30,8 @@ class Timeline:
 def timeline(schedule: Schedule, topology: Topology, size: Size, *, engine: str = "auto", dtype: str = "float32",
              slot: Size = 0) -> Timeline:
     """Replays a schedule at one size and draws it, up to 64 of its ranks: the command's `sim --timeline`."""
+    instance(schedule, Schedule, "schedule", "ronde.compile")
+    machine_of(topology)
     with tempfile.TemporaryDirectory(prefix="ronde") as folder:
         steps, picture = pathlib.Path(folder, "schedule.ronde"), pathlib.Path(folder, "timeline.svg")
         steps.write_text(schedule.text, encoding="utf-8")

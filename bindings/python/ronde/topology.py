@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 import weakref
@@ -10,6 +11,7 @@ from typing import Any, Callable, Optional, Sequence, Union
 from xml.etree import ElementTree
 
 from . import _command, errors
+from .arguments import instance, text, whole, wholes
 from ._native import ffi, lib
 
 _MEM = lib.ronde_mem_default()
@@ -55,9 +57,22 @@ def _node(kind: Any, gpus: int, nvlink: Optional[str], nics: Optional[str]) -> A
     node = ffi.new("struct ronde_node_description *")
     error = errors.record()
     errors.check(lib.ronde_generate_node_of(kind, gpus, node, error), error)
-    words = [ffi.NULL if text is None else ffi.new("char[]", text.encode()) for text in (nvlink, nics)]
+    words = [ffi.NULL if value is None else ffi.new("char[]", text(value, what))
+             for what, value in (("nvlink", nvlink), ("nics", nics))]
     errors.check(lib.ronde_generate_node_words(node, *words, error), error)
     return node
+
+
+def _file_name(xml: str) -> str:
+    """A name by which messages about a machine that has no file of its own tell whose they are."""
+    found = re.search(r'<zone\s[^>]*\bid="([A-Za-z0-9][\w.-]{0,99})"', xml, re.ASCII)
+    return f"{found[1] if found else 'topology'}.xml"
+
+
+def _remove_folder(folder: str, owner: int) -> None:
+    """A forked process has the object, too, and may end before the one that made the file."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_link(root: ElementTree.Element, name: str) -> bool:
@@ -97,16 +112,18 @@ class Topology:
     @classmethod
     def from_xml(cls, xml: str) -> Topology:
         """The text of a SimGrid platform file."""
+        if not isinstance(xml, str):
+            raise TypeError(f"xml: expected the text of a platform file, not {type(xml).__name__}")
         # SimGrid reads the file itself, at every replay: it stays as long as the machine does.
         folder = tempfile.mkdtemp(prefix="ronde")
         try:
-            path = pathlib.Path(folder, "topology.xml")
+            path = pathlib.Path(folder, _file_name(xml))
             path.write_text(xml, encoding="utf-8")
             made = cls._of(os.fsencode(path), xml)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(made, _remove_folder, folder, os.getpid())
         return made
 
     @classmethod
@@ -117,22 +134,26 @@ class Topology:
         `nvlink` is the rate of all links of a GPU in one direction, `nics` the NICs of a node: Topology.generate("dgx", gpus=8,
         nvlink="450GBps", nics="8x50GBps", nodes=64).
         """
-        if len(shape) > lib.RONDE_GENERATE_AXES:
-            raise errors.BadArgumentError(f"a shape of {len(shape)} axes: at most {lib.RONDE_GENERATE_AXES}", "bad argument")
-        name = ffi.new("char[]", kind.encode())
-        node = _node(name, gpus, nvlink, nics)
+        axes = wholes(shape, "shape")
+        if len(axes) > lib.RONDE_GENERATE_AXES:
+            raise errors.BadArgumentError(f"a shape of {len(axes)} axes: at most {lib.RONDE_GENERATE_AXES}", "bad argument")
+        if kind not in kinds():
+            raise errors.BadArgumentError(f"kind of machine {kind!r}: there are {', '.join(kinds())}", "bad argument")
+        name = ffi.new("char[]", text(kind, "kind"))
+        node = _node(name, whole(gpus, "gpus"), nvlink, nics)
         request = ffi.new("struct ronde_generate_request *", {
-            "kind": name, "node": node, "nodes": nodes, "gpus": gpus, "levels": levels, "oversubscription": oversubscription,
-            "fabric": _fabric(fabric), "axis_count": len(shape), "shape": list(shape)})
+            "kind": name, "node": node, "nodes": whole(nodes, "nodes"), "gpus": whole(gpus, "gpus"),
+            "levels": whole(levels, "levels"), "oversubscription": oversubscription, "fabric": _fabric(fabric),
+            "axis_count": len(axes), "shape": axes})
         return cls.from_xml(_written(lambda file, error: lib.ronde_generate(request, file, error)))
 
     @classmethod
     def from_nccl(cls, path: Union[str, os.PathLike[str]], *, nodes: int = 1, fabric: str = "rail", nic_GBps: float = 0,
                   nvlink_GBps: float = 0, memory_GBps: float = 0) -> Topology:
         """A topology that NCCL or RCCL has written (NCCL_TOPO_DUMP_FILE), or hwloc; so many such nodes."""
-        text = ffi.new("char[]", os.fsencode(path))
+        name = ffi.new("char[]", os.fsencode(path))
         request = ffi.new("struct ronde_import_request *", {
-            "path": text, "nodes": nodes, "fabric": _fabric(fabric), "nic_GBps": nic_GBps, "nvlink_GBps": nvlink_GBps,
+            "path": name, "nodes": whole(nodes, "nodes"), "fabric": _fabric(fabric), "nic_GBps": nic_GBps, "nvlink_GBps": nvlink_GBps,
             "memory_GBps": memory_GBps})
         out = ffi.new("struct ronde_import **")
         error = errors.record()
@@ -143,7 +164,8 @@ class Topology:
     @classmethod
     def from_description(cls, machine: Union[str, os.PathLike[str]], *, nodes: int = 1, fabric: str = "crossbar") -> Topology:
         """A machine that is described in some lines, a file or one that ronde ships: from_description("H100-cluster01", nodes=10)."""
-        return cls.from_xml(_command.output("topo", "import", os.fspath(machine), "--nodes", nodes, "--fabric", fabric))
+        return cls.from_xml(_command.output("topo", "import", "--nodes", whole(nodes, "nodes"), "--fabric", fabric, "--",
+                                             os.fspath(machine)))
 
     def without(self, *links: str) -> Topology:
         """
@@ -198,3 +220,8 @@ class Topology:
 
     def __repr__(self) -> str:
         return f"<ronde.Topology {self.name}: {self.hosts} hosts>"
+
+
+def machine_of(topology: Topology) -> Topology:
+    """The argument `topology` of a function, refused where it is something else."""
+    return instance(topology, Topology, "topology", "ronde.Topology.read")

@@ -5,20 +5,22 @@ import json
 from typing import Iterable, Union
 
 from . import _command
+from .arguments import texts, wholes
 from .prediction import Size, size_of, sizes_of
 from .records import Records
-from .topology import Topology
+from .topology import Topology, machine_of
 
 
-def validate(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]], *, algorithms: Iterable[str],
-             ranks: Iterable[int], backend: str = "cpu", dtype: str = "float32", op: str = "sum", slot: Size = 0,
+def validate(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]], *, algorithms: Union[str, Iterable[str]],
+             ranks: Union[int, Iterable[int]], backend: str = "cpu", dtype: str = "float32", op: str = "sum", slot: Size = 0,
              iters: int = 20) -> Records:
     """
     Measures algorithms on this machine, at least `iters` times each, and predicts the same from its platform file (as
     `ronde calibrate` writes one): a record that is "measured", then one per engine. Wrong results are an error.
     """
-    words: list[object] = ["validate", collective, "--json", "--topo", topology.file, "--backend", backend, "-d", dtype,
-                           "--op", op, "-n", iters, "-a", ",".join(algorithms), "-N", ",".join(map(str, ranks))]
+    counts = wholes(ranks if hasattr(ranks, "__iter__") else [ranks], "ranks")
+    words: list[object] = ["validate", collective, "--json", "--topo", machine_of(topology).file, "--backend", backend, "-d", dtype,
+                           "--op", op, "-n", iters, "-a", ",".join(texts(algorithms, "algorithms")), "-N", ",".join(map(str, counts))]
     if size_of(slot):
         words += ["--slot", size_of(slot)]
     records = Records()
