@@ -269,6 +269,24 @@ static enum ronde_status show(struct session *session, unsigned mode, struct ron
     return status == RONDE_OK ? draw(session, error) : status;
 }
 
+/* Nothing is measured and no schedule is made: what asks for either is no wish that could be granted. */
+static enum ronde_status check_options(const struct ronde_options *options,
+                                       struct ronde_error *error)
+{
+    if (options->algorithm_count > 0 || options->from || options->has_backend || options->rig ||
+        options->slot_bytes || options->channels || options->depth || options->pairs.ranks > 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--published measures nothing: it takes no -a, --from, --backend, --rig, "
+                          "--slot, --channels, --depth or --pairs");
+    if (options->records)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--published has its records by --json, and -o FILE: leave out --records");
+    if (options->markdown && (options->json || options->csv || options->fit))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--markdown prints every mode, and no records");
+    return RONDE_OK;
+}
+
 int ronde_validate_published(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -276,9 +294,8 @@ int ronde_validate_published(const struct ronde_options *options)
     unsigned mode = NOMINAL;
     const char *missing = NULL;
     enum ronde_status status = find_mode(options->fit, &mode, &error);
-    if (status == RONDE_OK && options->markdown && (options->json || options->csv || options->fit))
-        status =
-            ronde_fail(&error, RONDE_BAD_ARGUMENT, "--markdown prints every mode, and no records");
+    if (status == RONDE_OK)
+        status = check_options(options, &error);
     if (status == RONDE_OK && options->plot && !ronde_plot_available(&missing))
         status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
     if (status == RONDE_OK)
