@@ -48,6 +48,10 @@ static enum ronde_status check_options(const struct ronde_options *options,
             "--style nccl is a model: it replays nothing, and takes no --why, --trace, "
             "--timeline, --slot, --channels, --with, --background, --degrade, "
             "--straggler, --scenario, --engine, --backend or --plot");
+    if (options->min_bytes == 0)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--style nccl: a call of 0 bytes moves nothing; sizes (-b) are 1 and more");
     if (options->to && strcmp(options->to, "nccl-tuner") != 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--to \"%s\" is not nccl-tuner", options->to);
     if (options->to && (options->json || options->csv || options->algorithm_count > 0))

@@ -34,6 +34,8 @@ struct session {
     struct ronde_nccl_constants constants; /* as shipped */
     struct ronde_nccl_constants fitted;    /* those of the last prediction */
     struct ronde_published published;
+    struct ronde_published
+        whole; /* with --system: the others, too, for what is fitted to them; else of no row */
     struct ronde_sink sink;
     bool is_markdown;
 };
@@ -59,6 +61,21 @@ static enum ronde_status find_mode(const char *text, unsigned *out, struct ronde
                             text);
 }
 
+/* Fits to all systems of the table but one, whichever of them --system shows. */
+static void fit_to_others(struct session *session, uint32_t system)
+{
+    const struct ronde_published *whole = &session->whole;
+    uint32_t except = 0;
+    if (whole->count == 0) {
+        ronde_published_fit_constants(&session->published, system, &session->fitted);
+        return;
+    }
+    while (except < whole->system_count &&
+           strcmp(whole->systems[except].name, session->published.systems[system].name) != 0)
+        except++;
+    ronde_published_fit_constants(whole, except, &session->fitted);
+}
+
 /* Predicts one system from what the mode allows. */
 static void predict(struct session *session, unsigned mode, uint32_t system)
 {
@@ -67,7 +84,7 @@ static void predict(struct session *session, unsigned mode, uint32_t system)
     if (mode == SMALLEST)
         ronde_published_fit_system(published, system, &session->fitted);
     if (mode == LEAVE_ONE_OUT)
-        ronde_published_fit_constants(published, system, &session->fitted);
+        fit_to_others(session, system);
     ronde_published_predict(published, system, &session->fitted);
 }
 
@@ -237,6 +254,25 @@ static enum ronde_status read_published(struct session *session, struct ronde_er
     return status;
 }
 
+/* The systems that --system does not show, where a mode is fitted to them. */
+static enum ronde_status read_whole(struct session *session, unsigned mode,
+                                    struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    struct ronde_published_request request;
+    if (!options->system || session->published.log.is_log ||
+        (mode != LEAVE_ONE_OUT && !session->is_markdown))
+        return RONDE_OK;
+    enum ronde_status status = ronde_log_request_of(options, options->published, 0, &request, error);
+    request.is_auto = options->auto_topo;
+    request.system = NULL;
+    if (status == RONDE_OK)
+        status = ronde_published_open(&request, ronde_mem_default(), &session->whole, error);
+    if (status == RONDE_OK)
+        ronde_published_choose(&session->whole, &session->constants);
+    return status;
+}
+
 /* How far predictions of systems that were left out are off: lines for spread.txt. */
 static void show_spread(struct session *session)
 {
@@ -269,6 +305,28 @@ static enum ronde_status show(struct session *session, unsigned mode, struct ron
     return status == RONDE_OK ? draw(session, error) : status;
 }
 
+/* Nothing is measured and no schedule is made: what asks for either is no wish that could be granted. */
+static enum ronde_status check_options(const struct ronde_options *options, unsigned mode,
+                                       struct ronde_error *error)
+{
+    if (mode >= MODE_COUNT && options->system)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--fit %s is fitted to all systems of a table: leave out --system",
+                          options->fit);
+    if (options->algorithm_count > 0 || options->from || options->has_backend || options->rig ||
+        options->slot_bytes || options->channels || options->depth || options->pairs.ranks > 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--published measures nothing: it takes no -a, --from, --backend, --rig, "
+                          "--slot, --channels, --depth or --pairs");
+    if (options->records)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--published has its records by --json, and -o FILE: leave out --records");
+    if (options->markdown && (options->json || options->csv || options->fit))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--markdown prints every mode, and no records");
+    return RONDE_OK;
+}
+
 int ronde_validate_published(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -276,9 +334,8 @@ int ronde_validate_published(const struct ronde_options *options)
     unsigned mode = NOMINAL;
     const char *missing = NULL;
     enum ronde_status status = find_mode(options->fit, &mode, &error);
-    if (status == RONDE_OK && options->markdown && (options->json || options->csv || options->fit))
-        status =
-            ronde_fail(&error, RONDE_BAD_ARGUMENT, "--markdown prints every mode, and no records");
+    if (status == RONDE_OK)
+        status = check_options(options, mode, &error);
     if (status == RONDE_OK && options->plot && !ronde_plot_available(&missing))
         status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
     if (status == RONDE_OK)
@@ -290,6 +347,8 @@ int ronde_validate_published(const struct ronde_options *options)
         status = take_machine(&session, &error);
     }
     if (status == RONDE_OK)
+        status = read_whole(&session, mode, &error);
+    if (status == RONDE_OK)
         status = ronde_sink_open(options, &session.sink, &error);
     if (status == RONDE_OK)
         status = show(&session, mode, &error);
@@ -298,5 +357,7 @@ int ronde_validate_published(const struct ronde_options *options)
         status = error.status;
     if (session.published.mem)
         ronde_published_close(&session.published);
+    if (session.whole.mem)
+        ronde_published_close(&session.whole);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }

@@ -32,8 +32,21 @@ static uint32_t list_shipped(char names[MAX_SHIPPED][NAME_BYTES])
     return count;
 }
 
+static enum ronde_status fail_description(const char *text, const char *path,
+                                          struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_BAD_INPUT,
+                      "%s describes a machine, for --style nccl and doctor; a platform file is "
+                      "made of it by `ronde topo import %s --nodes N -o machine.xml`",
+                      path, text);
+}
+
 static enum ronde_status fail_name(const char *text, struct ronde_error *error)
 {
+    char path[RONDE_PATH_BYTES];
+    ronde_find_nccl_machine(text, path, sizeof path);
+    if (access(path, F_OK) == 0)
+        return fail_description(text, text, error);
     char names[MAX_SHIPPED][NAME_BYTES];
     const char *pointers[MAX_SHIPPED];
     const uint32_t count = list_shipped(names);
@@ -57,9 +70,6 @@ enum ronde_status ronde_topology_open(const char *text, struct ronde_platform **
     if (ronde_topologies_available(&reason) && !strchr(text, '/') && access(path, F_OK) != 0)
         return fail_name(text, error);
     if (ronde_is_nccl_machine(path))
-        return ronde_fail(error, RONDE_BAD_INPUT,
-                          "%s describes a machine, for --style nccl and doctor; a platform file is "
-                          "made of it by `ronde topo import %s --nodes N -o machine.xml`",
-                          path, text);
+        return fail_description(text, path, error);
     return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
 }

@@ -182,6 +182,35 @@ static void a_spread_that_is_printed_is_read(void)
     free(said);
 }
 
+/* What is left out is the system that is shown: --system changes what is printed, not what is fitted. */
+static void leaving_one_out_is_fitted_to_the_whole_table(void)
+{
+    /* One system as predicted, the other a quarter slower, which moves the constants that the first is predicted by. */
+    static const double us[][2] = {{13.3, 22.7}, {15.5, 24.5}, {15.6, 27.7}, {53.6, 76.7}, {487, 656}};
+    FILE *file = fopen(TABLE, "w");
+    CU_ASSERT_FATAL(file != NULL);
+    fputs("system,gpus,nodes,nccl_version,collective,bytes,time_us\n", file);
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned k = 0; k < 5; k++)
+            fprintf(file, "%s,%u,1,2.18.5,all_reduce,%u,%g\n", s ? "ABCI-A100" : "Perlmutter-A100",
+                    s ? 8 : 4, 1024u << 4 * k, us[k][s]);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+    char *all = said_by_ronde("validate --published " TABLE " --fit leave-one-out --csv", 0);
+    char *one = said_by_ronde("validate --published " TABLE
+                              " --fit leave-one-out --csv --system Perlmutter-A100",
+                              0);
+    const char *rows = strchr(one, '\n');
+    CU_ASSERT_PTR_NOT_NULL_FATAL(rows);
+    CU_ASSERT_PTR_NOT_NULL(strstr(rows, "Perlmutter-A100"));
+    CU_ASSERT_PTR_NULL(strstr(rows, "ABCI-A100"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(all, rows));
+    free(all);
+    free(one);
+    said_expect("validate --published " TABLE " --fit constants --system Perlmutter-A100", 2,
+                "leave out --system");
+    CU_ASSERT_EQUAL(unlink(TABLE), 0);
+}
+
 /* Options that say two things, or nothing to what is read. */
 static void options_that_exclude_each_other_are_refused(void)
 {
@@ -228,6 +257,8 @@ int main(void)
         {"the_fastest_is_one_that_nccl_has", the_fastest_is_one_that_nccl_has},
         {"objects_have_the_columns", objects_have_the_columns},
         {"a_spread_that_is_printed_is_read", a_spread_that_is_printed_is_read},
+        {"leaving_one_out_is_fitted_to_the_whole_table",
+         leaving_one_out_is_fitted_to_the_whole_table},
         {"options_that_exclude_each_other_are_refused", options_that_exclude_each_other_are_refused},
         {"the_doctor_quotes_the_log", the_doctor_quotes_the_log},
     };

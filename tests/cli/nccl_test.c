@@ -65,6 +65,10 @@ static void style_nccl_refuses_what_it_cannot(void)
     said_expect("sim gather --style nccl -N 4 --topo A6000-NV-4 -a tree", 2, "has no tree");
     said_expect("sim barrier --style nccl -N 4 --topo A6000-NV-4", 2, "not modelled");
     said_expect("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 --why", 2, "replays nothing");
+    said_expect("sim all_reduce --style nccl -N 4 --topo A6000-NV-4 -b 0", 2, "a call of 0 bytes");
+    said_expect("sim all_reduce --style nccl -N 4 --topo A6000", 2,
+                "--topo A6000: neither a file nor a machine that is shipped: ");
+    said_expect("sim all_reduce --style nccl -N 4 --topo A6000", 2, "A6000-NV-4");
 }
 
 /* Every mode says which it is; a faulty row is counted as that alone. */

@@ -159,6 +159,8 @@ static void an_unknown_machine_points_to_the_list(void)
            "names these");
     expect("$RONDE topo show zzzzzzzzzzzz", 2, "`ronde list` names these");
     expect("$RONDE topo check no-such.xml", 2, "neither a file nor a shipped topology");
+    expect("$RONDE sim all_reduce -N 4 --topo H100-cluster01", 2,
+           "H100-cluster01 describes a machine, for --style nccl and doctor");
     expect("$RONDE topo check ./no-such.xml", 2, "./no-such.xml: cannot be opened: No such file");
 }
 

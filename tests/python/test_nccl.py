@@ -46,6 +46,10 @@ class NcclTest(unittest.TestCase):
             with self.assertRaisesRegex(ronde.BadArgumentError, text):
                 ronde.nccl(*arguments, ranks=8)
 
+    def test_nccls_choices_are_one_line(self) -> None:
+        records = ronde.nccl("all_reduce", "H100-cluster01", ["1K", "1M", "1G"], ranks=16)
+        self.assertEqual((len({record["algorithm"] for record in records}), set(records._names())), (2, {"NCCL"}))
+
     def test_a_log_is_judged(self) -> None:
         found = ronde.doctor(LOG, "H100-cluster01")
         self.assertTrue(found.is_wrong)

@@ -192,6 +192,13 @@ static void fill(struct reading *reading, const struct ronde_nccl_machine *from)
     to->is_one_process = has[PROCESSES] ? to->is_one_process : from->is_one_process;
 }
 
+/** "1 GPU", but not "11 GPU". */
+static bool says_one(const char *inside)
+{
+    const char *at = strstr(inside, "1 GPU");
+    return at && (at == inside || at[-1] == ' ');
+}
+
 /** What lines of words come to, where there are any; lines of values go before them. */
 static enum ronde_status understand(struct reading *reading, const char *path,
                                     struct ronde_error *error)
@@ -210,16 +217,22 @@ static enum ronde_status understand(struct reading *reading, const char *path,
         const enum key at = of_words.gpus == 0 ? GPU : BETWEEN;
         return ronde_fail_at(error, RONDE_BAD_INPUT, reading->line[at], "%s:%u: %s: %s; %s", path,
                              reading->line[at], keys[at], why.message,
-                             at == GPU ? "generation, link and others can say what it is"
-                                       : "nics, nic_GBps and fabric can say what it is");
+                             at == GPU
+                                 ? "instead of this line generation, link and others say what it is"
+                                 : "instead of this line nics, nic_GBps and fabric say what it is");
     }
-    if (!reading->has[GPUS] && of_words.gpus > 1)
+    /* One is what is taken where nothing is said. */
+    const bool says_gpus = of_words.gpus > 1 || says_one(words.inside);
+    if (!reading->has[GPUS] && says_gpus)
         reading->to->gpus = of_words.gpus;
-    reading->has[GPUS] = reading->has[GPUS] || of_words.gpus > 1;
+    reading->has[GPUS] = reading->has[GPUS] || says_gpus;
     fill(reading, &of_words);
-    static const enum key told[] = {GENERATION, LINK, NVLINK, PCIE, NIC_RATE, FABRIC};
-    for (size_t k = 0; k < sizeof told / sizeof told[0]; k++)
-        reading->has[told[k]] = true;
+    reading->has[GENERATION] = reading->has[LINK] = true;
+    /* Words of one node say nothing of NICs, those of slots nothing of NVLink. */
+    reading->has[NVLINK] = reading->to->nvlink_GBps > 0;
+    reading->has[PCIE] = reading->to->pcie_GBps > 0;
+    reading->has[NIC_RATE] = reading->to->nic_GBps > 0;
+    reading->has[FABRIC] = reading->has[FABRIC] || of_words.nics > 0;
     return RONDE_OK;
 }
 
