@@ -1,6 +1,21 @@
 /* The progress thread. See progress.h. */
 #include "api/progress.h"
 
+#include "ronde/hw.h"
+
+/* So long naps take the place of yields after one that a computing thread used up. */
+#define NO_YIELDS_NS 200e6
+
+/* The longest nap. Beside a thread that computes each costs some 20 us of it on a virtual machine. */
+#define LONGEST_NAP_NS 1e6
+
+/** Turns of the thread in which nothing moved. */
+struct ronde_progress_idle {
+    uint32_t turns;
+    double since_ns;      /**< when the first ended */
+    double naps_until_ns; /**< until when yields are left out */
+};
+
 /** Queues of one kind of progress. */
 struct ronde_progress_list {
     struct ronde_queue *first;
@@ -10,6 +25,9 @@ struct ronde_progress_list {
 static struct {
     struct ronde_lock lock;
     struct ronde_lock start; /* who starts and ends the thread */
+    struct ronde_lock
+        nap; /* made with the thread: its times are limited, as those of a static one cannot be */
+    bool is_called; /* under nap: the thread shall look at once */
     struct ronde_progress_list by_thread;
     struct ronde_progress_list by_callers;
     struct ronde_queue *polled; /* under lock: which the thread moves on, or NULL */
@@ -25,6 +43,7 @@ static void forget_all(void)
 {
     ronde_lock_init(&progress.lock);
     ronde_lock_init(&progress.start);
+    ronde_lock_init(&progress.nap);
     progress.by_thread = (struct ronde_progress_list){NULL, 0};
     progress.by_callers = (struct ronde_progress_list){NULL, 0};
     progress.polled = NULL;
@@ -61,6 +80,24 @@ static void take_out(struct ronde_queue *queue)
     __atomic_store_n(&list->count, list->count - 1, __ATOMIC_RELAXED);
 }
 
+/* Ends the thread's nap, or the next one. Under the lock. */
+static void end_nap(void)
+{
+    ronde_lock_take(&progress.nap);
+    progress.is_called = true;
+    ronde_lock_wake(&progress.nap);
+    ronde_lock_give(&progress.nap);
+}
+
+static void nap(uint64_t for_ns)
+{
+    ronde_lock_take(&progress.nap);
+    if (!progress.is_called)
+        ronde_lock_wait(&progress.nap, for_ns);
+    progress.is_called = false;
+    ronde_lock_give(&progress.nap);
+}
+
 void ronde_progress_list(struct ronde_queue *queue, bool is_listed)
 {
     if (is_listed == (queue->list != NULL))
@@ -73,6 +110,7 @@ void ronde_progress_list(struct ronde_queue *queue, bool is_listed)
     } else {
         insert(&progress.by_thread, queue);
         ronde_lock_wake(&progress.lock);
+        end_nap();
         /* It may be asleep until something comes for another one. */
         if (progress.polled && progress.polled != queue)
             ronde_comm_wake(progress.polled->comm);
@@ -111,21 +149,48 @@ static bool go_round(void)
     return has_moved;
 }
 
+/* As long as it has been idle: what then comes has waited twice as long at most, and naps are few. */
+static uint64_t nap_ns(const struct ronde_progress_idle *idle, double now_ns)
+{
+    const double waited_ns = now_ns - idle->since_ns;
+    if (waited_ns < (double)RONDE_NAP_NS)
+        return RONDE_NAP_NS;
+    return (uint64_t)(waited_ns < LONGEST_NAP_NS ? waited_ns : LONGEST_NAP_NS);
+}
+
+/*
+ * Waits a moment. A thread that computes keeps the processor it is yielded for a whole time slice, some ms, whereas the end
+ * of a nap preempts it. Such a yield is noticed by how long it took.
+ */
+static void rest(struct ronde_progress_idle *idle)
+{
+    const double now_ns = ronde_clock_ns();
+    if (idle->turns == 1)
+        idle->since_ns = now_ns;
+    if (idle->turns >= RONDE_YIELDS || now_ns < idle->naps_until_ns) {
+        nap(nap_ns(idle, now_ns));
+        return;
+    }
+    ronde_thread_rest(0);
+    if (ronde_clock_ns() - now_ns > (double)RONDE_NAP_NS)
+        idle->naps_until_ns = now_ns + NO_YIELDS_NS;
+}
+
 static void *work(void *unused)
 {
-    uint32_t idle = 0;
+    struct ronde_progress_idle idle = {0, 0, 0};
     ronde_lock_take(&progress.lock);
     while (!progress.is_ending) {
         if (!progress.by_thread.first) {
             ronde_lock_wait(&progress.lock, 0);
-            idle = 0;
+            idle.turns = 0;
             continue;
         }
-        idle = go_round() ? 0 : idle + 1;
-        if (idle == 0)
+        idle.turns = go_round() ? 0 : idle.turns + 1;
+        if (idle.turns == 0)
             continue;
         ronde_lock_give(&progress.lock);
-        ronde_thread_rest(idle < RONDE_YIELDS ? 0 : RONDE_NAP_NS);
+        rest(&idle);
         ronde_lock_take(&progress.lock);
     }
     ronde_lock_give(&progress.lock);
@@ -138,8 +203,11 @@ enum ronde_status ronde_progress_acquire(struct ronde_error *error)
     ronde_lock_take(&progress.start);
     if (!progress.has_fork_handler)
         progress.has_fork_handler = ronde_thread_on_fork(forget_all);
-    if (progress.users == 0)
+    if (progress.users == 0) {
+        ronde_lock_init(&progress.nap);
+        progress.is_called = false;
         status = ronde_thread_start(&progress.thread, work, NULL, error);
+    }
     progress.users += status == RONDE_OK;
     ronde_lock_give(&progress.start);
     return status;
@@ -152,8 +220,10 @@ void ronde_progress_release(void)
         ronde_lock_take(&progress.lock);
         progress.is_ending = true;
         ronde_lock_wake(&progress.lock);
+        end_nap();
         ronde_lock_give(&progress.lock);
         ronde_thread_join(&progress.thread);
+        ronde_lock_fini(&progress.nap);
         progress.is_ending = false;
     }
     ronde_lock_give(&progress.start);

@@ -7,7 +7,7 @@
 
 #include "api/queue.h"
 
-/** Turns in which nothing moved: so many that offer the processor, then naps of this length. */
+/** Turns in which nothing moved: so many that offer the processor, then naps of this length or more. */
 #define RONDE_YIELDS 2000u
 #define RONDE_NAP_NS UINT64_C(50000)
 

@@ -57,6 +57,23 @@ class ScriptsTest(unittest.TestCase):
         lines = said(OLD, "-m", "ronde.torch", "--as", "gloo", script, 2, a_port(), "destroys").splitlines()
         self.assertEqual(lines, PRINTED)
 
+    def asked_by_cpp(self, python: object) -> None:
+        lines = said(python, HERE / "scripts" / "asked_by_cpp.py", 2, a_port(), limit_s=60).splitlines()
+        self.assertEqual(sorted(lines), [f"rank {rank}: [6.0, 8.0]" for rank in range(2)])
+
+    def test_cpp_waits_for_works_that_python_does_not_hold(self) -> None:
+        self.asked_by_cpp(sys.executable)
+
+    @unittest.skipUnless(OLD.exists(), "no torch 1.13 here: ./dev python old installs it")
+    def test_so_does_that_of_torch_1_13(self) -> None:
+        self.asked_by_cpp(OLD)
+
+    @unittest.skipUnless(OLD.exists(), "no torch 1.13 here: ./dev python old installs it")
+    def test_torch_1_13_in_gloos_place_with_its_checks_on(self) -> None:
+        script = HERE / "scripts" / "spawned.py"
+        lines = said(OLD, "-m", "ronde.torch", "--as", "gloo", script, 2, a_port(), "destroys", TORCH_DISTRIBUTED_DEBUG="DETAIL")
+        self.assertEqual(lines.splitlines(), PRINTED)
+
     def test_a_script_that_never_destroys_its_group_ends(self) -> None:
         self.assertEqual(spawned("leaves", RONDE_TORCH_AS="gloo,nccl"), PRINTED)
 

@@ -8,6 +8,8 @@ gloo` they are decided on as gloo's, and run with the backend that was asked for
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import functools
 import importlib
 import logging
 import os
@@ -17,6 +19,7 @@ import tempfile
 import time
 import unittest
 import warnings
+from typing import Any
 
 FOLDERS = ("barrier", "test_dir", "init_dir")
 
@@ -46,7 +49,30 @@ class Both(str):
     __hash__ = str.__hash__
 
 
+def import_ddp() -> None:
+    """
+    DDP of torch 1.13, which was made for Python 3.10, has dataclasses as defaults that Python 3.11 refuses unless they can
+    be hashed. Does nothing with other versions: theirs load either way.
+    """
+    made = dataclasses.dataclass
+
+    def hashable(cls: Any = None, /, **given: Any) -> Any:
+        if cls is None:
+            return functools.partial(hashable, **given)
+        return made(cls, **{"unsafe_hash": "__hash__" not in vars(cls), **given})
+
+    import torch.distributed
+    if not torch.__version__.startswith("1."):
+        return
+    dataclasses.dataclass = hashable
+    try:
+        importlib.import_module("torch.distributed._shard")
+    finally:
+        dataclasses.dataclass = made
+
+
 def load(options: argparse.Namespace) -> type:
+    import_ddp()
     if options.backend == "ronde":
         importlib.import_module("ronde.torch")
     from torch.testing._internal.common_distributed import DistTestCases

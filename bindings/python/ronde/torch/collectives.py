@@ -371,7 +371,7 @@ class Collectives:
 
     def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
         """`timeout` is a time, or the option struct in which C++ hands it over."""
-        limit = getattr(timeout, "timeout", timeout)
+        limit = O.interval(getattr(timeout, "timeout", timeout))
         if limit is None or limit < timedelta(0):
             limit = self._state.timeout
         self._state.alive()

@@ -14,6 +14,7 @@ import torch.distributed as dist
 
 from ..communicator import Communicator
 from .collectives import Collectives, State
+from .options import interval
 from .store import allgather
 
 _CBackend = getattr(torch._C._distributed_c10d, "Backend", None)
@@ -53,8 +54,8 @@ class _Names:
         pass
 
     def _set_default_timeout(self, timeout: timedelta) -> None:
-        self._state.timeout = timeout
-        self._state.alive().set_timeout(timeout.total_seconds())
+        self._state.timeout = interval(timeout)
+        self._state.alive().set_timeout(self._state.timeout.total_seconds())
 
     set_timeout = _set_default_timeout
     setTimeout = _set_default_timeout

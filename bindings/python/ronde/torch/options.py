@@ -24,6 +24,11 @@ _STRUCTS = frozenset((AllgatherOptions, AllreduceOptions, AllreduceCoalescedOpti
                       BroadcastOptions, GatherOptions, ReduceOptions, ReduceScatterOptions, ScatterOptions))
 
 
+def interval(given: Any) -> Any:
+    """A time as gloo's methods take it: a timedelta, or a number of seconds; None stays."""
+    return timedelta(seconds=given) if isinstance(given, (int, float)) else given
+
+
 def options(kind: type, given: Any, timeout: Optional[timedelta] = None, first: str = "", **fields: Any) -> Any:
     """The struct itself, or one made of what was given: `first` is the field that a bare value is."""
     if type(given) in _STRUCTS:

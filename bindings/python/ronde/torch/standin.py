@@ -5,10 +5,12 @@ processes that the script starts inherit.
 from __future__ import annotations
 
 import os
+from datetime import timedelta
+from typing import Any
 
 import torch.distributed as dist
 
-from .group import VARIABLE, create, standins
+from .group import VARIABLE, RondeGroup, create, standins
 
 # What scripts may say; "nccl" for those whose tensors are on the CPU all the same.
 NAMES = ("gloo", "nccl", "mpi", "ucc")
@@ -42,8 +44,17 @@ def _replace(name: str) -> None:
 def _replace_old(name: str) -> None:
     """1.13 makes gloo's group by its class, and asks whether NCCL is here."""
     module = dist.distributed_c10d
-    if name == "gloo":
-        module.ProcessGroupGloo = lambda store, rank, size, timeout: create(store, rank, size, timeout)
-        module._GLOO_AVAILABLE = True
-    else:
+    if name != "gloo":
         raise ValueError(f"{VARIABLE}={name}: with torch 1.13 only gloo can be replaced")
+    gloo = getattr(module, "ProcessGroupGloo", None)
+
+    def checked(wrapped_pg: Any, store_prefix: str, store: Any, rank: int, world_size: int, timeout: timedelta) -> Any:
+        """TORCH_DISTRIBUTED_DEBUG=DETAIL: groups of others are checked through gloo's own; ronde's are not, as since 2.0."""
+        if gloo is None or isinstance(wrapped_pg, RondeGroup):
+            return wrapped_pg
+        store = dist.PrefixStore(f"{module.PG_WRAPPER_STORE_PREFIX}:{store_prefix}", store)
+        return module._ProcessGroupWrapper(wrapped_pg, gloo(store, rank, world_size, timeout=timeout))
+
+    module.ProcessGroupGloo = lambda store, rank, size, timeout: create(store, rank, size, timeout)
+    module._GLOO_AVAILABLE = True
+    module._create_process_group_wrapper = checked

@@ -1,6 +1,8 @@
 """Pending operations as torch.distributed expects them."""
 from __future__ import annotations
 
+from collections import deque
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Callable, Optional, Sequence
 
@@ -8,9 +10,15 @@ import torch
 import torch.distributed as dist
 
 from ..operation import Operation
+from .options import interval
 
 _Work = getattr(dist, "Work", None) or dist._Work
 _NO_LIMIT = timedelta(0)
+
+# C++ that is handed a Work keeps it, but before torch 2.7 not its Python half, without which it waits for ever. A Work that
+# Python lets go of before anyone has asked for its end may be C++'s (DDP's reducer), or nobody's: the last ones are kept.
+_LOSES_PYTHON_HALF = tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 7)
+_let_go: deque[RondeWork] = deque(maxlen=16)
 
 
 class RondeWork(_Work):
@@ -23,10 +31,24 @@ class RondeWork(_Work):
         self._outputs = outputs
         self._finish = finish
         self._future: Any = None
+        self._is_asked_for = False
+
+    if _LOSES_PYTHON_HALF:
+        def __del__(self) -> None:
+            if not self._is_asked_for and _let_go is not None:  # None at the interpreter's end
+                _let_go.append(self)
+
+    def _ask(self) -> None:
+        self._is_asked_for = True
+        if _let_go:
+            with suppress(ValueError):
+                _let_go.remove(self)
 
     # C++ asks by these names, too (DDP's reducer, functional collectives).
     def wait(self, timeout: timedelta = _NO_LIMIT) -> bool:
-        seconds = timeout.total_seconds() if timeout > _NO_LIMIT else None
+        self._ask()
+        limit = interval(timeout)
+        seconds = limit.total_seconds() if limit > _NO_LIMIT else None
         for operation in self._operations:
             operation.wait(seconds)
         self._settle()
@@ -55,6 +77,7 @@ class RondeWork(_Work):
 
     def get_future(self) -> torch.futures.Future:
         """A future of the outputs, completed by the thread that ends the last operation."""
+        self._ask()
         if self._future is None:
             devices = {tensor.device for tensor in self._outputs if tensor.is_cuda}
             self._future = torch.futures.Future(devices=list(devices)) if devices else torch.futures.Future()
