@@ -158,10 +158,17 @@ static double turn(const struct fit *fit, const struct knob *knob, double step, 
 static void lower(const struct fit *fit, const struct knob *knobs, size_t count)
 {
     double loss = rows_loss(fit);
-    for (double step = first_step; step > last_step; step /= 2)
-        for (unsigned pass = 0; pass < passes_per_step; pass++)
-            for (size_t k = 0; k < count; k++)
+    for (double step = first_step; step > last_step; step /= 2) {
+        bool has_moved = true;
+        for (unsigned pass = 0; has_moved && pass < passes_per_step; pass++) {
+            has_moved = false;
+            for (size_t k = 0; k < count; k++) {
+                const double before = *knobs[k].value;
                 loss = turn(fit, &knobs[k], step, loss);
+                has_moved = has_moved || *knobs[k].value != before;
+            }
+        }
+    }
 }
 
 void ronde_published_fit_constants(const struct ronde_published *published, uint32_t except,

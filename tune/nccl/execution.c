@@ -204,7 +204,7 @@ static double nvls_us(const struct ronde_nccl_setting *setting)
     const double n = call->ranks, g = setting->g,
                  base = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us);
     const double latency = base + 2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0);
-    const double exponent = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_nvls_tree);
+    const double exponent = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_net_ll128);
     const double inside = setting->machine->nvlink_GBps *
                           ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_efficiency) *
                           setting->constants->links / (1 + 1 / g);

@@ -48,7 +48,7 @@ static double between_GBps(const struct ronde_nccl_setting *setting, double rati
 {
     const bool is_socket = setting->machine->fabric == RONDE_NCCL_ETHERNET;
     const double share = setting->protocol == RONDE_NCCL_LL128
-                             ? ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_LL128_SHARE)
+                             ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_ll128_share)
                              : 1;
     const double proxy =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
@@ -175,7 +175,7 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     const double ratio = ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_channel_ratio);
     const double block =
         ratio * ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_channel_ll_GBps + protocol) /
-        work(call, is_ring);
+        (protocol == RONDE_NCCL_SIMPLE ? work(call, is_ring) : 1);
     setting.link_GBps = node_GBps(&setting) * link_share(&setting);
     setting.inside_GBps = ronde_nccl_slower(setting.link_GBps, setting.channels * block);
     if (call->nodes > 1) {

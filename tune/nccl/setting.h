@@ -26,7 +26,6 @@ enum ronde_nccl_of_fabric {
     RONDE_NCCL_FABRIC_RENDEZVOUS =
         RONDE_NCCL_PROTOCOL_COUNT, /**< us, of a message of LL that asks first */
     RONDE_NCCL_FABRIC_EFFICIENCY,  /**< Simple over the line rate */
-    RONDE_NCCL_FABRIC_LL128_SHARE, /**< LL128 over Simple */
     RONDE_NCCL_FABRIC_CONSTANTS    /**< how many */
 };
 
