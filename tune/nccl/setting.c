@@ -108,19 +108,16 @@ static double pcie_hops_share(const struct ronde_nccl_setting *setting, bool is_
 static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
 {
     const double nvlink =
-        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol);
+        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol) *
+        ronde_nccl_generation_of(setting, RONDE_NCCL_OF_hop_ratio);
     const double pcie =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol);
-    const double bridge =
-        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_bridge_ll_us + setting->protocol);
     double hop = pcie;
     if (ronde_nccl_is_pairs(setting)) {
         const double share = pcie_hops_share(setting, is_tree);
-        hop = share * pcie + (1 - share) * bridge;
-    } else if (setting->machine->link == RONDE_NCCL_PAIRS)
-        hop = bridge;
-    else if (ronde_nccl_has_nvlink(setting->machine, setting->g))
-        hop = nvlink * ronde_nccl_generation_of(setting, RONDE_NCCL_OF_hop_ratio);
+        hop = share * pcie + (1 - share) * nvlink;
+    } else if (ronde_nccl_has_nvlink(setting->machine, setting->g))
+        hop = nvlink;
     return hop * setting->constants->inside;
 }
 

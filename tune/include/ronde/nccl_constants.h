@@ -21,9 +21,6 @@
     X(pcie_ll_us)                                                                                  \
     X(pcie_ll128_us)                                                                               \
     X(pcie_simple_us)                                                                              \
-    X(bridge_ll_us)                                                                                \
-    X(bridge_ll128_us)                                                                             \
-    X(bridge_simple_us)                                                                            \
     X(infiniband_ll_us)                                                                            \
     X(infiniband_ll128_us)                                                                         \
     X(infiniband_simple_us)                                                                        \
