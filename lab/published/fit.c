@@ -13,8 +13,15 @@
 /** Error of a row beyond which it weighs less and less. */
 static const double row_scale = .2;
 
-/** Logarithmic distance from a start that costs as much as `start_weight` of a system. */
-static const double latency_spread = .6, share_spread = .1, start_weight = .02;
+/** Logarithmic distance from a start that costs as much as a weight, of what a system's rows are off by. */
+static const double latency_spread = .6, share_spread = .1;
+
+/**
+ * The weight of a start: of constants of all machines, and of one system's own numbers. A system's smallest ranks are one or two
+ * series, whose rows err alike, so they say less than their number; but one that is another machine than its description's
+ * is known by nothing else.
+ */
+static const double start_weight = .02, own_start_weight = .2;
 
 /** The same of a generation's constant from where those of the same name lie in the other generations. */
 static const double kin_spread = .2;
@@ -52,6 +59,7 @@ struct fit {
     enum ronde_published_state state; /**< rows that count */
     uint32_t only;                    /**< UINT32_MAX = all systems */
     uint32_t except;                  /**< UINT32_MAX = none */
+    double start_weight;
     double weight[RONDE_PUBLISHED_MAX_SYSTEMS];
 };
 
@@ -147,14 +155,14 @@ static double kin_loss(const struct knobs *knobs, unsigned kin)
             squares += off * off;
             count++;
         }
-    return kin > 0 ? start_weight * (squares - sum * sum / count) : 0;
+    return kin > 0 ? squares - sum * sum / count : 0;
 }
 
 /** What leaving its start costs a knob, and its kin. */
-static double knob_loss(const struct knobs *knobs, const struct knob *knob)
+static double knob_loss(const struct fit *fit, const struct knobs *knobs, const struct knob *knob)
 {
     const double off = off_start(knob) / knob->spread;
-    return start_weight * off * off + kin_loss(knobs, knob->kin);
+    return fit->start_weight * (off * off + kin_loss(knobs, knob->kin));
 }
 
 static double rows_loss(const struct fit *fit)
@@ -173,13 +181,13 @@ static double turn(const struct fit *fit, const struct knobs *knobs, const struc
                    double step, double loss)
 {
     for (int side = 0; side < 2; side++) {
-        const double before = *knob->value, cost = loss + knob_loss(knobs, knob);
+        const double before = *knob->value, cost = loss + knob_loss(fit, knobs, knob);
         const double after = side ? before * (1 + step) : before / (1 + step);
         if (after > knob->most || fabs(log(after / knob->start)) > log(farthest))
             continue;
         *knob->value = after;
         const double tried = rows_loss(fit);
-        if (tried + knob_loss(knobs, knob) < cost)
+        if (tried + knob_loss(fit, knobs, knob) < cost)
             return tried;
         *knob->value = before;
     }
@@ -219,7 +227,8 @@ void ronde_published_fit_constants(const struct ronde_published *published, uint
                       .constants = constants,
                       .state = RONDE_PUBLISHED_PREDICTED,
                       .only = UINT32_MAX,
-                      .except = except};
+                      .except = except,
+                      .start_weight = start_weight};
     for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++) {
         struct ronde_nccl_constant *constant = &constants->all[i];
         if (!(constant->start > 0))
@@ -328,6 +337,7 @@ size_t ronde_published_fit_system(struct ronde_published *published, uint32_t sy
                                  {&constants->between, 1, own_spread, 1e6, 0}},
                           .count = 4};
     weigh(&fit);
+    fit.start_weight = is_another_machine(&fit, system) ? start_weight : own_start_weight;
     if (!has_small(published, system)) {
         constants->launch_us = 0;
         knobs.count = 1;
