@@ -185,11 +185,16 @@ static double tree_us(const struct ronde_nccl_setting *setting)
                                  setting->overlap);
 }
 
+static double nvls_heads(const struct ronde_nccl_setting *setting)
+{
+    return ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_channels) * setting->g;
+}
+
 /** NVLS's chunk, halved while there is too little data for every channel and head (enqueue.cc, calcCollChunking). */
 static double nvls_chunk(const struct ronde_nccl_setting *setting)
 {
     static const double loops[] = {64, 8, 2};
-    const double heads = ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_channels) * setting->g;
+    const double heads = nvls_heads(setting);
     double chunk = most_nvls_chunk_bytes;
     for (size_t i = 0;
          i < sizeof loops / sizeof loops[0] && setting->bytes < loops[i] * heads * chunk; i++)
@@ -197,26 +202,41 @@ static double nvls_chunk(const struct ronde_nccl_setting *setting)
     return chunk;
 }
 
+/** Rounds of all channels and heads that NVLS is filled with: one is gathered and one stored while another is reduced. */
+static const double nvls_fill_rounds = 2;
+
+/** Bytes of a round: a chunk of each channel and head. */
+static double nvls_round(const struct ronde_nccl_setting *setting)
+{
+    return fmin(setting->bytes, nvls_heads(setting) * nvls_chunk(setting));
+}
+
+/** A chunk waits for flags of every GPU of its node; the constant is of eight. */
+static double nvls_chunks_us(const struct ronde_nccl_setting *setting)
+{
+    return setting->bytes / nvls_chunk(setting) * setting->g / 8 *
+           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_chunk_us);
+}
+
 /** all_reduce by the switch, and by trees between switches; the rest goes as it would by ring. */
 static double nvls_us(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_call *call = setting->call;
-    const double n = call->ranks, g = setting->g,
-                 base = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us);
-    const double latency = base + 2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0);
+    const double n = call->ranks, g = setting->g;
     const double exponent = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_net_ll128);
     const double inside = setting->machine->nvlink_GBps *
                           ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_efficiency) *
                           setting->constants->links / (1 + 1 / g);
+    const double base = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us) +
+                        nvls_fill_rounds * nvls_round(setting) / 1e3 / inside;
+    const double latency = base + 2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0);
     if (call->collective != RONDE_ALL_REDUCE)
         return ronde_nccl_overlapped(latency,
                                      setting->bytes / 1e3 /
                                          (fmin(setting->inside_GBps, setting->between_GBps) * n /
                                           (n - 1)),
                                      exponent);
-    const double one_us = base + setting->bytes / 1e3 / inside +
-                          setting->bytes / nvls_chunk(setting) *
-                              ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_chunk_us);
+    const double one_us = base + setting->bytes / 1e3 / inside + nvls_chunks_us(setting);
     if (call->nodes == 1)
         return one_us;
     /* Each node has a node's work to do. */
