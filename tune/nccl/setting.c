@@ -172,7 +172,7 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     const double ratio = ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_channel_ratio);
     const double block =
         ratio * ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_channel_ll_GBps + protocol) /
-        (protocol == RONDE_NCCL_SIMPLE ? work(call, is_ring) : 1);
+        (protocol == RONDE_NCCL_LL ? 1 : work(call, is_ring));
     setting.link_GBps = node_GBps(&setting) * link_share(&setting);
     setting.inside_GBps = ronde_nccl_slower(setting.link_GBps, setting.channels * block);
     if (call->nodes > 1) {
