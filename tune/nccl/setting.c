@@ -170,9 +170,9 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
         opening *= call->ranks;
     setting.channels = fmax(1, fmin(ronde_nccl_most_channels(&setting), setting.bytes / opening));
     const double ratio = ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_channel_ratio);
+    /* A block by LL waits for the lines that it takes in, and for nothing where it sends what it has. */
     const double block =
-        ratio * ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_channel_ll_GBps + protocol) /
-        (protocol == RONDE_NCCL_LL ? 1 : work(call, is_ring));
+        ronde_nccl_block_GBps(&setting) / (protocol == RONDE_NCCL_LL ? 1 : work(call, is_ring));
     setting.link_GBps = node_GBps(&setting) * link_share(&setting);
     setting.inside_GBps = ronde_nccl_slower(setting.link_GBps, setting.channels * block);
     if (call->nodes > 1) {

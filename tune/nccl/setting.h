@@ -49,6 +49,9 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting);
 /** All NICs of a node that its ranks use, plain bytes. */
 double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting);
 
+/** Operations of a thread block by the call's protocol. */
+double ronde_nccl_block_GBps(const struct ronde_nccl_setting *setting);
+
 /** A channel's rate between nodes; sockets have one of their own, beyond which none goes. */
 double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps);
 

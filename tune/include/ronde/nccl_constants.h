@@ -51,7 +51,7 @@
     X(lone_nic_efficiency)                                                                         \
     X(slot_efficiency)                                                                             \
     X(channel_ll_GBps)                                                                             \
-    X(channel_ll128_GBps)                                                                          \
+    X(channel_ll128_share)                                                                         \
     X(channel_simple_GBps)                                                                         \
     X(net_channel_ll_GBps)                                                                         \
     X(net_channel_ll128_GBps)                                                                      \
