@@ -168,6 +168,9 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     double opening = ronde_nccl_round_bytes[protocol];
     if (protocol == RONDE_NCCL_LL && is_ring)
         opening *= call->ranks;
+    /* RCCL's blocks have 256 threads where NCCL's have 512. */
+    if (machine->generation <= RONDE_NCCL_CDNA3)
+        opening /= 2;
     setting.channels = fmax(1, fmin(ronde_nccl_most_channels(&setting), setting.bytes / opening));
     const double ratio = ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_channel_ratio);
     /* A block by LL waits for the lines that it takes in, and for nothing where it sends what it has. */
