@@ -13,8 +13,18 @@
 /** Error of a row beyond which it weighs less and less. */
 static const double row_scale = .2;
 
-/** Logarithmic distance from a start that costs as much as `start_weight` of a system. */
-static const double latency_spread = .6, share_spread = .1, start_weight = .02;
+/** Logarithmic distance from a start that costs as much as a weight, of what a system's rows are off by. */
+static const double latency_spread = .6, share_spread = .1;
+
+/**
+ * The weight of a start: of constants of all machines, and of one system's own numbers. A system's smallest ranks are one or two
+ * series, whose rows err alike: they are taken for 25 rows, whatever their number, where the others of a system are for fifty.
+ * One that is another machine than its description's is known by nothing else, so its rows count in full.
+ */
+static const double start_weight = .02, own_start_weight = .04;
+
+/** The same of a generation's constant from where those of the same name lie in the other generations. */
+static const double kin_spread = .2;
 
 /** The same of one system's own numbers from its generation's: hosts differ more than parts of one kind do. */
 static const double launch_spread = .3, own_spread = .2;
@@ -49,6 +59,7 @@ struct fit {
     enum ronde_published_state state; /**< rows that count */
     uint32_t only;                    /**< UINT32_MAX = all systems */
     uint32_t except;                  /**< UINT32_MAX = none */
+    double start_weight;
     double weight[RONDE_PUBLISHED_MAX_SYSTEMS];
 };
 
@@ -56,6 +67,13 @@ struct fit {
 struct knob {
     double *value;
     double start, spread, most;
+    unsigned kin; /**< knobs of one number other than 0 lie alike from their starts */
+};
+
+/** All numbers that are fitted. */
+struct knobs {
+    struct knob at[RONDE_NCCL_CONSTANT_COUNT];
+    size_t count;
 };
 
 static bool counts(const struct fit *fit, const struct ronde_published_row *row)
@@ -121,10 +139,30 @@ static void weigh(struct fit *fit)
             fit->weight[s] = 0;
 }
 
-static double knob_loss(const struct knob *knob)
+static double off_start(const struct knob *knob)
 {
-    const double off = log(*knob->value / knob->start) / knob->spread;
-    return start_weight * off * off;
+    return log(*knob->value / knob->start);
+}
+
+/** What it costs a constant to lie elsewhere than its kin do. */
+static double kin_loss(const struct knobs *knobs, unsigned kin)
+{
+    double sum = 0, squares = 0, count = 0;
+    for (size_t k = 0; k < knobs->count; k++)
+        if (knobs->at[k].kin == kin) {
+            const double off = off_start(&knobs->at[k]) / kin_spread;
+            sum += off;
+            squares += off * off;
+            count++;
+        }
+    return kin > 0 ? squares - sum * sum / count : 0;
+}
+
+/** What leaving its start costs a knob, and its kin. */
+static double knob_loss(const struct fit *fit, const struct knobs *knobs, const struct knob *knob)
+{
+    const double off = off_start(knob) / knob->spread;
+    return fit->start_weight * (off * off + kin_loss(knobs, knob->kin));
 }
 
 static double rows_loss(const struct fit *fit)
@@ -139,41 +177,58 @@ static double rows_loss(const struct fit *fit)
 }
 
 /** Tries one number a step up and down; returns the loss of the rows that remains. */
-static double turn(const struct fit *fit, const struct knob *knob, double step, double loss)
+static double turn(const struct fit *fit, const struct knobs *knobs, const struct knob *knob,
+                   double step, double loss)
 {
     for (int side = 0; side < 2; side++) {
-        const double before = *knob->value, cost = loss + knob_loss(knob);
+        const double before = *knob->value, cost = loss + knob_loss(fit, knobs, knob);
         const double after = side ? before * (1 + step) : before / (1 + step);
         if (after > knob->most || fabs(log(after / knob->start)) > log(farthest))
             continue;
         *knob->value = after;
         const double tried = rows_loss(fit);
-        if (tried + knob_loss(knob) < cost)
+        if (tried + knob_loss(fit, knobs, knob) < cost)
             return tried;
         *knob->value = before;
     }
     return loss;
 }
 
-static void lower(const struct fit *fit, const struct knob *knobs, size_t count)
+static void lower(const struct fit *fit, const struct knobs *knobs)
 {
     double loss = rows_loss(fit);
-    for (double step = first_step; step > last_step; step /= 2)
-        for (unsigned pass = 0; pass < passes_per_step; pass++)
-            for (size_t k = 0; k < count; k++)
-                loss = turn(fit, &knobs[k], step, loss);
+    for (double step = first_step; step > last_step; step /= 2) {
+        bool has_moved = true;
+        for (unsigned pass = 0; has_moved && pass < passes_per_step; pass++) {
+            has_moved = false;
+            for (size_t k = 0; k < knobs->count; k++) {
+                const double before = *knobs->at[k].value;
+                loss = turn(fit, knobs, &knobs->at[k], step, loss);
+                has_moved = has_moved || *knobs->at[k].value != before;
+            }
+        }
+    }
+}
+
+/** Constants of generations are kin of those of the same name. */
+static unsigned kin_of(size_t constant)
+{
+    const size_t of_generation = constant - RONDE_NCCL_COMMON_COUNT;
+    return constant < RONDE_NCCL_COMMON_COUNT
+               ? 0
+               : 1 + (unsigned)(of_generation % RONDE_NCCL_OF_GENERATION_COUNT);
 }
 
 void ronde_published_fit_constants(const struct ronde_published *published, uint32_t except,
                                    struct ronde_nccl_constants *constants)
 {
-    struct knob knobs[RONDE_NCCL_CONSTANT_COUNT];
-    size_t count = 0;
+    struct knobs knobs = {.count = 0};
     struct fit fit = {.published = published,
                       .constants = constants,
                       .state = RONDE_PUBLISHED_PREDICTED,
                       .only = UINT32_MAX,
-                      .except = except};
+                      .except = except,
+                      .start_weight = start_weight};
     for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++) {
         struct ronde_nccl_constant *constant = &constants->all[i];
         if (!(constant->start > 0))
@@ -181,11 +236,12 @@ void ronde_published_fit_constants(const struct ronde_published *published, uint
         /* What flags and message rates leave of a link is guessed; how much of one is reached is not. */
         const bool is_share = constant->start < 1, is_known = is_share && constant->start > .7;
         constant->value = constant->start;
-        knobs[count++] = (struct knob){&constant->value, constant->start,
-                                       is_known ? share_spread : latency_spread, is_share ? 1 : 1e6};
+        knobs.at[knobs.count++] =
+            (struct knob){&constant->value, constant->start,
+                          is_known ? share_spread : latency_spread, is_share ? 1 : 1e6, kin_of(i)};
     }
     weigh(&fit);
-    lower(&fit, knobs, count);
+    lower(&fit, &knobs);
 }
 
 /** Sends and receives: few channels limit these, not the links. */
@@ -275,13 +331,17 @@ size_t ronde_published_fit_system(struct ronde_published *published, uint32_t sy
     constants->launch_us = launch;
     double *links = fitted_nodes(published, system) > 1 ? &constants->nics : &constants->links;
     /* Large messages alone say nothing of latencies: those stay the generation's. */
-    const struct knob knobs[] = {{links, 1, own_spread, 2},
-                                 {&constants->launch_us, launch, launch_spread, 1e6},
-                                 {&constants->inside, 1, own_spread, 1e6},
-                                 {&constants->between, 1, own_spread, 1e6}};
+    struct knobs knobs = {.at = {{links, 1, own_spread, 2, 0},
+                                 {&constants->launch_us, launch, launch_spread, 1e6, 0},
+                                 {&constants->inside, 1, own_spread, 1e6, 0},
+                                 {&constants->between, 1, own_spread, 1e6, 0}},
+                          .count = 4};
     weigh(&fit);
-    if (!has_small(published, system))
+    fit.start_weight = is_another_machine(&fit, system) ? start_weight : own_start_weight;
+    if (!has_small(published, system)) {
         constants->launch_us = 0;
-    lower(&fit, knobs, constants->launch_us > 0 ? sizeof knobs / sizeof knobs[0] : 1);
+        knobs.count = 1;
+    }
+    lower(&fit, &knobs);
     return rows;
 }

@@ -26,7 +26,7 @@ static struct ronde_nccl_machine machine_of(enum ronde_nccl_generation generatio
                                        .pcie_GBps = 31.5};
 }
 
-/* 10 us by Simple and 2 by LL a hop, of all_gather, whose blocks do 8/7 operations: channels of 8/7 times 20 and 5 GB/s. */
+/* 10 us by Simple and 2 by LL a hop, of all_gather, whose blocks by Simple do 8/7 operations: channels of 8/7 times 20 and 5 GB/s. */
 static void crossings_are_those_by_hand(void)
 {
     struct ronde_nccl_constants made = nccl_shipped();
@@ -38,7 +38,7 @@ static void crossings_are_those_by_hand(void)
     made.all[RONDE_NCCL_COMMON_nvlink_efficiency].value = 1e3;
     made.all[RONDE_NCCL_COMMON_nvlink_ll_us].value = 1;
     made.all[RONDE_NCCL_COMMON_nvlink_simple_us].value = 5;
-    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 5 * 8 / 7.;
+    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 5;
     made.all[RONDE_NCCL_COMMON_channel_simple_GBps].value = 20 * 8 / 7.;
     const double bytes = ronde_nccl_lines_up_to_bytes(&made, &machine, 8);
     CU_ASSERT_DOUBLE_EQUAL(bytes, 8e3 / (1 / 5. - 1 / 20.), .01 * bytes);
@@ -46,7 +46,7 @@ static void crossings_are_those_by_hand(void)
     made.all[RONDE_NCCL_COMMON_nvlink_simple_us].value = 1;
     CU_ASSERT_EQUAL(ronde_nccl_lines_up_to_bytes(&made, &machine, 8), 0);
     made.all[RONDE_NCCL_COMMON_nvlink_simple_us].value = 5;
-    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 20 * 8 / 7.;
+    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 20;
     made.all[RONDE_NCCL_COMMON_nvlink_efficiency].value = 1e6;
     CU_ASSERT(ronde_nccl_lines_up_to_bytes(&made, &machine, 8) > 1e6);
 }

@@ -295,7 +295,7 @@ static void a_system_is_fitted_to_its_smallest(void)
     CU_ASSERT_EQUAL(ronde_published_fit_system(&made.table, 0, &fitted), 11);
     for (size_t r = 0; r < made.table.count; r++)
         CU_ASSERT_EQUAL(made.rows[r].state == RONDE_PUBLISHED_FITTED, r >= first && r < first + 11);
-    CU_ASSERT(fabs(fitted.links / truth.links - 1) < .03);
+    CU_ASSERT(fabs(fitted.links / truth.links - 1) < .05);
     CU_ASSERT(fitted.launch_us > 1.3 * nccl_shipped().all[of_ampere(RONDE_NCCL_OF_launch_us)].value);
     CU_ASSERT_EQUAL(fitted.nics, 1);
     /* Launch and hops cannot be told apart on one number of ranks; what they come to can. */

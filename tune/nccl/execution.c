@@ -14,9 +14,10 @@
  *   Tree            launch + 2 ((g-1) l + log2(N) L) + fill (+) (bytes - chunk) / (B/2)
  *                   a chain inside the node sends up and down over the same port, hence B/2; a node's NICs carry the
  *                   bytes once on 2 nodes (a root and a leaf in each tree) and twice on more; fill is what each hop waits
- *                   for, up and down: a chunk, or by LL and LL128 inside a node a line of every thread
- *   NVLS            launch + nvls_us + bytes (1 + 1/g) / NVLink + nvls_chunk_us bytes / chunk: a GPU's port reads its part
- *                   of all others reduced, and takes in what all others store; chunks grow with the call
+ *                   for, up and down: a chunk, or by LL and LL128 inside a node a line of every thread on its side
+ *   NVLS            launch + nvls_us + (bytes + 2 rounds) (1 + 1/g) / NVLink + nvls_chunk_us min(1, g/8) bytes / chunk: a GPU's port
+ *                   reads its part of all others reduced, and takes in what all others store; a round is a chunk of each
+ *                   channel and head, and chunks grow with the call
  *   NVLSTree        launch + nvls_us + 2 log2(N) L (+) bytes through NVLink, or through the NICs as in Tree
  *
  *   sends, receives point.c
@@ -34,6 +35,9 @@
  */
 static const double slot_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {32768, 131072, 524288};
 static const double least_chunk_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {32768, 32768, 8192};
+
+/** A tree's threads are split: one part sends up, the other down. */
+static const double tree_sides = 2;
 
 /** NVLS's chunk of a large call (nvlsChunkSize). */
 static const double most_nvls_chunk_bytes = 131072;
@@ -95,10 +99,8 @@ static double chain_GBps(const struct ronde_nccl_setting *setting)
         return setting->inside_GBps / 2 *
                ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_nvlink_efficiency);
     /* PCIe carries up one way and down the other. */
-    const double channels =
-        setting->channels * ronde_nccl_generation_of(setting, RONDE_NCCL_OF_channel_ratio) / 2 *
-        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_channel_ll_GBps + setting->protocol);
-    const double rate = fmin(setting->link_GBps, channels);
+    const double rate =
+        fmin(setting->link_GBps, setting->channels * ronde_nccl_block_GBps(setting) / 2);
     return ronde_nccl_is_pairs(setting)
                ? rate
                : rate * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_pcie_efficiency);
@@ -158,7 +160,7 @@ static double tree_us(const struct ronde_nccl_setting *setting)
     /* Inside a node LL and LL128 pass on line by line, a line a thread. */
     double passed = fmin(chunk, setting->protocol == RONDE_NCCL_SIMPLE
                                     ? chunk
-                                    : ronde_nccl_round_bytes[setting->protocol]) *
+                                    : ronde_nccl_round_bytes[setting->protocol] / tree_sides) *
                     setting->channels / 1e3;
     double hop = passed / setting->inside_GBps;
     if (ronde_nccl_is_pairs(setting))
@@ -185,11 +187,16 @@ static double tree_us(const struct ronde_nccl_setting *setting)
                                  setting->overlap);
 }
 
+static double nvls_heads(const struct ronde_nccl_setting *setting)
+{
+    return ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_channels) * setting->g;
+}
+
 /** NVLS's chunk, halved while there is too little data for every channel and head (enqueue.cc, calcCollChunking). */
 static double nvls_chunk(const struct ronde_nccl_setting *setting)
 {
     static const double loops[] = {64, 8, 2};
-    const double heads = ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_channels) * setting->g;
+    const double heads = nvls_heads(setting);
     double chunk = most_nvls_chunk_bytes;
     for (size_t i = 0;
          i < sizeof loops / sizeof loops[0] && setting->bytes < loops[i] * heads * chunk; i++)
@@ -197,26 +204,44 @@ static double nvls_chunk(const struct ronde_nccl_setting *setting)
     return chunk;
 }
 
+/** Rounds of all channels and heads that NVLS is filled with: one is gathered and one stored while another is reduced. */
+static const double nvls_fill_rounds = 2;
+
+/** Bytes of a round: a chunk of each channel and head. */
+static double nvls_round(const struct ronde_nccl_setting *setting)
+{
+    return fmin(setting->bytes, nvls_heads(setting) * nvls_chunk(setting));
+}
+
+/**
+ * A chunk waits for flags of every GPU of its node, the constant for those of eight: rounds of half the size cost 0.8, 2.1, 3.9 us
+ * on 4, 6 and 8 H100. A rack's 72 do not cost more: GB200 takes 1.8 ms for 512 MiB, 0.7 of it by the constant.
+ */
+static double nvls_chunks_us(const struct ronde_nccl_setting *setting)
+{
+    return setting->bytes / nvls_chunk(setting) * fmin(1, setting->g / 8.) *
+           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_chunk_us);
+}
+
 /** all_reduce by the switch, and by trees between switches; the rest goes as it would by ring. */
 static double nvls_us(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_call *call = setting->call;
-    const double n = call->ranks, g = setting->g,
-                 base = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us);
-    const double latency = base + 2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0);
-    const double exponent = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_nvls_tree);
+    const double n = call->ranks, g = setting->g;
+    const double exponent = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_net_ll128);
     const double inside = setting->machine->nvlink_GBps *
                           ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_efficiency) *
                           setting->constants->links / (1 + 1 / g);
+    const double base = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us) +
+                        nvls_fill_rounds * nvls_round(setting) / 1e3 / inside;
+    const double latency = base + 2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0);
     if (call->collective != RONDE_ALL_REDUCE)
         return ronde_nccl_overlapped(latency,
                                      setting->bytes / 1e3 /
                                          (fmin(setting->inside_GBps, setting->between_GBps) * n /
                                           (n - 1)),
                                      exponent);
-    const double one_us = base + setting->bytes / 1e3 / inside +
-                          setting->bytes / nvls_chunk(setting) *
-                              ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_chunk_us);
+    const double one_us = base + setting->bytes / 1e3 / inside + nvls_chunks_us(setting);
     if (call->nodes == 1)
         return one_us;
     /* Each node has a node's work to do. */

@@ -81,6 +81,17 @@ double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
            (machine->behind_bridge ? ronde_nccl_slower(ports, slots) : fmin(ports, slots));
 }
 
+double ronde_nccl_block_GBps(const struct ronde_nccl_setting *setting)
+{
+    const double ratio = ronde_nccl_generation_of(setting, RONDE_NCCL_OF_channel_ratio);
+    if (setting->protocol == RONDE_NCCL_LL)
+        return ratio * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_channel_ll_GBps);
+    const double share = setting->protocol == RONDE_NCCL_SIMPLE
+                             ? 1
+                             : ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_channel_ll128_share);
+    return ratio * share * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_channel_simple_GBps);
+}
+
 double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps)
 {
     if (setting->machine->fabric != RONDE_NCCL_ETHERNET)

@@ -48,7 +48,7 @@ static double between_GBps(const struct ronde_nccl_setting *setting, double rati
 {
     const bool is_socket = setting->machine->fabric == RONDE_NCCL_ETHERNET;
     const double share = setting->protocol == RONDE_NCCL_LL128
-                             ? ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_LL128_SHARE)
+                             ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_ll128_share)
                              : 1;
     const double proxy =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
@@ -108,19 +108,16 @@ static double pcie_hops_share(const struct ronde_nccl_setting *setting, bool is_
 static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
 {
     const double nvlink =
-        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol);
+        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol) *
+        ronde_nccl_generation_of(setting, RONDE_NCCL_OF_hop_ratio);
     const double pcie =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol);
-    const double bridge =
-        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_bridge_ll_us + setting->protocol);
     double hop = pcie;
     if (ronde_nccl_is_pairs(setting)) {
         const double share = pcie_hops_share(setting, is_tree);
-        hop = share * pcie + (1 - share) * bridge;
-    } else if (setting->machine->link == RONDE_NCCL_PAIRS)
-        hop = bridge;
-    else if (ronde_nccl_has_nvlink(setting->machine, setting->g))
-        hop = nvlink * ronde_nccl_generation_of(setting, RONDE_NCCL_OF_hop_ratio);
+        hop = share * pcie + (1 - share) * nvlink;
+    } else if (ronde_nccl_has_nvlink(setting->machine, setting->g))
+        hop = nvlink;
     return hop * setting->constants->inside;
 }
 
@@ -171,11 +168,14 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     double opening = ronde_nccl_round_bytes[protocol];
     if (protocol == RONDE_NCCL_LL && is_ring)
         opening *= call->ranks;
+    /* RCCL's blocks have 256 threads where NCCL's have 512. */
+    if (machine->generation <= RONDE_NCCL_CDNA3)
+        opening /= 2;
     setting.channels = fmax(1, fmin(ronde_nccl_most_channels(&setting), setting.bytes / opening));
     const double ratio = ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_channel_ratio);
+    /* A block by LL waits for the lines that it takes in, and for nothing where it sends what it has. */
     const double block =
-        ratio * ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_channel_ll_GBps + protocol) /
-        work(call, is_ring);
+        ronde_nccl_block_GBps(&setting) / (protocol == RONDE_NCCL_LL ? 1 : work(call, is_ring));
     setting.link_GBps = node_GBps(&setting) * link_share(&setting);
     setting.inside_GBps = ronde_nccl_slower(setting.link_GBps, setting.channels * block);
     if (call->nodes > 1) {

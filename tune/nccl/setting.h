@@ -26,7 +26,6 @@ enum ronde_nccl_of_fabric {
     RONDE_NCCL_FABRIC_RENDEZVOUS =
         RONDE_NCCL_PROTOCOL_COUNT, /**< us, of a message of LL that asks first */
     RONDE_NCCL_FABRIC_EFFICIENCY,  /**< Simple over the line rate */
-    RONDE_NCCL_FABRIC_LL128_SHARE, /**< LL128 over Simple */
     RONDE_NCCL_FABRIC_CONSTANTS    /**< how many */
 };
 
@@ -49,6 +48,9 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting);
 
 /** All NICs of a node that its ranks use, plain bytes. */
 double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting);
+
+/** Operations of a thread block by the call's protocol. */
+double ronde_nccl_block_GBps(const struct ronde_nccl_setting *setting);
 
 /** A channel's rate between nodes; sockets have one of their own, beyond which none goes. */
 double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps);

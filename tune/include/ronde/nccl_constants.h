@@ -21,49 +21,42 @@
     X(pcie_ll_us)                                                                                  \
     X(pcie_ll128_us)                                                                               \
     X(pcie_simple_us)                                                                              \
-    X(bridge_ll_us)                                                                                \
-    X(bridge_ll128_us)                                                                             \
-    X(bridge_simple_us)                                                                            \
     X(infiniband_ll_us)                                                                            \
     X(infiniband_ll128_us)                                                                         \
     X(infiniband_simple_us)                                                                        \
     X(infiniband_rendezvous_us)                                                                    \
     X(infiniband_efficiency)                                                                       \
-    X(infiniband_ll128_share)                                                                      \
     X(slingshot_ll_us)                                                                             \
     X(slingshot_ll128_us)                                                                          \
     X(slingshot_simple_us)                                                                         \
     X(slingshot_rendezvous_us)                                                                     \
     X(slingshot_efficiency)                                                                        \
-    X(slingshot_ll128_share)                                                                       \
     X(efa_ll_us)                                                                                   \
     X(efa_ll128_us)                                                                                \
     X(efa_simple_us)                                                                               \
     X(efa_rendezvous_us)                                                                           \
     X(efa_efficiency)                                                                              \
-    X(efa_ll128_share)                                                                             \
     X(roce_ll_us)                                                                                  \
     X(roce_ll128_us)                                                                               \
     X(roce_simple_us)                                                                              \
     X(roce_rendezvous_us)                                                                          \
     X(roce_efficiency)                                                                             \
-    X(roce_ll128_share)                                                                            \
     X(ethernet_ll_us)                                                                              \
     X(ethernet_ll128_us)                                                                           \
     X(ethernet_simple_us)                                                                          \
     X(ethernet_rendezvous_us)                                                                      \
     X(ethernet_efficiency)                                                                         \
-    X(ethernet_ll128_share)                                                                        \
     X(ethernet_channel_GBps)                                                                       \
     X(bridge_efficiency)                                                                           \
     X(lone_nic_efficiency)                                                                         \
     X(slot_efficiency)                                                                             \
     X(channel_ll_GBps)                                                                             \
-    X(channel_ll128_GBps)                                                                          \
+    X(channel_ll128_share)                                                                         \
     X(channel_simple_GBps)                                                                         \
     X(net_channel_ll_GBps)                                                                         \
     X(net_channel_ll128_GBps)                                                                      \
     X(net_channel_simple_GBps)                                                                     \
+    X(net_ll128_share)                                                                             \
     X(net_message_us)                                                                              \
     X(socket_ll_GBps)                                                                              \
     X(p2p_channel_GBps)                                                                            \
@@ -84,7 +77,6 @@
     X(overlap_net_ll)                                                                              \
     X(overlap_net_ll128)                                                                           \
     X(overlap_net_simple)                                                                          \
-    X(overlap_nvls_tree)                                                                           \
     X(overlap_host)                                                                                \
     X(nvls_us)                                                                                     \
     X(nvls_chunk_us)
