@@ -1,11 +1,11 @@
 /* --topo as a machine of NCCL's model. See nccl_machine.h. */
 #include "nccl_machine.h"
+#include "shipped_names.h"
 
 #include "ronde/data_files.h"
 #include "ronde/nccl_platform.h"
 #include "ronde/schedules.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -58,26 +58,27 @@ static enum ronde_status read_platform(const char *path, struct ronde_nccl_machi
     return status;
 }
 
-/* Names of the shipped descriptions, with commas between, as far as there is room. */
-static void list_shipped(char *out, size_t bytes)
+/* With the nearest name, or else all of them, as far as there is room. */
+static enum ronde_status refuse_name(const char *text, struct ronde_error *error)
 {
-    char folder[RONDE_PATH_BYTES];
+    char folder[RONDE_PATH_BYTES], list[384] = "";
+    struct ronde_shipped_names names = {.count = 0};
     size_t used = 0;
-    *out = '\0';
-    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT && used == 0; p++) {
-        DIR *const found =
-            ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder)
-                ? opendir(folder)
-                : NULL;
-        for (struct dirent *entry; found && (entry = readdir(found));) {
-            const char *dot = strrchr(entry->d_name, '.');
-            if (dot && strcmp(dot, ".txt") == 0 && used < bytes)
-                used += (size_t)snprintf(out + used, bytes - used, "%s%.*s", used > 0 ? ", " : "",
-                                         (int)(dot - entry->d_name), entry->d_name);
-        }
-        if (found)
-            (void)closedir(found);
-    }
+    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT && names.count == 0; p++)
+        if (ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder))
+            ronde_shipped_names_read(folder, ".txt", &names);
+    const char *nearest = ronde_shipped_nearest(&names, text);
+    for (uint32_t i = 0; i < names.count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+                                 names.name[i]);
+    return nearest
+               ? ronde_fail(error, RONDE_IO,
+                            "--topo %.80s: neither a file nor a machine that is shipped; did you "
+                            "mean %s?",
+                            text, nearest)
+               : ronde_fail(error, RONDE_IO,
+                            "--topo %.80s: neither a file nor a machine that is shipped: %s", text,
+                            list);
 }
 
 enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
@@ -91,13 +92,8 @@ enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
     ronde_find_nccl_machine(options->topo, path, sizeof path);
     if (access(path, R_OK) != 0)
         ronde_find_topology(options->topo, path, sizeof path);
-    if (access(path, F_OK) != 0 && !strchr(options->topo, '/')) {
-        char names[384];
-        list_shipped(names, sizeof names);
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "--topo %.80s: neither a file nor a machine that is shipped: %s",
-                          options->topo, names);
-    }
+    if (access(path, F_OK) != 0 && !strchr(options->topo, '/'))
+        return refuse_name(options->topo, error);
     return is_platform(path) ? read_platform(path, out, error)
                              : ronde_nccl_machine_read(path, out, error);
 }
