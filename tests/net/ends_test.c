@@ -6,9 +6,11 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,48 +98,79 @@ static void runs_are_tested_and_waited_for_in_any_order(void)
 /* How rank 1 ends what the others are in. */
 enum ending { ENDING_UNLOAD, ENDING_DESTROY, ENDING_ABORT_FIRST, ENDING_KINDS };
 
+/* In memory that all ranks share: rank 0 joins in when rank 1 has ended, so that no run is over before that. */
+struct early {
+    enum ending ending;
+    atomic_bool has_ended;
+};
+
+/* Unloads while the run waits for rank 0. */
+static enum ronde_status unload_early(const struct team_member *member, struct work *work,
+                                      enum ending ending, struct ronde_error *error)
+{
+    struct ronde_error why = {0};
+    bool is_done = false;
+    if (ending == ENDING_DESTROY) {
+        (void)team_check(member,
+                         ronde_comm_test(work->program, &is_done, error) == RONDE_OK && !is_done,
+                         "the run failed or ended before");
+        ronde_comm_unload(work->program);
+        work->program = NULL;
+        return ronde_fail(error, RONDE_TIMEOUT, "rank 1 unloaded a program that was running");
+    }
+    ronde_comm_unload(work->program);
+    work->program = NULL;
+    (void)team_check(member, ronde_comm_allgather(work->comm, NULL, 0, NULL, &why) == RONDE_TIMEOUT,
+                     "the communicator goes on");
+    return ronde_fail(error, RONDE_TIMEOUT, "%s", why.message);
+}
+
+static enum ronde_status end_first(const struct team_member *member, struct work *work,
+                                   struct early *early, struct ronde_error *error)
+{
+    /* With nothing of its own sent yet, or something. */
+    if (early->ending == ENDING_ABORT_FIRST)
+        ronde_comm_abort(work->comm);
+    enum ronde_status status = ronde_comm_run(work->program, &work->launch, error);
+    if (early->ending == ENDING_ABORT_FIRST)
+        (void)team_check(member, status == RONDE_TIMEOUT, "what was called off runs");
+    else if (status == RONDE_OK)
+        status = unload_early(member, work, early->ending, error);
+    atomic_store(&early->has_ended, true);
+    return status;
+}
+
+static enum ronde_status run_with_it(const struct team_member *member, struct work *work,
+                                     struct early *early, struct ronde_error *error)
+{
+    struct ronde_result result;
+    while (member->join.rank == 0 && !atomic_load(&early->has_ended))
+        (void)sched_yield();
+    const enum ronde_status status = ronde_comm_run(work->program, &work->launch, error);
+    return status == RONDE_OK ? ronde_comm_wait(work->program, &result, error) : status;
+}
+
 static enum ronde_status end_early(const struct team_member *member, struct ronde_error *error)
 {
-    const enum ending ending = *(const enum ending *)member->self;
+    struct early *const early = *(struct early *const *)member->self;
     struct work work;
-    struct ronde_result result;
-    bool is_done = false;
     enum ronde_status status = open_work(member, &work, error);
-    if (status != RONDE_OK || member->join.rank != 1) {
-        if (status == RONDE_OK)
-            status = ronde_comm_run(work.program, &work.launch, error);
-        if (status == RONDE_OK)
-            status = ronde_comm_wait(work.program, &result, error);
-        close_work(&work);
-        return status;
-    }
-    /* With nothing of its own sent yet, or something. */
-    if (ending == ENDING_ABORT_FIRST)
-        ronde_comm_abort(work.comm);
-    status = ronde_comm_run(work.program, &work.launch, error);
-    if (ending == ENDING_ABORT_FIRST) {
-        (void)team_check(member, status == RONDE_TIMEOUT, "what was called off runs");
-    } else if (ending == ENDING_UNLOAD) {
-        struct ronde_error why = {0};
-        ronde_comm_unload(work.program);
-        work.program = NULL;
-        (void)team_check(member,
-                         ronde_comm_allgather(work.comm, NULL, 0, NULL, &why) == RONDE_TIMEOUT,
-                         "the communicator goes on");
-        status = ronde_fail(error, RONDE_TIMEOUT, "%s", why.message);
-    } else {
-        status = ronde_comm_test(work.program, &is_done, error);
-        (void)team_check(member, status == RONDE_OK, "the run failed before");
-        status = ronde_fail(error, RONDE_TIMEOUT, "rank 1 unloaded a program that was running");
-    }
+    if (status == RONDE_OK)
+        status = member->join.rank == 1 ? end_first(member, &work, early, error)
+                                        : run_with_it(member, &work, early, error);
     close_work(&work);
     return status;
 }
 
 static void what_one_rank_unloads_ends_for_all(void)
 {
+    struct early *const early =
+        mmap(NULL, sizeof *early, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_FATAL(early != MAP_FAILED);
     for (enum ending ending = 0; ending < ENDING_KINDS; ending++) {
-        CU_ASSERT_FATAL(team_run(RANKS, end_early, &ending, results));
+        early->ending = ending;
+        atomic_store(&early->has_ended, false);
+        CU_ASSERT_FATAL(team_run(RANKS, end_early, &early, results));
         team_expect(results, RANKS, RONDE_TIMEOUT);
         for (uint32_t rank = 0; rank < RANKS; rank++)
             CU_ASSERT_PTR_NOT_NULL(
@@ -145,6 +178,7 @@ static void what_one_rank_unloads_ends_for_all(void)
                                                   ? "rank 1 aborted the communicator"
                                                   : "rank 1 unloaded a program that was running"));
     }
+    (void)munmap(early, sizeof *early);
 }
 
 /* Rank 1 waits for the others to gather, less long than they wait for it in a run. */
