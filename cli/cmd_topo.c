@@ -16,14 +16,14 @@ static const struct ronde_command verbs[] = {
      "  ronde topo generate H100-cluster01 --nodes 4 -o four.xml\n"
      "Kinds are listed by `ronde topo generate` alone; a machine's description\n"
      "(topologies/published/README.md) is one, too.\n",
-     " nodes gpus nvlink nics levels shape oversubscription fabric output ", 2, false,
+     " nodes gpus nvlink nics multicast levels shape oversubscription fabric output ", 2, false,
      ronde_topo_generate},
     {"topo import", "[FILE]",
      "a dump of NCCL, RCCL or hwloc, a description, or this machine, as a platform file",
      "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
      "  ronde topo import H100-cluster01 --nodes 10 -o cluster.xml\n"
      "  ronde topo import live -o machine.xml\n",
-     " nodes fabric nic-GBps nvlink-GBps memory-GBps output ", 1, false, ronde_topo_import},
+     " nodes fabric nic-GBps nvlink-GBps memory-GBps multicast output ", 1, false, ronde_topo_import},
     {"topo check", "FILE", "reads a platform file as every command does and says what is there",
      "  ronde topo check pod.xml\n  ronde topo check dgx-h100 --json\n", " json csv output ", 1,
      false, ronde_topo_check},

@@ -134,7 +134,8 @@ static const struct ronde_command commands[] = {
      "  ronde topo generate torus 8x8x8 -o torus.xml\n"
      "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
      "  ronde topo check pod.xml\n  ronde topo show --local\n",
-     " local nodes gpus nvlink nics levels shape oversubscription fabric nic-GBps nvlink-GBps "
+     " local nodes gpus nvlink nics multicast levels shape oversubscription fabric nic-GBps "
+     "nvlink-GBps "
      "memory-GBps" PRINT,
      3, false, ronde_cmd_topo},
     {"workload", "sim|gpt|convert [FILE [FILE]]",

@@ -107,6 +107,8 @@ static const struct argp_option all_options[] = {
     {"fabric", KEY_FABRIC, "NAME", 0, "what joins nodes: crossbar, rail or fat-tree", 2},
     {"nvlink", KEY_NVLINK, "RATE", 0, "all links of a GPU, one direction: 450GBps, 3600Gbps", 2},
     {"nics", KEY_NICS, "COUNTxRATE", 0, "NICs of a node, one direction: 8x50GBps, 8x400Gbps", 2},
+    {"multicast", KEY_MULTICAST, NULL, 0,
+     "the switch of a node's GPUs copies and adds, as NVLink SHARP does", 2},
     {"nic-GBps", KEY_NIC_RATE, "RATE", 0, "of each NIC whose rate the imported file leaves out", 2},
     {"nvlink-GBps", KEY_NVLINK_RATE, "RATE", 0,
      "of each GPU into NVSwitches that the imported file leaves out", 2},

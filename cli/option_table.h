@@ -70,6 +70,7 @@ enum key {
     KEY_NIC_RATE,
     KEY_NVLINK,
     KEY_NICS,
+    KEY_MULTICAST,
     KEY_NVLINK_RATE,
     KEY_MEMORY_RATE,
     KEY_BUDGET,

@@ -235,6 +235,7 @@ static const struct plain plains[] = {
     SWITCH(KEY_WHY, why),
     SWITCH(KEY_RESUME, resume),
     SWITCH(KEY_LOCAL, local),
+    SWITCH(KEY_MULTICAST, multicast),
     SWITCH(KEY_WIDE, wide),
     SWITCH(KEY_SEQUENCE_PARALLEL, gpt.splits_sequence),
     SWITCH(KEY_SYNTHESIZE, synthesize),

@@ -106,6 +106,7 @@ struct ronde_options {
     const char *fabric;                     /**< --fabric; NULL = not given */
     const char *nvlink;                     /**< --nvlink; NULL = not given */
     const char *nics;                       /**< --nics; NULL = not given */
+    bool multicast;                         /**< --multicast */
     const char *placement;                  /**< --placement; NULL = file */
     const char *trace;                      /**< --trace; NULL = none */
     const char *timeline;                   /**< --timeline; NULL = none */

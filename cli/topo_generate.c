@@ -130,6 +130,7 @@ static enum ronde_status request_of(const struct ronde_options *options,
         .levels = options->levels,
         .oversubscription = options->oversubscription,
         .fabric = RONDE_FABRIC_COUNT,
+        .multicasts = options->multicast,
         .axis_count = shape.count,
     };
     if (shape.count > RONDE_GENERATE_AXES)

@@ -41,6 +41,7 @@ static enum ronde_status request_of(const struct ronde_options *options,
         .nic_GBps = options->nic_GBps,
         .nvlink_GBps = options->nvlink_GBps,
         .memory_GBps = options->memory_GBps,
+        .multicasts = options->multicast,
     };
     return options->fabric ? ronde_parse_fabric(options->fabric, &out_request->fabric, error)
                            : RONDE_OK;

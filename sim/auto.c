@@ -24,7 +24,7 @@ ronde_sim_share_links(const struct ronde_platform *platform, const struct ronde_
                       const struct ronde_sim_options *options, const struct ronde_mem *mem,
                       struct ronde_sim_result *out_result, struct ronde_error *error)
 {
-    return ronde_sim_is_simgrid_quick(dag->op_count, dag->ranks)
+    return !dag->group_of && ronde_sim_is_simgrid_quick(dag->op_count, dag->ranks)
                ? ronde_sim_simgrid(platform, dag, options, out_result, error)
                : ronde_sim_maxmin(platform, dag, options, mem, out_result, error);
 }
@@ -44,8 +44,8 @@ enum ronde_status ronde_sim_auto(const struct ronde_platform *platform, const st
         return RONDE_OK;
     if (status == RONDE_OK)
         return ronde_sim_share_links(platform, dag, options, mem, out_result, error);
-    /* Machines and zones that only SimGrid knows. */
-    if (status == RONDE_UNSUPPORTED)
+    /* Machines and zones that only SimGrid knows, which knows no groups. */
+    if (status == RONDE_UNSUPPORTED && !dag->group_of)
         return ronde_sim_simgrid(platform, dag, options, out_result, error);
     return ronde_fail(error, status, "%s", flat_error.message);
 }

@@ -39,6 +39,17 @@ enum ronde_status ronde_sim_refuse_shared(const struct ronde_platform *platform,
                       ronde_platform_path(platform), engine);
 }
 
+enum ronde_status ronde_sim_refuse_groups(const struct ronde_dag *dag, const char *engine,
+                                          struct ronde_error *error)
+{
+    if (!dag->group_of)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_UNSUPPORTED,
+                      "switches copy and add messages there (ronde.multicast), which %s does not "
+                      "model; use --engine maxmin",
+                      engine);
+}
+
 /* The engines index by what the graph says; a graph from elsewhere must not take them out of bounds. */
 static enum ronde_status check_order(const struct ronde_dag *dag, uint32_t index,
                                      struct ronde_error *error)

@@ -56,4 +56,8 @@ ronde_sim_share_links(const struct ronde_platform *platform, const struct ronde_
 enum ronde_status ronde_sim_refuse_shared(const struct ronde_platform *platform, const char *engine,
                                           struct ronde_error *error);
 
+/** UNSUPPORTED where switches copy or add messages, for an engine that does not model it. */
+enum ronde_status ronde_sim_refuse_groups(const struct ronde_dag *dag, const char *engine,
+                                          struct ronde_error *error);
+
 #endif

@@ -364,6 +364,8 @@ enum ronde_status ronde_sim_cores(const struct ronde_sim_job *job, const struct 
     if (status == RONDE_OK)
         status = check_platform(job->platform, error);
     if (status == RONDE_OK)
+        status = ronde_sim_refuse_groups(dag, "cores", error);
+    if (status == RONDE_OK)
         status = find_flight(&cores);
     if (status == RONDE_OK)
         status = prepare(&cores);

@@ -25,7 +25,8 @@ static bool find_kind(struct maker *maker, const struct ronde_dag_op *op, uint32
                       uint32_t *out_kind)
 {
     struct ronde_sim_forward_graph *graph = maker->graph;
-    uint32_t *last = op->src == op->dst ? &maker->local_kind : &maker->last_kind[route];
+    const bool is_local = op->src == op->dst && op->bytes == 0;
+    uint32_t *last = is_local ? &maker->local_kind : &maker->last_kind[route];
     *out_kind = *last - 1;
     if (*last != 0 && graph->kinds[*last - 1].bytes == (double)op->bytes &&
         graph->kinds[*last - 1].delay_ns == op->delay_ns)

@@ -122,9 +122,9 @@ static enum ronde_status run_auto(struct ronde_sim_job_state *run)
     if (status == RONDE_OK && run->result->is_contention_free)
         return RONDE_OK;
     /* With a graph in hand it is the zones that flat cannot route; without, the graph is too large. */
-    if (status == RONDE_UNSUPPORTED && run->dag)
+    if (status == RONDE_UNSUPPORTED && run->dag && !run->dag->group_of)
         return ronde_sim_simgrid(run->job->platform, run->dag, run->options, run->result, error);
-    if (status == RONDE_OK || status == RONDE_UNSUPPORTED)
+    if (status == RONDE_OK || (status == RONDE_UNSUPPORTED && !run->dag))
         return ronde_sim_job_contended(run);
     return ronde_fail(error, status, "%s", refusal.message);
 }

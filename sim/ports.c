@@ -527,6 +527,8 @@ enum ronde_status ronde_sim_ports(const struct ronde_platform *platform, const s
     enum ronde_status status = ronde_sim_check(platform, dag, options, error);
     if (status == RONDE_OK)
         status = ronde_sim_refuse_shared(platform, "ports", error);
+    if (status == RONDE_OK)
+        status = ronde_sim_refuse_groups(dag, "ports", error);
     if (status != RONDE_OK)
         return status;
     if (dag->op_count > INDEX || (dag->op_count > 0 && !dag->origins))

@@ -24,6 +24,7 @@ struct ronde_sim_search ronde_sim_search_for(const struct ronde_sim_scene *scene
 {
     return (struct ronde_sim_search){.platform = scene->platform,
                                      .options = scene->options,
+                                     .dag = scene->dag,
                                      .mem = scene->mem,
                                      .error = scene->error,
                                      .alpha_ns = scene->dag->alpha_ns,
@@ -123,15 +124,89 @@ enum ronde_status ronde_sim_search_look_up(struct ronde_sim_search *search, uint
     return status;
 }
 
+/* The links up to the switch between two ranks and down from it; those between, if any, must slow nothing down. */
+static enum ronde_status find_sides(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
+                                    uint32_t sides[2], struct ronde_path *path)
+{
+    uint32_t hops[RONDE_SIM_MAX_HOPS], count = 0, between = 0;
+    const enum ronde_status status = ronde_sim_search_look_up(search, src, dst, hops, &count, path);
+    if (status != RONDE_OK)
+        return status;
+    for (uint32_t i = 1; i + 1 < count; i++)
+        between += !ronde_platform_link(search->platform, hops[i])->is_fatpipe;
+    if (count < 2 || between > 0)
+        return ronde_fail(search->error, RONDE_UNSUPPORTED,
+                          "ranks %u and %u are %u links apart: what a switch copies or adds "
+                          "(ronde.multicast) goes one link up and one down",
+                          src, dst, count);
+    sides[0] = hops[0];
+    sides[1] = hops[count - 1];
+    return RONDE_OK;
+}
+
+/* A graph from elsewhere must not take an engine out of bounds. */
+static enum ronde_status check_group(const struct ronde_dag *dag, uint32_t number,
+                                     struct ronde_error *error)
+{
+    const struct ronde_dag_group *group = number < dag->group_count ? &dag->groups[number] : NULL;
+    bool is_right = group && group->rank < dag->ranks && group->member_count > 0 &&
+                    (uint64_t)group->first_member + group->member_count <= dag->member_count;
+    for (uint32_t i = 0; is_right && i < group->member_count; i++)
+        is_right = dag->members[group->first_member + i] < dag->ranks;
+    return is_right ? RONDE_OK
+                    : ronde_fail(error, RONDE_BAD_ARGUMENT, "group %u of %u is none", number,
+                                 dag->group_count);
+}
+
+/*
+ * The links of a group: of a store, up from its rank and down to all; of a load, up from all and down to its rank. The first
+ * two places are the rank's own. The latency is that between the rank and its first member.
+ */
+static enum ronde_status find_group(struct ronde_sim_search *search, uint32_t number,
+                                    uint32_t *hops, uint32_t *out_count, struct ronde_path *path)
+{
+    enum ronde_status status = check_group(search->dag, number, search->error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_dag_group *group = &search->dag->groups[number];
+    const uint32_t *members = search->dag->members + group->first_member;
+    uint32_t sides[2] = {0, 0};
+    struct ronde_path one, first = {0};
+    if (group->member_count > RONDE_SIM_MAX_HOPS - 2)
+        return ronde_fail(search->error, RONDE_UNSUPPORTED, "%u ranks on one switch: at most %u",
+                          group->member_count + 1, RONDE_SIM_MAX_HOPS - 1);
+    for (uint32_t i = 0; i < group->member_count && status == RONDE_OK; i++) {
+        const uint32_t src = group->is_load ? members[i] : group->rank;
+        const uint32_t dst = group->is_load ? group->rank : members[i];
+        status = find_sides(search, src, dst, sides, &one);
+        hops[2 + i] = sides[!group->is_load];
+        hops[group->is_load] = sides[group->is_load];
+        first = i == 0 ? one : first;
+    }
+    if (status == RONDE_OK)
+        status = group->is_load ? find_sides(search, group->rank, members[0], sides, &one)
+                                : find_sides(search, members[0], group->rank, sides, &one);
+    if (status != RONDE_OK)
+        return status;
+    hops[!group->is_load] = sides[!group->is_load];
+    *out_count = 2 + group->member_count;
+    *path = measure(search, hops, *out_count);
+    path->latency_ns = first.latency_ns;
+    return RONDE_OK;
+}
+
 /* Looks up in the platform the route of a pair that has a number. */
 static enum ronde_status find_route(struct ronde_sim_search *search, struct ronde_sim_route *route)
 {
     struct ronde_sim_routes *routes = search->routes;
     uint32_t hops[RONDE_SIM_MAX_HOPS];
     uint32_t count = 0;
+    const uint32_t src = (uint32_t)((route->key & ~RONDE_SIM_GROUP_KEY) >> 32);
     const enum ronde_status status =
-        ronde_sim_search_look_up(search, (uint32_t)(route->key >> 32), (uint32_t)route->key, hops,
-                                 &count, &route->path);
+        route->key & RONDE_SIM_GROUP_KEY
+            ? find_group(search, src, hops, &count, &route->path)
+            : ronde_sim_search_look_up(search, src, (uint32_t)route->key, hops, &count,
+                                       &route->path);
     if (status != RONDE_OK)
         return status;
     if (!reserve_hops(search->mem, routes, count))
@@ -161,10 +236,8 @@ static enum ronde_status add_route(struct ronde_sim_search *search, uint64_t key
     return status;
 }
 
-enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
-                                        uint32_t *out_route)
+static enum ronde_status find_key(struct ronde_sim_search *search, uint64_t key, uint32_t *out_route)
 {
-    const uint64_t key = ((uint64_t)src << 32) | dst;
     enum ronde_status status = enlarge(search);
     if (status != RONDE_OK)
         return status;
@@ -177,6 +250,12 @@ enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_
     }
     *out_route = search->table[slot] - 1;
     return RONDE_OK;
+}
+
+enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
+                                        uint32_t *out_route)
+{
+    return find_key(search, (uint64_t)src << 32 | dst, out_route);
 }
 
 /* A route and its source, to be sorted. */
@@ -209,18 +288,28 @@ enum ronde_status ronde_sim_search_deferred(struct ronde_sim_search *search)
     return status;
 }
 
+/* What the bytes of an operation flow on. */
+static inline uint64_t key_of(const struct ronde_dag *dag, uint32_t index)
+{
+    const struct ronde_dag_op *op = &dag->ops[index];
+    if (!dag->group_of || dag->group_of[index] == RONDE_NONE)
+        return (uint64_t)op->src << 32 | op->dst;
+    return RONDE_SIM_GROUP_KEY | (uint64_t)dag->group_of[index] << 32 | op->dst;
+}
+
 /* Route of an operation. A rank's receives, which lead nowhere, have an entry of their own and do not displace its
    sends. */
 static inline enum ronde_status search_op(struct ronde_sim_search *search,
-                                          const struct ronde_dag_op *op, uint32_t *recent,
-                                          uint32_t *out_route)
+                                          const struct ronde_dag *dag, uint32_t index,
+                                          uint32_t *recent, uint32_t *out_route)
 {
     const struct ronde_sim_routes *routes = search->routes;
-    const uint64_t key = ((uint64_t)op->src << 32) | op->dst;
+    const struct ronde_dag_op *op = &dag->ops[index];
+    const uint64_t key = key_of(dag, index);
     uint32_t *last = &recent[2 * (size_t)op->src + (op->src == op->dst)];
     enum ronde_status status = RONDE_OK;
     if (*last >= routes->count || routes->all[*last].key != key)
-        status = ronde_sim_search_find(search, op->src, op->dst, last);
+        status = find_key(search, key, last);
     *out_route = *last;
     return status;
 }
@@ -230,7 +319,7 @@ enum ronde_status ronde_sim_search_ops(struct ronde_sim_search *search, const st
 {
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = first; i < end && status == RONDE_OK; i++)
-        status = search_op(search, &dag->ops[i], recent, &search->routes->of_op[i]);
+        status = search_op(search, dag, i, recent, &search->routes->of_op[i]);
     return status;
 }
 
@@ -266,7 +355,7 @@ enum ronde_status ronde_sim_search_block(struct ronde_sim_search *search,
     for (uint32_t i = first; i < end && status == RONDE_OK; i++) {
         if (!is_right(search->routes, dag, i))
             return refuse(dag, first, end, search->error);
-        status = search_op(search, &dag->ops[i], recent, &search->routes->of_op[i]);
+        status = search_op(search, dag, i, recent, &search->routes->of_op[i]);
     }
     return status;
 }

@@ -9,9 +9,12 @@
 /** Longest route; the platform refuses longer ones too. */
 #define RONDE_SIM_MAX_HOPS 1024u
 
-/** The route of a pair of ranks. */
+/** Tells the key of a group's links from that of a route; ranks and groups are below 2^31. */
+#define RONDE_SIM_GROUP_KEY (UINT64_C(1) << 63)
+
+/** The route of a pair of ranks, or the links of a group's flow. */
 struct ronde_sim_route {
-    uint64_t key; /**< src << 32 | dst */
+    uint64_t key; /**< src << 32 | dst; of a group RONDE_SIM_GROUP_KEY | group << 32 | dst of its operation */
     struct ronde_path
         path; /**< latency with the graph's alpha; rate of a lone flow, lane cap included, 0 = unlimited */
     uint32_t first_hop; /**< into hops */
@@ -43,6 +46,7 @@ struct ronde_sim_scene {
 struct ronde_sim_search {
     const struct ronde_platform *platform;
     const struct ronde_sim_options *options; /**< placement */
+    const struct ronde_dag *dag;             /**< whose groups are meant; NULL = none */
     const struct ronde_mem *mem;
     struct ronde_error *error;
     double alpha_ns;                 /**< added to every latency */

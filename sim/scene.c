@@ -9,7 +9,10 @@ struct totals {
     uint64_t ranks;
     uint64_t ops;
     uint64_t edges;
-    bool is_named; /* some part has origins */
+    uint64_t groups;
+    uint64_t members;
+    bool is_named;   /* some part has origins */
+    bool has_groups; /* some part has them */
 };
 
 static struct totals add_up(const struct ronde_scene_part *parts, uint32_t part_count)
@@ -19,9 +22,26 @@ static struct totals add_up(const struct ronde_scene_part *parts, uint32_t part_
         totals.ranks += parts[i].dag->ranks;
         totals.ops += parts[i].dag->op_count;
         totals.edges += parts[i].dag->edge_count;
+        totals.groups += parts[i].dag->group_count;
+        totals.members += parts[i].dag->member_count;
         totals.is_named |= parts[i].dag->origins != NULL;
+        totals.has_groups |= parts[i].dag->group_of != NULL;
     }
     return totals;
+}
+
+/* Groups of no part take no memory. */
+static bool reserve_groups(struct ronde_dag *dag, const struct totals *totals,
+                           const struct ronde_mem *mem)
+{
+    if (!totals->has_groups)
+        return true;
+    dag->group_count = (uint32_t)totals->groups;
+    dag->member_count = (uint32_t)totals->members;
+    dag->group_of = ronde_mem_new(mem, dag->op_count, sizeof *dag->group_of);
+    dag->groups = ronde_mem_new(mem, dag->group_count, sizeof *dag->groups);
+    dag->members = ronde_mem_new(mem, dag->member_count, sizeof *dag->members);
+    return dag->group_of && dag->groups && dag->members;
 }
 
 static enum ronde_status reserve(struct ronde_scene *scene, const struct totals *totals,
@@ -44,7 +64,7 @@ static enum ronde_status reserve(struct ronde_scene *scene, const struct totals 
     scene->release_ns = ronde_mem_new(mem, dag->ranks, sizeof *scene->release_ns);
     scene->places = ronde_mem_new(mem, scene->part_count, sizeof *scene->places);
     if (dag->ops && dag->edges && (dag->origins || !totals->is_named) && scene->host_of &&
-        scene->release_ns && scene->places)
+        scene->release_ns && scene->places && reserve_groups(dag, totals, mem))
         return RONDE_OK;
     return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u operations, %u edges at once",
                       dag->op_count, dag->edge_count);
@@ -55,7 +75,26 @@ struct cursor {
     uint32_t rank;
     uint32_t op;
     uint32_t edge;
+    uint32_t group;
+    uint32_t member;
 };
+
+/* Of a part without groups each operation moves its own bytes. */
+static void copy_groups(struct ronde_dag *to, const struct ronde_dag *from, struct cursor at)
+{
+    for (uint32_t i = 0; i < from->op_count && to->group_of; i++) {
+        const uint32_t group = from->group_of ? from->group_of[i] : RONDE_NONE;
+        to->group_of[at.op + i] = group == RONDE_NONE ? group : at.group + group;
+    }
+    for (uint32_t i = 0; i < from->group_count; i++) {
+        struct ronde_dag_group group = from->groups[i];
+        group.rank += at.rank;
+        group.first_member += at.member;
+        to->groups[at.group + i] = group;
+    }
+    for (uint32_t i = 0; i < from->member_count; i++)
+        to->members[at.member + i] = at.rank + from->members[i];
+}
 
 static void copy_ops(struct ronde_dag *to, const struct ronde_dag *from, struct cursor at)
 {
@@ -84,11 +123,14 @@ static void place(struct ronde_scene *scene, const struct ronde_scene_part *part
                                             .op_count = dag->op_count,
                                             .launch_ns = dag->launch_ns};
     copy_ops(&scene->dag, dag, *at);
+    copy_groups(&scene->dag, dag, *at);
     for (uint32_t rank = 0; rank < dag->ranks; rank++)
         scene->host_of[at->rank + rank] = part->hosts ? part->hosts[rank] : rank;
     at->rank += dag->ranks;
     at->op += dag->op_count;
     at->edge += dag->edge_count;
+    at->group += dag->group_count;
+    at->member += dag->member_count;
 }
 
 /* Late ranks are handled by the engines; slow ones are longer operations of the graph. */
@@ -123,7 +165,7 @@ enum ronde_status ronde_scene_create(const struct ronde_scene_part *parts, uint3
 {
     const struct totals totals = add_up(parts, part_count);
     struct ronde_scene *scene = ronde_mem_new(mem, 1, sizeof *scene);
-    struct cursor at = {0, 0, 0};
+    struct cursor at = {0};
     *out_scene = NULL;
     if (!scene)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u graphs at once", part_count);
@@ -155,6 +197,9 @@ void ronde_scene_destroy(struct ronde_scene *scene)
     ronde_mem_free(mem, dag->ops, dag->op_count, sizeof *dag->ops);
     ronde_mem_free(mem, dag->edges, dag->edge_count, sizeof *dag->edges);
     ronde_mem_free(mem, dag->origins, dag->op_count, sizeof *dag->origins);
+    ronde_mem_free(mem, dag->group_of, dag->op_count, sizeof *dag->group_of);
+    ronde_mem_free(mem, dag->groups, dag->group_count, sizeof *dag->groups);
+    ronde_mem_free(mem, dag->members, dag->member_count, sizeof *dag->members);
     ronde_mem_free(mem, scene->host_of, dag->ranks, sizeof *scene->host_of);
     ronde_mem_free(mem, scene->release_ns, dag->ranks, sizeof *scene->release_ns);
     ronde_mem_free(mem, scene->places, scene->part_count, sizeof *scene->places);

@@ -123,6 +123,8 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
     options = options ? options : &ronde_sim_defaults;
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status = ronde_sim_check(platform, dag, options, error);
+    if (status == RONDE_OK)
+        status = ronde_sim_refuse_groups(dag, "simgrid", error);
     if (status != RONDE_OK)
         return status;
     const double limit_s = options->time_limit_s > 0 ? options->time_limit_s : DEFAULT_LIMIT_S;

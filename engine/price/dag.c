@@ -7,6 +7,7 @@
  * linear in operations and edges.
  */
 #include "dag_bytes.h"
+#include "dag_groups.h"
 #include "dag_index.h"
 #include "engine/ir/arena.h"
 
@@ -42,6 +43,7 @@ struct walk {
     uint32_t queue_head;
     uint32_t queue_length;
     uint32_t *placed; /**< per flat id: place in dag->ops, or RONDE_NONE */
+    uint64_t *sent_bytes; /**< with groups, per operation: of its message, whoever moves it; else NULL */
 };
 
 static void enqueue(struct walk *walk, uint32_t walker)
@@ -169,6 +171,12 @@ static void name_op(struct walk *walk, const struct walker *walker,
     };
 }
 
+/** Bytes of the message that an operation sends. */
+static uint64_t message_bytes(const struct walk *walk, uint32_t op)
+{
+    return walk->sent_bytes ? walk->sent_bytes[op] : walk->dag->ops[op].bytes;
+}
+
 /** Places the walker's next step in the graph; its edges are there already. */
 static void place_op(struct walk *walk, struct walker *walker, const struct ronde_dag_actor *actor,
                      uint32_t first_edge)
@@ -178,7 +186,7 @@ static void place_op(struct walk *walk, struct walker *walker, const struct rond
     struct ronde_dag_op *op = &dag->ops[dag->op_count];
     /* What is received says how long a step is: rs has no operand at all. */
     const uint64_t bytes = step->receive != RONDE_NONE
-                               ? dag->ops[dag->edges[first_edge].op].bytes
+                               ? message_bytes(walk, dag->edges[first_edge].op)
                                : ronde_dag_operand_bytes(&walk->sizes, &actor->view, actor->channel,
                                                          walker->step, walker->piece);
     op->src = walk->is_quotient ? 0 : actor->view.rank;
@@ -189,6 +197,10 @@ static void place_op(struct walk *walk, struct walker *walker, const struct rond
     op->delay_ns = walk->params->step_ns + op->stage_ns;
     op->first_edge = first_edge;
     op->edge_count = dag->edge_count - first_edge;
+    if (walk->sent_bytes) {
+        walk->sent_bytes[dag->op_count] = op->bytes;
+        ronde_dag_place_group(walk->index, actor, walker->step, bytes, dag);
+    }
     walk->placed[actor->first_op + walker->piece * actor->program->step_count + walker->step] =
         dag->op_count;
     if (walk->is_named)
@@ -252,7 +264,10 @@ static enum ronde_status run_walk(struct walk *walk, const struct ronde_load *lo
     walk->walkers = ronde_arena_new(arena, index->lane_count, sizeof *walk->walkers);
     walk->queue = ronde_arena_new(arena, index->lane_count, sizeof *walk->queue);
     walk->placed = ronde_arena_new(arena, index->op_count, sizeof *walk->placed);
+    if (walk->params->multicasts)
+        walk->sent_bytes = ronde_arena_new(arena, index->op_count, sizeof *walk->sent_bytes);
     if (!walk->walkers || !walk->queue || !walk->placed ||
+        (!walk->sent_bytes && walk->params->multicasts) ||
         !ronde_dag_sizes_make(walk->schedule, load, arena, &walk->sizes))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a walk of %u operations",
                           index->op_count);
@@ -314,6 +329,7 @@ static enum ronde_status expand(struct ronde_dag *dag, struct walk *walk,
                                           ronde_dtype_bytes(load->dtype), load->slot_bytes),
         .depth = walk->depth,
         .is_quotient = walk->is_quotient,
+        .multicasts = walk->params->multicasts,
         .channel = walk->channel,
     };
     enum ronde_status status = ronde_dag_index_make(walk->schedule, &shape, arena, &index, error);
@@ -324,7 +340,8 @@ static enum ronde_status expand(struct ronde_dag *dag, struct walk *walk,
     dag->edges = ronde_mem_new(mem, index.edge_count, sizeof *dag->edges);
     if (walk->is_named)
         dag->origins = ronde_mem_new(mem, index.op_count, sizeof *dag->origins);
-    status = dag->ops && dag->edges && (dag->origins || !walk->is_named)
+    status = dag->ops && dag->edges && (dag->origins || !walk->is_named) &&
+                     (!walk->params->multicasts || ronde_dag_groups_make(&index, mem, dag))
                  ? run_walk(walk, load, arena, error)
                  : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u operations, %u edges",
                               index.op_count, index.edge_count);
@@ -391,6 +408,12 @@ enum ronde_status ronde_dag_create_quotient(const struct ronde_quotient_request 
                         .is_named = true,
                         .is_quotient = true,
                         .channel = request->channel};
+    *out_dag = NULL;
+    if (request->params->multicasts)
+        return ronde_fail(
+            error, RONDE_UNSUPPORTED,
+            "%s on %u ranks: what switches copy or add is replayed on the whole graph",
+            request->schedule->algorithm, request->schedule->ranks);
     return create(request->schedule, request->load, &walk, mem, out_dag, error);
 }
 
@@ -401,5 +424,8 @@ void ronde_dag_destroy(struct ronde_dag *dag, const struct ronde_mem *mem)
     ronde_mem_free(mem, dag->ops, dag->op_count, sizeof *dag->ops);
     ronde_mem_free(mem, dag->edges, dag->edge_count, sizeof *dag->edges);
     ronde_mem_free(mem, dag->origins, dag->op_count, sizeof *dag->origins);
+    ronde_mem_free(mem, dag->group_of, dag->op_count, sizeof *dag->group_of);
+    ronde_mem_free(mem, dag->groups, dag->group_count, sizeof *dag->groups);
+    ronde_mem_free(mem, dag->members, dag->member_count, sizeof *dag->members);
     ronde_mem_free(mem, dag, 1, sizeof *dag);
 }

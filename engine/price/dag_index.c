@@ -1,5 +1,6 @@
 /** Tables for the step graph: made once per graph, per program where possible. */
 #include "dag_index.h"
+#include "dag_runs.h"
 #include "engine/ir/arena.h"
 
 #include <stdlib.h>
@@ -15,6 +16,8 @@ struct shared {
     struct ronde_dag_step *steps;
     struct ronde_dag_queue *queues;
     struct end *ends;           /**< sorted by key */
+    struct ronde_dag_run *runs; /**< run_count entries */
+    uint32_t run_count;
     uint64_t messages_received; /**< of one piece */
 };
 
@@ -94,6 +97,7 @@ static void fill_steps(const struct ronde_program *program, struct shared *share
             const struct ronde_step *step = &program->steps[s];
             struct ronde_dag_step *facts = &shared->steps[s];
             facts->lane = lane;
+            facts->run = RONDE_NONE;
             facts->reduces = ronde_step_reduces((enum ronde_step_op)step->op);
             if (step->send != RONDE_NONE)
                 facts->send_place = queue_step(&shared->queues[step->send], s);
@@ -104,8 +108,18 @@ static void fill_steps(const struct ronde_program *program, struct shared *share
         }
 }
 
-static bool make_shared(const struct ronde_program *program, struct ronde_arena *arena,
-                        struct shared *shared)
+/* Room for as many runs as there can be. */
+static bool make_runs(const struct ronde_program *program, struct ronde_arena *arena,
+                      struct shared *shared)
+{
+    shared->runs = ronde_arena_new(arena, program->step_count / 2, sizeof *shared->runs);
+    if (shared->runs)
+        shared->run_count = ronde_dag_find_runs(program, shared->steps, shared->runs);
+    return shared->runs != NULL;
+}
+
+static bool make_shared(const struct ronde_program *program, bool multicasts,
+                        struct ronde_arena *arena, struct shared *shared)
 {
     shared->steps = ronde_arena_new(arena, program->step_count, sizeof *shared->steps);
     shared->queues = ronde_arena_new(arena, program->connection_count, sizeof *shared->queues);
@@ -113,7 +127,7 @@ static bool make_shared(const struct ronde_program *program, struct ronde_arena 
         !size_queues(program, arena, shared))
         return false;
     fill_steps(program, shared);
-    return true;
+    return !multicasts || make_runs(program, arena, shared);
 }
 
 static uint32_t program_number(const struct ronde_schedule *schedule, uint32_t position)
@@ -155,6 +169,8 @@ struct totals {
     uint64_t ops;
     uint64_t edges;
     uint64_t lanes;
+    uint64_t groups;
+    uint64_t members;
 };
 
 /**
@@ -176,6 +192,9 @@ static void count_actor(const struct ronde_dag_actor *actor, const struct shared
         totals->edges += steps > 0 ? steps * shape->pieces - 1 : 0;
     }
     totals->lanes += program->lane_count;
+    totals->groups += shared->run_count;
+    for (uint32_t r = 0; r < shared->run_count; r++)
+        totals->members += shared->runs[r].step_count;
 }
 
 /** Fills in the actors and adds up the totals. */
@@ -196,6 +215,9 @@ static bool make_actors(const struct ronde_schedule *schedule, const struct shar
         actor->queues = shared[number].queues;
         actor->first_op = (uint32_t)totals->ops;
         actor->first_lane = (uint32_t)totals->lanes;
+        actor->runs = shared[number].runs;
+        actor->run_count = shared[number].run_count;
+        actor->first_group = (uint32_t)totals->groups;
         if (!make_links(schedule, shared, shape->is_quotient, actor, arena))
             return false;
         count_actor(actor, &shared[number], shape, totals);
@@ -220,7 +242,7 @@ enum ronde_status ronde_dag_index_make(const struct ronde_schedule *schedule,
     if (!shared)
         return out_of_memory(schedule, error);
     for (uint32_t i = 0; i < schedule->program_count; i++)
-        if (!make_shared(&schedule->programs[i], arena, &shared[i]))
+        if (!make_shared(&schedule->programs[i], shape->multicasts, arena, &shared[i]))
             return out_of_memory(schedule, error);
     out_index->actor_count = shape->is_quotient ? 1 : schedule->channel_count * schedule->ranks;
     out_index->actors = ronde_arena_new(arena, out_index->actor_count, sizeof *out_index->actors);
@@ -234,5 +256,7 @@ enum ronde_status ronde_dag_index_make(const struct ronde_schedule *schedule,
     out_index->lane_count = (uint32_t)totals.lanes;
     out_index->op_count = (uint32_t)totals.ops;
     out_index->edge_count = (uint32_t)totals.edges;
+    out_index->group_count = (uint32_t)totals.groups;
+    out_index->member_count = (uint32_t)totals.members;
     return RONDE_OK;
 }

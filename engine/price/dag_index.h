@@ -17,7 +17,15 @@ struct ronde_dag_step {
     uint32_t lane;          /**< of the program */
     uint32_t receive_place; /**< messages of its receive connection before it, in one piece */
     uint32_t send_place;    /**< the same of its send connection */
+    uint32_t run;           /**< of the program, or RONDE_NONE */
     bool reduces;           /**< pays bytes / gamma */
+};
+
+/** Steps of a lane, one after another, that a switch can make one store or load of; see ronde_dag_group. */
+struct ronde_dag_run {
+    uint32_t first_step; /**< of the program */
+    uint32_t step_count; /**< at least 2 */
+    bool is_load;        /**< of receives; else of sends */
 };
 
 /** The steps of a program that use one of its connections, in order. */
@@ -38,10 +46,13 @@ struct ronde_dag_actor {
     const struct ronde_program *program;
     const struct ronde_dag_step *steps;   /**< per step; shared by the actors of a program */
     const struct ronde_dag_queue *queues; /**< per connection; shared likewise */
+    const struct ronde_dag_run *runs;     /**< run_count entries; shared likewise */
     const struct ronde_dag_link *links;   /**< per connection */
     uint32_t channel;
-    uint32_t first_op;   /**< number of the first step of piece 0 */
-    uint32_t first_lane; /**< number of its first lane among all lanes */
+    uint32_t first_op;    /**< number of the first step of piece 0 */
+    uint32_t first_lane;  /**< number of its first lane among all lanes */
+    uint32_t run_count;   /**< of the program */
+    uint32_t first_group; /**< number of its first run among those of all actors */
 };
 
 /** How a load is run. */
@@ -49,6 +60,7 @@ struct ronde_dag_shape {
     uint64_t pieces;  /**< times the program is run */
     uint32_t depth;   /**< slots of a connection */
     bool is_quotient; /**< position 0 of one channel is its own peer on every connection */
+    bool multicasts;  /**< runs are looked for */
     uint32_t channel; /**< that channel */
 };
 
@@ -56,10 +68,12 @@ struct ronde_dag_shape {
 struct ronde_dag_index {
     struct ronde_dag_actor *actors;
     uint32_t actor_count;
-    uint32_t lane_count; /**< of all actors */
-    uint32_t pieces;     /**< as in the shape */
-    uint32_t op_count;   /**< of all actors and pieces */
-    uint32_t edge_count; /**< exactly as many as the graph will have */
+    uint32_t lane_count;   /**< of all actors */
+    uint32_t pieces;       /**< as in the shape */
+    uint32_t op_count;     /**< of all actors and pieces */
+    uint32_t edge_count;   /**< exactly as many as the graph will have */
+    uint32_t group_count;  /**< runs of all actors */
+    uint32_t member_count; /**< steps of these */
 };
 
 /** Makes the tables. Errors: NO_MEMORY; UNSUPPORTED when operations or edges exceed 2^32 - 2. */

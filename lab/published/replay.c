@@ -20,11 +20,35 @@ struct stage {
     struct ronde_platform *platform;
     struct ronde_schedule *schedule;
     struct ronde_placed placed;
+    bool is_nvls; /**< its switches copy and add */
 };
+
+/**
+ * The schedule that stands for an algorithm of NCCL; NULL = none. NVLS and NVLSTree are one: each GPU loads its part of all,
+ * reduced by the switch, sends it through a tree of the nodes, and stores the result to all. Two GPUs have nothing to add up.
+ */
+static const char *schedule_of(enum ronde_nccl_algorithm algorithm)
+{
+    switch (algorithm) {
+    case RONDE_NCCL_RING:
+        return "ring";
+    case RONDE_NCCL_TREE:
+        return "nccl_tree";
+    case RONDE_NCCL_NVLS:
+    case RONDE_NCCL_NVLS_TREE:
+        return "hierarchical_direct_tree";
+    default:
+        return NULL;
+    }
+}
+
+static bool is_nvls(enum ronde_nccl_algorithm algorithm)
+{
+    return algorithm == RONDE_NCCL_NVLS || algorithm == RONDE_NCCL_NVLS_TREE;
+}
 
 static bool is_replayed(const struct ronde_published_row *row)
 {
-    const bool is_tree = row->choice.algorithm == RONDE_NCCL_TREE;
     const bool is_ring = row->choice.algorithm == RONDE_NCCL_RING;
     const enum ronde_collective collective = row->call.collective;
     return row->state <= RONDE_PUBLISHED_FITTED && row->choice.protocol == RONDE_NCCL_SIMPLE &&
@@ -32,16 +56,18 @@ static bool is_replayed(const struct ronde_published_row *row)
            row->call.ranks <= RONDE_PUBLISHED_MOST_REPLAYED_RANKS && row->call.nodes > 0 &&
            row->call.ranks % row->call.nodes == 0 &&
            (collective == RONDE_ALL_REDUCE
-                ? is_ring || is_tree
+                ? schedule_of(row->choice.algorithm) != NULL &&
+                      (!is_nvls(row->choice.algorithm) || row->call.ranks / row->call.nodes > 2)
                 : is_ring && (collective == RONDE_ALL_GATHER || collective == RONDE_REDUCE_SCATTER));
 }
 
-/** Whether two rows run the same schedule on the same machine. */
+/** Whether two rows run the same schedule on the same machine; what NVLS reaches depends on the size. */
 static bool is_one_schedule(const struct ronde_published_row *a, const struct ronde_published_row *b)
 {
     return a->system == b->system && a->call.collective == b->call.collective &&
            a->call.ranks == b->call.ranks && a->call.nodes == b->call.nodes &&
-           a->call.version == b->call.version && a->choice.algorithm == b->choice.algorithm;
+           a->call.version == b->call.version && a->choice.algorithm == b->choice.algorithm &&
+           (!is_nvls(a->choice.algorithm) || a->call.bytes == b->call.bytes);
 }
 
 /**
@@ -62,7 +88,9 @@ static uint32_t channels_of(const struct ronde_node_description *node, uint32_t 
 static enum ronde_status open_platform(struct stage *stage, uint32_t nodes,
                                        struct ronde_error *error)
 {
-    const struct ronde_import_request request = {.nodes = nodes, .fabric = RONDE_FABRIC_CROSSBAR};
+    const struct ronde_import_request request = {.nodes = nodes,
+                                                 .fabric = RONDE_FABRIC_CROSSBAR,
+                                                 .multicasts = stage->is_nvls};
     struct ronde_import *import = NULL;
     char *text = NULL;
     size_t bytes = 0;
@@ -115,14 +143,15 @@ static enum ronde_status open_stage(struct stage *stage, const struct ronde_nccl
                                     const struct ronde_nccl_constants *constants,
                                     const struct ronde_published_row *row, struct ronde_error *error)
 {
-    const bool is_tree = row->choice.algorithm == RONDE_NCCL_TREE;
-    stage->node = ronde_nccl_reached_node(machine, constants, &row->call);
+    const enum ronde_nccl_algorithm algorithm = row->choice.algorithm;
+    stage->is_nvls = is_nvls(algorithm);
+    stage->node = ronde_nccl_reached_node(machine, constants, &row->call, algorithm);
     const uint32_t nodes = row->call.ranks / stage->node.gpus;
     stage->request = (struct ronde_compile_request){.collective = row->call.collective,
-                                                    .algorithm = is_tree ? "nccl_tree" : "ring",
+                                                    .algorithm = schedule_of(algorithm),
                                                     .ranks = row->call.ranks,
                                                     .channels = channels_of(&stage->node, nodes)};
-    if (is_tree) {
+    if (algorithm != RONDE_NCCL_RING) {
         stage->request.shape_count = 2;
         stage->request.shape[0] = nodes;
         stage->request.shape[1] = stage->node.gpus;
@@ -139,6 +168,19 @@ static uint64_t count_of(const struct ronde_nccl_call *call)
     return bytes / ronde_dtype_bytes(RONDE_FLOAT32);
 }
 
+/** Pieces of a GPU's part by NVLS: loading one, sending and storing others go on at once, as over NCCL's channels and chunks. */
+static const uint64_t nvls_pieces = 64;
+
+static uint64_t slot_of(const struct stage *stage, uint64_t count)
+{
+    const uint64_t block_bytes = count * ronde_dtype_bytes(RONDE_FLOAT32);
+    const struct ronde_schedule *schedule = stage->schedule;
+    const uint64_t chunk_bytes = block_bytes / schedule->channel_count / schedule->chunks_per_block;
+    return ronde_schedule_is_pipelined(schedule) ? ronde_pipeline_slot(schedule, block_bytes)
+           : stage->is_nvls                      ? chunk_bytes / nvls_pieces
+                                                 : 0;
+}
+
 static enum ronde_status replay(const struct stage *stage, const struct ronde_nccl_call *call,
                                 double *out_us, struct ronde_error *error)
 {
@@ -150,10 +192,7 @@ static enum ronde_status replay(const struct stage *stage, const struct ronde_nc
     struct ronde_prediction prediction;
     forecast.sim.host_of = stage->placed.host_of;
     forecast.load.count = count_of(call);
-    if (ronde_schedule_is_pipelined(stage->schedule))
-        forecast.load.slot_bytes =
-            ronde_pipeline_slot(stage->schedule,
-                                forecast.load.count * ronde_dtype_bytes(RONDE_FLOAT32));
+    forecast.load.slot_bytes = slot_of(stage, forecast.load.count);
     /* The machine is in no file that SimGrid could read; times are the same. */
     const enum ronde_status status = ronde_forecast_replay(&forecast, "maxmin", &prediction, error);
     *out_us = status == RONDE_OK ? prediction.time_ns / 1e3 : 0;

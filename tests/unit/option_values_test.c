@@ -222,6 +222,7 @@ static const struct {
     {"why", AT(why)},
     {"resume", AT(resume)},
     {"local", AT(local)},
+    {"multicast", AT(multicast)},
     {"help", AT(help)},
     {"auto-topo", AT(auto_topo)},
     {"replay", AT(replay)},

@@ -103,11 +103,11 @@ static void rings_take_what_links_take(void)
     gather->call.collective = RONDE_ALL_GATHER;
     run_well(&made);
     const struct ronde_node_description node =
-        ronde_nccl_reached_node(&hopper, &made.constants, &inside->call);
+        ronde_nccl_reached_node(&hopper, &made.constants, &inside->call, RONDE_NCCL_RING);
     const struct ronde_node_description nics =
-        ronde_nccl_reached_node(&hopper, &made.constants, &between->call);
+        ronde_nccl_reached_node(&hopper, &made.constants, &between->call, RONDE_NCCL_RING);
     const struct ronde_node_description one =
-        ronde_nccl_reached_node(&hopper, &made.constants, &lone->call);
+        ronde_nccl_reached_node(&hopper, &made.constants, &lone->call, RONDE_NCCL_RING);
     CU_ASSERT(node.nvlink_GBps > 300 && node.nvlink_GBps < 400);
     CU_ASSERT(nics.nic_GBps > 40 && nics.nic_GBps < 50);
     CU_ASSERT_EQUAL(node.nics, 0);
@@ -135,7 +135,7 @@ static void meshes_are_filled(void)
         struct ronde_published_row *row = add(&made, RONDE_NCCL_RING, gpus, 1, 1024 * MIB);
         run_well(&made);
         const struct ronde_node_description node =
-            ronde_nccl_reached_node(&mesh, &made.constants, &row->call);
+            ronde_nccl_reached_node(&mesh, &made.constants, &row->call, RONDE_NCCL_RING);
         expect_near(row->replayed_us,
                     2. * (gpus - 1) / gpus * 1024. * (double)MIB / node.nvlink_GBps / 1e3, .01);
     }
@@ -163,6 +163,31 @@ static void a_chain_beats_a_ring_on_bridged_pairs(void)
     CU_ASSERT(tree->replayed_us < .8 * ring->replayed_us);
 }
 
+/** By NVLS a GPU's links carry the block and its own share of it once; between nodes the NICs carry it as a tree's do. */
+static void switches_copy_and_add(void)
+{
+    struct made made;
+    if (!can_replay())
+        return;
+    start(&made, &hopper, ronde_mem_default());
+    const double gib = 1024. * (double)MIB;
+    struct ronde_published_row *inside = add(&made, RONDE_NCCL_NVLS, 8, 1, 1024 * MIB);
+    struct ronde_published_row *ring = add(&made, RONDE_NCCL_RING, 8, 1, 1024 * MIB);
+    struct ronde_published_row *two = add(&made, RONDE_NCCL_NVLS_TREE, 16, 2, 1024 * MIB);
+    struct ronde_published_row *four = add(&made, RONDE_NCCL_NVLS_TREE, 32, 4, 1024 * MIB);
+    run_well(&made);
+    const struct ronde_node_description node =
+        ronde_nccl_reached_node(&hopper, &made.constants, &inside->call, RONDE_NCCL_NVLS);
+    CU_ASSERT(node.nvlink_GBps > 250 && node.nvlink_GBps < 350);
+    expect_near(inside->replayed_us, 9. / 8 * gib / node.nvlink_GBps / 1e3, .02);
+    CU_ASSERT(inside->replayed_us < .8 * ring->replayed_us);
+    /* Of two nodes the NICs have time left; in trees of four an inner node's carry the block twice. */
+    const struct ronde_node_description nics =
+        ronde_nccl_reached_node(&hopper, &made.constants, &four->call, RONDE_NCCL_NVLS_TREE);
+    expect_near(two->replayed_us, inside->replayed_us, .05);
+    expect_near(four->replayed_us, 2 * gib / (8 * nics.nic_GBps) / 1e3, .1);
+}
+
 static void only_what_a_schedule_stands_for_is_replayed(void)
 {
     struct made made;
@@ -175,6 +200,7 @@ static void only_what_a_schedule_stands_for_is_replayed(void)
     rows[0]->call.bytes = 16 * MIB;
     rows[1]->choice.protocol = RONDE_NCCL_LL128;
     rows[2]->choice.algorithm = RONDE_NCCL_NVLS;
+    rows[2]->call.ranks = 2;
     rows[3]->call.collective = RONDE_BROADCAST;
     rows[4]->state = RONDE_PUBLISHED_FAULTY;
     rows[5]->call.ranks = 256;
@@ -229,6 +255,7 @@ int main(void)
         {"rings_take_what_links_take", rings_take_what_links_take},
         {"meshes_are_filled", meshes_are_filled},
         {"a_chain_beats_a_ring_on_bridged_pairs", a_chain_beats_a_ring_on_bridged_pairs},
+        {"switches_copy_and_add", switches_copy_and_add},
         {"only_what_a_schedule_stands_for_is_replayed", only_what_a_schedule_stands_for_is_replayed},
         {"repeats_share_a_replay", repeats_share_a_replay},
         {"memory_may_end_anywhere", memory_may_end_anywhere},

@@ -5,7 +5,7 @@
 
 #define GPU_PARTS                                                                                  \
     (RONDE_PART_NODES | RONDE_PART_GPUS | RONDE_PART_LEVELS | RONDE_PART_OVERSUBSCRIPTION |        \
-     RONDE_PART_FABRIC)
+     RONDE_PART_FABRIC | RONDE_PART_MULTICAST)
 
 /* A kind, what writes it, and which parts of a request it uses. */
 static const struct {
@@ -72,6 +72,7 @@ static enum ronde_status check_parts(const struct ronde_generate_request *reques
         {RONDE_PART_OVERSUBSCRIPTION, request->oversubscription > 0, "oversubscription"},
         {RONDE_PART_FABRIC, request->fabric != RONDE_FABRIC_COUNT, "fabric"},
         {RONDE_PART_SHAPE, request->axis_count > 0, "shape"},
+        {RONDE_PART_MULTICAST, request->multicasts, "switch that copies and adds (multicast)"},
     };
     for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
         if (given[i].is_given && !(parts & given[i].part))

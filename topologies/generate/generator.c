@@ -15,6 +15,8 @@ void ronde_generator_open(FILE *file, const struct ronde_opening *opening)
             opening->source);
     if (opening->node_hosts > 0)
         fprintf(file, "    <prop id=\"ronde.node_hosts\" value=\"%u\"/>\n", opening->node_hosts);
+    if (opening->multicasts)
+        fputs("    <prop id=\"ronde.multicast\" value=\"1\"/>\n", file);
 }
 
 enum ronde_status ronde_generator_close(FILE *file, struct ronde_error *error)

@@ -21,7 +21,8 @@ enum ronde_generated_part {
     RONDE_PART_LEVELS = 4,
     RONDE_PART_OVERSUBSCRIPTION = 8,
     RONDE_PART_FABRIC = 16,
-    RONDE_PART_SHAPE = 32
+    RONDE_PART_SHAPE = 32,
+    RONDE_PART_MULTICAST = 64
 };
 
 /** The opening of a file. */
@@ -32,6 +33,7 @@ struct ronde_opening {
     const char *source;      /**< where the numbers come from, one line */
     const char *comment;     /**< for a reader of the file, lines with a final newline */
     uint32_t node_hosts;     /**< hosts of a node; 0 = a node is a host */
+    bool multicasts;         /**< a node's switch copies and adds */
 };
 
 /** Writes everything up to the first element of the root zone. */

@@ -36,6 +36,7 @@ struct ronde_gpu_cluster {
     uint32_t pods;                        /**< one pod has no core above it */
     uint32_t levels;                      /**< of switches */
     double ratio;                         /**< oversubscription of every level */
+    bool multicasts;                      /**< a node's switch copies and adds */
 };
 
 /** Writes the parts and ways of all pods, and of the core above them. */

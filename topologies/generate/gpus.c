@@ -97,6 +97,7 @@ static void put_cluster(const struct ronde_gpu_cluster *cluster)
         .source = cluster->sheet->source,
         .comment = comment,
         .node_hosts = cluster->gpus,
+        .multicasts = cluster->multicasts,
     };
     ronde_generator_open(cluster->file, &opening);
     ronde_generator_pods(cluster);
@@ -122,6 +123,10 @@ static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
     if (cluster->nodes > RONDE_MAX_RANKS / cluster->gpus)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u nodes of %u GPUs, at most %u GPUs",
                           cluster->nodes, cluster->gpus, RONDE_MAX_RANKS);
+    if (cluster->multicasts && cluster->sheet->inside != RONDE_INSIDE_SWITCHED)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%s joins its GPUs to each other: no switch copies or adds there",
+                          cluster->sheet->kind);
     if (cluster->nodes == 1 && request->fabric != RONDE_FABRIC_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "one node needs no fabric; how many nodes?");
     if (cluster->levels == 3 && !is_rail)
@@ -220,6 +225,7 @@ enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *reque
         .gpus = request->gpus > 0 ? request->gpus : sheet->gpus,
         .levels = request->levels > 0 ? request->levels : 2,
         .ratio = request->oversubscription > 0 ? request->oversubscription : 1,
+        .multicasts = request->multicasts,
     };
     cluster.pod_nodes = pod_nodes_of(cluster.fabric, cluster.gpus);
     cluster.pods = ronde_parts_of(cluster.nodes, cluster.pod_nodes);

@@ -224,7 +224,8 @@ enum ronde_status ronde_import_describe(const struct ronde_node_description *des
 {
     const struct ronde_import_request joined = {.path = description->name,
                                                 .nodes = request->nodes,
-                                                .fabric = request->fabric};
+                                                .fabric = request->fabric,
+                                                .multicasts = request->multicasts};
     struct making making = {.node = description};
     *out_import = NULL;
     enum ronde_status status = check(description, request, error);

@@ -336,6 +336,12 @@ static void rate_nics(struct ronde_import *import)
     }
 }
 
+static enum ronde_status refuse_multicast(const char *path, struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "%s: no NVSwitch: nothing copies or adds there (multicast)", path);
+}
+
 /* Edges of NVLink are there already; trees and CPUs follow from the places. */
 enum ronde_status ronde_import_finish(struct ronde_import *import, const char *path,
                                       struct ronde_error *error)
@@ -344,7 +350,7 @@ enum ronde_status ronde_import_finish(struct ronde_import *import, const char *p
     enum ronde_status status = collect_ends(import);
     /* Ranks that are cores have no use for devices. */
     if (status == RONDE_OK && import->gpus.count == 0)
-        return RONDE_OK;
+        return import->request.multicasts ? refuse_multicast(path, error) : RONDE_OK;
     name_places(import);
     rate_nics(import);
     if (status == RONDE_OK && import->gpus.count > RONDE_MAX_GPUS)
@@ -359,6 +365,8 @@ enum ronde_status ronde_import_finish(struct ronde_import *import, const char *p
                           RONDE_MAX_PLACES);
     if (status != RONDE_OK)
         return ronde_fail(error, status, "%s: no memory for the machine", path);
+    if (import->request.multicasts && import->nvswitch == RONDE_NONE)
+        return refuse_multicast(path, error);
     return ronde_import_find_paths(import, path, error);
 }
 

@@ -314,6 +314,8 @@ static void put_props(const struct ronde_import *import, FILE *file)
             "    <prop id=\"ronde.source\" value=\"%s %s; %s; latencies "
             "nominal, as in NCCL's model: 0.6 us NVLink, 1 us PCI, 2.7 us network\"/>\n",
             import->gpus.count, import->kind, import->source, import->rates);
+    if (import->request.multicasts)
+        fputs("    <prop id=\"ronde.multicast\" value=\"1\"/>\n", file);
 }
 
 /* A machine without GPUs is what calibrations describe, too: cores that share a memory. */

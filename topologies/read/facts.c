@@ -6,7 +6,20 @@
 #include <string.h>
 
 /* How the value of a prop is read. */
-enum shape { TIME, RATE, BYTES, SHARE, INTEGER32, INTEGER64, TEXT, CURVE, MODEL, RANKS, REMARK };
+enum shape {
+    TIME,
+    RATE,
+    BYTES,
+    SHARE,
+    INTEGER32,
+    INTEGER64,
+    TEXT,
+    CURVE,
+    MODEL,
+    SWITCHES,
+    RANKS,
+    REMARK
+};
 
 /* One row per prop; offset is into the facts. REMARKs are for people and carry no meaning here. */
 static const struct {
@@ -51,6 +64,7 @@ static const struct {
     {"measured_by", TEXT, offsetof(struct ronde_platform_facts, measured_by)},
     {"description", TEXT, offsetof(struct ronde_platform_facts, description)},
     {"network_model", MODEL, 0},
+    {"multicast", SWITCHES, 0},
     {"rank_hosts", RANKS, 0},
     {"measured_on", REMARK, 0},
     {"machine", REMARK, 0},
@@ -168,6 +182,16 @@ static enum ronde_status store_model(struct ronde_xml_reader *reader, const xmlN
                              value);
 }
 
+/* What the switches can do besides passing on. */
+static enum ronde_status store_multicast(struct ronde_xml_reader *reader, const xmlNode *node,
+                                         const char *value)
+{
+    reader->platform->facts.time.multicasts = strcmp(value, "1") == 0;
+    if (reader->platform->facts.time.multicasts || strcmp(value, "0") == 0)
+        return RONDE_OK;
+    return ronde_reader_fail(reader, node, "ronde.multicast is '%s', expected 0 or 1", value);
+}
+
 /* By shape; ranks are kept as text until all hosts are known. */
 static enum ronde_status store(struct ronde_xml_reader *reader, const xmlNode *node, uint32_t row,
                                const char *value)
@@ -187,6 +211,8 @@ static enum ronde_status store(struct ronde_xml_reader *reader, const xmlNode *n
         return store_curve(reader, node, row, value);
     case MODEL:
         return store_model(reader, node, value);
+    case SWITCHES:
+        return store_multicast(reader, node, value);
     case RANKS:
         reader->rank_hosts = value;
         return RONDE_OK;

@@ -12,7 +12,7 @@
 #include <libxml/tree.h>
 
 /** Number of ronde.* props (rows of the table in facts.c). */
-#define RONDE_FACT_COUNT 43
+#define RONDE_FACT_COUNT 44
 
 /** State of one reading. */
 struct ronde_xml_reader {

@@ -223,15 +223,34 @@ static double nvls_chunks_us(const struct ronde_nccl_setting *setting)
            ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_chunk_us);
 }
 
+/** What a GPU's links carry in one direction by NVLS, while nothing waits. */
+static double nvls_GBps(const struct ronde_nccl_setting *setting)
+{
+    return setting->machine->nvlink_GBps *
+           ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_efficiency) *
+           setting->constants->links;
+}
+
+/** Its own part passes a GPU's links, too: the switch gives it back reduced, and stores its copy. */
+static double nvls_share(const struct ronde_nccl_setting *setting)
+{
+    return 1 + 1. / setting->g;
+}
+
+double ronde_nccl_reached_nvls_GBps(const struct ronde_nccl_setting *setting)
+{
+    const double share = nvls_share(setting);
+    const double us = share * setting->bytes / 1e3 / nvls_GBps(setting) + nvls_chunks_us(setting);
+    return share * setting->bytes / 1e3 / us;
+}
+
 /** all_reduce by the switch, and by trees between switches; the rest goes as it would by ring. */
 static double nvls_us(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_call *call = setting->call;
-    const double n = call->ranks, g = setting->g;
+    const double n = call->ranks;
     const double exponent = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_net_ll128);
-    const double inside = setting->machine->nvlink_GBps *
-                          ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_efficiency) *
-                          setting->constants->links / (1 + 1 / g);
+    const double inside = nvls_GBps(setting) / nvls_share(setting);
     const double base = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us) +
                         nvls_fill_rounds * nvls_round(setting) / 1e3 / inside;
     const double latency = base + 2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0);

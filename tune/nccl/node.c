@@ -56,12 +56,15 @@ struct ronde_node_description ronde_nccl_node_of_machine(const struct ronde_nccl
 
 struct ronde_node_description ronde_nccl_reached_node(const struct ronde_nccl_machine *machine,
                                                       const struct ronde_nccl_constants *constants,
-                                                      const struct ronde_nccl_call *call)
+                                                      const struct ronde_nccl_call *call,
+                                                      enum ronde_nccl_algorithm algorithm)
 {
     const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
-    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
+    const bool is_nvls = algorithm == RONDE_NCCL_NVLS || algorithm == RONDE_NCCL_NVLS_TREE;
+    const struct ronde_nccl_choice choice = {is_nvls ? algorithm : RONDE_NCCL_RING,
+                                             RONDE_NCCL_SIMPLE};
     const struct ronde_nccl_setting setting =
-        ronde_nccl_setting_of(constants, &joined.machine, &joined.call, ring);
+        ronde_nccl_setting_of(constants, &joined.machine, &joined.call, choice);
     const uint32_t g = setting.g;
     const bool has_nvlink = ronde_nccl_has_nvlink(&joined.machine, g);
     struct ronde_node_description node = ronde_nccl_node_of_machine(&joined.machine, constants);
@@ -72,7 +75,8 @@ struct ronde_node_description ronde_nccl_reached_node(const struct ronde_nccl_ma
     if (g != gpus && (node.link == RONDE_NODE_CUBE || node.link == RONDE_NODE_CUBE_4))
         node.link = RONDE_NODE_MESH;
     if (g > 1 && node.link != RONDE_NODE_PCIE)
-        node.nvlink_GBps = ronde_nccl_reached_nvlink_GBps(&setting);
+        node.nvlink_GBps = is_nvls ? ronde_nccl_reached_nvls_GBps(&setting)
+                                   : ronde_nccl_reached_nvlink_GBps(&setting);
     /* What goes to NICs is theirs; a slot limits no more than that. */
     if (g > 1 && !has_nvlink)
         node.pcie_GBps = ronde_nccl_reached_slot_GBps(&setting);

@@ -64,6 +64,9 @@ double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting);
 /** A slot that GPUs send to each other through, both ways at once, plain bytes. */
 double ronde_nccl_reached_slot_GBps(const struct ronde_nccl_setting *setting);
 
+/** What a GPU's links carry in one direction by NVLS in a call of this size, waiting for chunks included (execution.c). */
+double ronde_nccl_reached_nvls_GBps(const struct ronde_nccl_setting *setting);
+
 /** Whether PCIe between bridged pairs is what joins these ranks. */
 bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting);
 

@@ -352,6 +352,11 @@ enum ronde_status ronde_bound_find(const struct ronde_platform *platform,
                                       .root = request->root,
                                       .GBps = INFINITY,
                                       .certain_GBps = INFINITY};
+    if (ronde_platform_facts(platform)->time.multicasts)
+        return ronde_fail(
+            error, RONDE_UNSUPPORTED,
+            "%s: bounds are of links, and its switches copy and add (ronde.multicast)",
+            ronde_platform_path(platform));
     if (request->ranks < 2)
         return RONDE_OK;
     if (request->collective == RONDE_SEND_RECV && !request->source_of) {

@@ -23,6 +23,7 @@ struct ronde_time_params {
     double gamma_GBps; /**< rate at which a reducing step combines its bytes */
     double copy_GBps; /**< rate at which a step that moves bytes stages them: send, receive, copy, and reduce too, beside gamma_GBps */
     double lane_GBps; /**< most one message's flow can use */
+    bool multicasts; /**< switches copy what is stored to several ranks and add what is loaded from several: ronde_dag_group */
 };
 
 /** What is launched, for pricing: like ronde_launch without memory. */
@@ -62,6 +63,22 @@ struct ronde_dag_origin {
     enum ronde_step_op op; /**< what it does */
 };
 
+/**
+ * Messages that a switch makes one of: NVLink SHARP (PTX ISA 8.1, multimem). A *store* is a run of sends of one operand,
+ * one after another in a lane, none but the first with dependencies; the switch copies it (multimem.st). A *load* is a
+ * run of receives that reduce into one operand, likewise; the switch adds what it fetches from the ranks
+ * (multimem.ld_reduce). Either is one instruction of one rank: a store is the first send of its run, a load the last
+ * receive, which waits for all others. Its bytes flow once through every link between the switch and a rank of the
+ * group, that rank included: its own copy and operand pass the switch, too. The other operations of the run, and those
+ * of other ranks that belong to it, take no time and move nothing; their messages say that data is there.
+ */
+struct ronde_dag_group {
+    uint32_t rank;         /**< which stores or loads */
+    uint32_t first_member; /**< into members: the other ranks */
+    uint32_t member_count; /**< at least 2; 0 where the switch has no part in the run, for its ranks load what is stored */
+    bool is_load; /**< else it stores */
+};
+
 /** A graph of operations in a topological order (predecessors first). */
 struct ronde_dag {
     uint32_t ranks;                   /**< processes */
@@ -71,7 +88,12 @@ struct ronde_dag {
     struct ronde_dag_edge *edges;     /**< grouped by successor */
     struct ronde_dag_origin *origins; /**< op_count entries, or NULL where names were not
                                            requested */
-    double launch_ns;                 /**< added to the end time */
+    uint32_t *group_of; /**< per operation, the group whose bytes it moves, RONDE_NONE = its own; NULL = no groups */
+    uint32_t group_count;           /**< entries of groups */
+    struct ronde_dag_group *groups; /**< or NULL */
+    uint32_t member_count;          /**< entries of members */
+    uint32_t *members;              /**< ranks, or NULL */
+    double launch_ns;               /**< added to the end time */
     double alpha_ns;  /**< params.alpha_ns: a replay adds it to each route's latency */
     double lane_GBps; /**< params.lane_GBps: cap of each flow in a replay; 0 = none */
 };

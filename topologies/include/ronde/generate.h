@@ -31,7 +31,8 @@ struct ronde_generate_request {
     uint32_t levels;         /**< of switches: 2 or 3 */
     double oversubscription; /**< rate below a switch per rate above it, at every level; at least 1 */
     enum ronde_fabric fabric; /**< joins the nodes */
-    uint32_t axis_count;      /**< of shape */
+    bool multicasts; /**< the switch of a node's GPUs copies and adds (ronde_dag_group); refused where there is none */
+    uint32_t axis_count; /**< of shape */
     uint32_t shape[RONDE_GENERATE_AXES]; /**< torus: its axes; fat-tree: [pods,] leaves, hosts; dragonfly: groups, routers, hosts */
 };
 

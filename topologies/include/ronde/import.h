@@ -41,6 +41,7 @@ struct ronde_import_request {
     double nvlink_GBps;       /**< of each GPU into an NVSwitch, where the file has no link between
                              GPUs */
     double memory_GBps;       /**< memory shared by the cores of a machine without GPUs */
+    bool multicasts; /**< the NVSwitches copy and add (ronde_dag_group); refused where there are none */
 };
 
 /** What joins the GPUs of a described node. */
@@ -93,8 +94,8 @@ ronde_import_read(const struct ronde_import_request *request, const struct ronde
                   struct ronde_import **out_import, struct ronde_error *error);
 
 /**
- * The same of a description, of which nodes and fabric of the request say how many there are and what joins them; its other
- * fields are not used. `description` need not outlive the call. Errors: BAD_ARGUMENT (no such node, several nodes without
+ * The same of a description, of which nodes and fabric of the request say how many there are and what joins them; of its other
+ * fields multicasts alone is used. `description` need not outlive the call. Errors: BAD_ARGUMENT (no such node, several nodes without
  * NICs); as ronde_import_read. Needs no libxml2.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status

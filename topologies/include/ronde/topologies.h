@@ -85,7 +85,8 @@ struct ronde_packet_facts {
 
 /** Facts of a platform file that are not links. */
 struct ronde_platform_facts {
-    struct ronde_time_params time; /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps */
+    struct ronde_time_params
+        time; /**< ronde.alpha_ns, step_ns, launch_ns, gamma_GBps, copy_GBps, lane_GBps, multicast */
     struct ronde_shared_host shared;   /**< all zero where ports are the model */
     struct ronde_packet_facts packets; /**< of networks of packets */
     struct ronde_cache_facts caches;   /**< of a shared host */

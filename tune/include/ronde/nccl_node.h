@@ -19,12 +19,13 @@ ronde_nccl_node_of_machine(const struct ronde_nccl_machine *machine,
 
 /**
  * The same as a call finds it: the GPUs and NICs of a node that its ranks use, at the rates that large messages by Simple
- * reach according to the constants, links inside nodes, slots and NICs. No latency is the model's.
+ * reach according to the constants, links inside nodes, slots and NICs. By NVLS and NVLSTree the links have what a switch
+ * that copies and adds reaches, the waiting for its chunks included. No latency is the model's.
  */
 RONDE_API struct ronde_node_description
 ronde_nccl_reached_node(const struct ronde_nccl_machine *machine,
                         const struct ronde_nccl_constants *constants,
-                        const struct ronde_nccl_call *call);
+                        const struct ronde_nccl_call *call, enum ronde_nccl_algorithm algorithm);
 
 #ifdef __cplusplus
 }

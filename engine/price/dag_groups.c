@@ -1,0 +1,132 @@
+/** Groups are numbered actor after actor, run after run; pieces share them. */
+#include "dag_groups.h"
+
+/** The step at the other end of a step's message. */
+struct other {
+    const struct ronde_dag_actor *actor;
+    uint32_t step;
+};
+
+static struct other other_end(const struct ronde_dag_index *index,
+                              const struct ronde_dag_actor *actor, uint32_t step, bool is_send)
+{
+    const struct ronde_step *own = &actor->program->steps[step];
+    const struct ronde_dag_step *facts = &actor->steps[step];
+    const struct ronde_dag_link link = actor->links[is_send ? own->send : own->receive];
+    const struct ronde_dag_actor *peer = &index->actors[link.actor];
+    const uint32_t place = is_send ? facts->send_place : facts->receive_place;
+    return (struct other){peer, peer->queues[link.connection].steps[place]};
+}
+
+/** The run of a step, or NULL. */
+static const struct ronde_dag_run *run_of(const struct ronde_dag_actor *actor, uint32_t step)
+{
+    const uint32_t run = actor->steps[step].run;
+    return run == RONDE_NONE ? NULL : &actor->runs[run];
+}
+
+static bool is_loaded(const struct ronde_dag_index *index, const struct ronde_dag_actor *actor,
+                      uint32_t send)
+{
+    const struct other other = other_end(index, actor, send, true);
+    const struct ronde_dag_run *run = run_of(other.actor, other.step);
+    return run && run->is_load;
+}
+
+/** Whether what a rank stores is loaded by some other: then the loads move it, and the run is none. */
+static bool has_part(const struct ronde_dag_index *index, const struct ronde_dag_actor *actor,
+                     const struct ronde_dag_run *run)
+{
+    bool has_part = true;
+    for (uint32_t i = 0; i < run->step_count && !run->is_load; i++)
+        has_part &= !is_loaded(index, actor, run->first_step + i);
+    return has_part;
+}
+
+static void fill(const struct ronde_dag_index *index, const struct ronde_dag_actor *actor,
+                 struct ronde_dag *dag, uint32_t *members)
+{
+    for (uint32_t r = 0; r < actor->run_count; r++) {
+        const struct ronde_dag_run *run = &actor->runs[r];
+        dag->groups[actor->first_group + r] = (struct ronde_dag_group){
+            .rank = actor->view.rank,
+            .first_member = *members,
+            .member_count = has_part(index, actor, run) ? run->step_count : 0,
+            .is_load = run->is_load,
+        };
+        for (uint32_t i = 0; i < run->step_count; i++)
+            dag->members[(*members)++] =
+                other_end(index, actor, run->first_step + i, !run->is_load).actor->view.rank;
+    }
+}
+
+bool ronde_dag_groups_make(const struct ronde_dag_index *index, const struct ronde_mem *mem,
+                           struct ronde_dag *dag)
+{
+    uint32_t members = 0;
+    dag->group_count = index->group_count;
+    dag->member_count = index->member_count;
+    dag->groups = ronde_mem_new(mem, index->group_count, sizeof *dag->groups);
+    dag->members = ronde_mem_new(mem, index->member_count, sizeof *dag->members);
+    dag->group_of = ronde_mem_new(mem, index->op_count, sizeof *dag->group_of);
+    if (!dag->groups || !dag->members || !dag->group_of)
+        return false;
+    for (uint32_t a = 0; a < index->actor_count; a++)
+        fill(index, &index->actors[a], dag, &members);
+    return true;
+}
+
+/** What a step is to the group that moves its bytes. */
+enum part {
+    PART_NONE,  /**< they are its own */
+    PART_MOVES, /**< it moves those of the group */
+    PART_RESTS  /**< another operation moves them */
+};
+
+static enum part part_of_send(const struct ronde_dag_index *index,
+                              const struct ronde_dag_actor *actor, uint32_t step,
+                              const struct ronde_dag *dag)
+{
+    const struct ronde_dag_run *run = run_of(actor, step);
+    if (is_loaded(index, actor, step))
+        return PART_RESTS;
+    if (!run || dag->groups[actor->first_group + actor->steps[step].run].member_count == 0)
+        return PART_NONE;
+    return step == run->first_step ? PART_MOVES : PART_RESTS;
+}
+
+static enum part part_of_receive(const struct ronde_dag_index *index,
+                                 const struct ronde_dag_actor *actor, uint32_t step,
+                                 const struct ronde_dag *dag)
+{
+    const struct ronde_dag_run *run = run_of(actor, step);
+    if (run)
+        return step == run->first_step + run->step_count - 1 ? PART_MOVES : PART_RESTS;
+    const struct other other = other_end(index, actor, step, false);
+    const uint32_t stored = other.actor->steps[other.step].run;
+    return actor->program->steps[step].op == RONDE_STEP_RECV && stored != RONDE_NONE &&
+                   dag->groups[other.actor->first_group + stored].member_count > 0
+               ? PART_RESTS
+               : PART_NONE;
+}
+
+void ronde_dag_place_group(const struct ronde_dag_index *index, const struct ronde_dag_actor *actor,
+                           uint32_t step, uint64_t bytes, struct ronde_dag *dag)
+{
+    const struct ronde_step *own = &actor->program->steps[step];
+    struct ronde_dag_op *op = &dag->ops[dag->op_count];
+    enum part part = PART_NONE;
+    if (own->op == RONDE_STEP_SEND)
+        part = part_of_send(index, actor, step, dag);
+    else if (own->receive != RONDE_NONE && own->send == RONDE_NONE)
+        part = part_of_receive(index, actor, step, dag);
+    dag->group_of[dag->op_count] =
+        part == PART_MOVES ? actor->first_group + actor->steps[step].run : RONDE_NONE;
+    if (part == PART_MOVES)
+        op->bytes = bytes;
+    if (part == PART_RESTS) {
+        op->bytes = 0;
+        op->delay_ns = 0;
+        op->stage_ns = 0;
+    }
+}
