@@ -112,7 +112,7 @@ static void a_run_is_one_operation(void)
 /* What every rank stores to all and every rank adds up is loaded, and not stored besides. */
 static void what_is_loaded_is_not_stored(void)
 {
-    static const char text[] = "ronde 1\ncollective all_reduce\nranks 3\n"
+    static const char text[] = "ronde 1\ncollective all_reduce\nranks 3\nplacement out_of_place\n"
                                "program 0 positions 0-2\n"
                                "send in[0] -> +1\nsend in[0] -> -1\n"
                                "lane 1\n"
