@@ -206,6 +206,7 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
     if (!found)
         return RONDE_BAD_ARGUMENT;
     const enum ronde_status status = found->run(&run);
+    out_result->is_multicast_ignored = run.is_plain;
     ronde_dag_destroy(run.dag, mem);
     return status;
 }

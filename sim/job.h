@@ -17,6 +17,9 @@ struct ronde_sim_job_state {
     struct ronde_dag *dag;                   /**< once it is needed */
     uint32_t most_ops;                       /**< of the graph */
     bool has_folded;                         /**< folding has been tried, and refused */
+    bool is_plain; /**< a run of the schedule leaves its switch: the job is `plain`, without groups */
+    struct ronde_sim_job plain;
+    struct ronde_time_params plain_params;
 };
 
 /** Operations of a graph: about 90 bytes each with what its replay needs, so 3.6 GB; where `auto` makes it unasked, 1.5. */

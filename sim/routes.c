@@ -378,6 +378,24 @@ enum ronde_status ronde_sim_routes_make(const struct ronde_sim_scene *scene,
     return status;
 }
 
+enum ronde_status ronde_sim_groups_check(const struct ronde_sim_scene *scene)
+{
+    const struct ronde_dag *dag = scene->dag;
+    struct ronde_sim_routes none = {.count = 0};
+    struct ronde_sim_search search = ronde_sim_search_for(scene, &none);
+    uint32_t hops[RONDE_SIM_MAX_HOPS], count;
+    struct ronde_path path;
+    enum ronde_status status =
+        ronde_sim_check_hosts(scene->platform, dag->ranks, scene->options, scene->error);
+    if (status == RONDE_OK)
+        status = ronde_sim_search_begin(&search);
+    for (uint32_t g = 0; g < dag->group_count && status == RONDE_OK; g++)
+        if (dag->groups[g].member_count > 0)
+            status = find_group(&search, g, hops, &count, &path);
+    ronde_sim_search_end(&search);
+    return status;
+}
+
 void ronde_sim_routes_free(struct ronde_sim_routes *routes, const struct ronde_mem *mem)
 {
     ronde_mem_free(mem, routes->all, routes->capacity, sizeof *routes->all);

@@ -105,6 +105,9 @@ void ronde_sim_search_end(struct ronde_sim_search *search);
 enum ronde_status ronde_sim_routes_make(const struct ronde_sim_scene *scene,
                                         struct ronde_sim_routes *out_routes);
 
+/** Whether one switch joins the ranks of each group. Errors: UNSUPPORTED, BAD_ARGUMENT (a group that is none), NO_MEMORY. */
+enum ronde_status ronde_sim_groups_check(const struct ronde_sim_scene *scene);
+
 /** Frees what routes hold. */
 void ronde_sim_routes_free(struct ronde_sim_routes *routes, const struct ronde_mem *mem);
 

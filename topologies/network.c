@@ -240,7 +240,8 @@ enum ronde_status ronde_platform_network(const struct ronde_platform *platform, 
         out_network->latency_ns = survey.longest_ns;
         out_network->port_GBps =
             isfinite(survey.slowest_GBps) && !is_shared ? survey.slowest_GBps : 0;
-        *out_is_uniform = is_uniform(&survey) && (!is_shared || ranks == 1);
+        *out_is_uniform =
+            is_uniform(&survey) && (!is_shared || ranks == 1) && !platform->facts.time.multicasts;
         if (is_shared)
             share_host(&platform->facts, ranks, &out_network->time);
     }

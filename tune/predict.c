@@ -106,6 +106,8 @@ struct ronde_prediction ronde_forecast_replayed(const struct ronde_forecast *for
         add_label(&prediction, "approximate");
     else if (!result->is_contention_free)
         add_label(&prediction, "contention_ignored");
+    if (result->is_multicast_ignored)
+        add_label(&prediction, "multicast_ignored");
     if (ronde_platform_facts(forecast->platform)->is_tcp || has_tcp_model(&forecast->sim))
         add_label(&prediction, "tcp_model");
     return prediction;

@@ -264,10 +264,10 @@ static enum ronde_status run_walk(struct walk *walk, const struct ronde_load *lo
     walk->walkers = ronde_arena_new(arena, index->lane_count, sizeof *walk->walkers);
     walk->queue = ronde_arena_new(arena, index->lane_count, sizeof *walk->queue);
     walk->placed = ronde_arena_new(arena, index->op_count, sizeof *walk->placed);
-    if (walk->params->multicasts)
+    if (index->group_count > 0)
         walk->sent_bytes = ronde_arena_new(arena, index->op_count, sizeof *walk->sent_bytes);
     if (!walk->walkers || !walk->queue || !walk->placed ||
-        (!walk->sent_bytes && walk->params->multicasts) ||
+        (!walk->sent_bytes && index->group_count > 0) ||
         !ronde_dag_sizes_make(walk->schedule, load, arena, &walk->sizes))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a walk of %u operations",
                           index->op_count);
@@ -335,13 +335,18 @@ static enum ronde_status expand(struct ronde_dag *dag, struct walk *walk,
     enum ronde_status status = ronde_dag_index_make(walk->schedule, &shape, arena, &index, error);
     if (status != RONDE_OK)
         return status;
+    if (walk->is_quotient && index.group_count > 0)
+        return ronde_fail(
+            error, RONDE_UNSUPPORTED,
+            "%s on %u ranks: what switches copy or add is replayed on the whole graph",
+            walk->schedule->algorithm, walk->schedule->ranks);
     walk->index = &index;
     dag->ops = ronde_mem_new(mem, index.op_count, sizeof *dag->ops);
     dag->edges = ronde_mem_new(mem, index.edge_count, sizeof *dag->edges);
     if (walk->is_named)
         dag->origins = ronde_mem_new(mem, index.op_count, sizeof *dag->origins);
     status = dag->ops && dag->edges && (dag->origins || !walk->is_named) &&
-                     (!walk->params->multicasts || ronde_dag_groups_make(&index, mem, dag))
+                     (index.group_count == 0 || ronde_dag_groups_make(&index, mem, dag))
                  ? run_walk(walk, load, arena, error)
                  : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u operations, %u edges",
                               index.op_count, index.edge_count);
@@ -408,12 +413,6 @@ enum ronde_status ronde_dag_create_quotient(const struct ronde_quotient_request 
                         .is_named = true,
                         .is_quotient = true,
                         .channel = request->channel};
-    *out_dag = NULL;
-    if (request->params->multicasts)
-        return ronde_fail(
-            error, RONDE_UNSUPPORTED,
-            "%s on %u ranks: what switches copy or add is replayed on the whole graph",
-            request->schedule->algorithm, request->schedule->ranks);
     return create(request->schedule, request->load, &walk, mem, out_dag, error);
 }
 

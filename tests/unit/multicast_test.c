@@ -134,19 +134,30 @@ static void what_is_loaded_is_not_stored(void)
     ronde_schedule_destroy(schedule);
 }
 
-static double replay_ns(const struct ronde_platform *platform, const char *engine,
-                        enum ronde_collective collective, const char *algorithm,
-                        uint64_t block_bytes, uint64_t slot_bytes, struct ronde_error *error)
+static struct ronde_sim_result replay_on(const struct ronde_platform *platform, const char *engine,
+                                         enum ronde_collective collective, const char *algorithm,
+                                         uint32_t ranks, uint64_t block_bytes, uint64_t slot_bytes,
+                                         struct ronde_error *error)
 {
-    struct ronde_schedule *schedule = compile(collective, algorithm, GPUS, 0);
+    struct ronde_schedule *schedule = compile(collective, algorithm, ranks, 0);
     const struct ronde_load load = {.count = block_bytes / 4,
                                     .dtype = RONDE_FLOAT32,
                                     .slot_bytes = slot_bytes};
-    const struct ronde_time_params params = ronde_platform_time(platform, GPUS, 0);
+    const struct ronde_time_params params = ronde_platform_time(platform, ranks, 0);
     const struct ronde_sim_job job = {platform, schedule, &load, &params};
     struct ronde_sim_result result = {0};
     error->status = ronde_sim_job_run(&job, engine, NULL, ronde_mem_default(), &result, error);
     ronde_schedule_destroy(schedule);
+    return result;
+}
+
+static double replay_ns(const struct ronde_platform *platform, const char *engine,
+                        enum ronde_collective collective, const char *algorithm,
+                        uint64_t block_bytes, uint64_t slot_bytes, struct ronde_error *error)
+{
+    const struct ronde_sim_result result =
+        replay_on(platform, engine, collective, algorithm, GPUS, block_bytes, slot_bytes, error);
+    CU_ASSERT_FALSE(result.is_multicast_ignored);
     return error->status == RONDE_OK ? result.time_ns : NAN;
 }
 
@@ -205,7 +216,7 @@ static void expect_refusal(const struct ronde_platform *platform, const char *en
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, part));
 }
 
-/* Eight nodes of a GPU each are joined by NICs, and leaves of a tree. */
+/* Engines that know no groups, a graph whose groups leave their switch, one whose groups are none. */
 static void what_no_switch_copies_is_refused(void)
 {
     const char *reason = NULL;
@@ -231,6 +242,30 @@ static void what_no_switch_copies_is_refused(void)
     ronde_dag_destroy(dag, ronde_mem_default());
     ronde_platform_destroy(platform);
     ronde_schedule_destroy(schedule);
+}
+
+/* Pairs of two nodes are no group: what each sends to all 15 others is messages, as on any machine, and it is said. */
+static void what_leaves_its_switch_is_messages(void)
+{
+    struct ronde_platform *with = machine(2, true), *without = machine(2, false);
+    struct ronde_error error = {0};
+    if (with && without) {
+        const struct ronde_sim_result apart =
+            replay_on(with, "maxmin", RONDE_ALL_GATHER, "direct", 2 * GPUS, 1 << 20, 0, &error);
+        const struct ronde_sim_result plain =
+            replay_on(without, "maxmin", RONDE_ALL_GATHER, "direct", 2 * GPUS, 1 << 20, 0, &error);
+        CU_ASSERT_EQUAL(error.status, RONDE_OK);
+        CU_ASSERT(apart.is_multicast_ignored);
+        CU_ASSERT_FALSE(plain.is_multicast_ignored);
+        CU_ASSERT_EQUAL(apart.time_ns, plain.time_ns);
+        /* Without runs there is nothing to ignore, nor anything in the way of the quotient. */
+        const struct ronde_sim_result ring =
+            replay_on(with, "auto", RONDE_ALL_REDUCE, "ring", 2 * GPUS, 1 << 20, 0, &error);
+        CU_ASSERT_FALSE(ring.is_multicast_ignored);
+        CU_ASSERT(ring.is_symmetric);
+    }
+    ronde_platform_destroy(with);
+    ronde_platform_destroy(without);
 }
 
 static void expect_no_file(const struct ronde_generate_request *request, const char *part)
@@ -290,6 +325,7 @@ int main(void)
         {"links_carry_what_is_copied_once", links_carry_what_is_copied_once},
         {"what_has_no_runs_takes_as_long", what_has_no_runs_takes_as_long},
         {"what_no_switch_copies_is_refused", what_no_switch_copies_is_refused},
+        {"what_leaves_its_switch_is_messages", what_leaves_its_switch_is_messages},
         {"only_switches_copy", only_switches_copy},
         {"memory_may_end_anywhere", memory_may_end_anywhere},
     };

@@ -128,11 +128,12 @@ class Topology:
 
     @classmethod
     def generate(cls, kind: str, *, nodes: int = 0, gpus: int = 0, nvlink: Optional[str] = None, nics: Optional[str] = None,
-                 levels: int = 0, oversubscription: float = 0, fabric: Optional[str] = None, shape: Sequence[int] = ()) -> Topology:
+                 levels: int = 0, oversubscription: float = 0, fabric: Optional[str] = None, shape: Sequence[int] = (),
+                 multicast: bool = False) -> Topology:
         """A machine of a kind (`kinds`): Topology.generate("dgx-h100", nodes=128). 0 and None: as usual for the kind.
 
         `nvlink` is the rate of all links of a GPU in one direction, `nics` the NICs of a node: Topology.generate("dgx", gpus=8,
-        nvlink="450GBps", nics="8x50GBps", nodes=64).
+        nvlink="450GBps", nics="8x50GBps", nodes=64). With `multicast` the switch of a node's GPUs copies and adds, as NVLink SHARP does.
         """
         axes = wholes(shape, "shape")
         if len(axes) > lib.RONDE_GENERATE_AXES:
@@ -144,17 +145,17 @@ class Topology:
         request = ffi.new("struct ronde_generate_request *", {
             "kind": name, "node": node, "nodes": whole(nodes, "nodes"), "gpus": whole(gpus, "gpus"),
             "levels": whole(levels, "levels"), "oversubscription": oversubscription, "fabric": _fabric(fabric),
-            "axis_count": len(axes), "shape": axes})
+            "axis_count": len(axes), "shape": axes, "multicasts": multicast})
         return cls.from_xml(_written(lambda file, error: lib.ronde_generate(request, file, error)))
 
     @classmethod
     def from_nccl(cls, path: Union[str, os.PathLike[str]], *, nodes: int = 1, fabric: str = "rail", nic_GBps: float = 0,
-                  nvlink_GBps: float = 0, memory_GBps: float = 0) -> Topology:
+                  nvlink_GBps: float = 0, memory_GBps: float = 0, multicast: bool = False) -> Topology:
         """A topology that NCCL or RCCL has written (NCCL_TOPO_DUMP_FILE), or hwloc; so many such nodes."""
         name = ffi.new("char[]", os.fsencode(path))
         request = ffi.new("struct ronde_import_request *", {
             "path": name, "nodes": whole(nodes, "nodes"), "fabric": _fabric(fabric), "nic_GBps": nic_GBps, "nvlink_GBps": nvlink_GBps,
-            "memory_GBps": memory_GBps})
+            "memory_GBps": memory_GBps, "multicasts": multicast})
         out = ffi.new("struct ronde_import **")
         error = errors.record()
         errors.check(lib.ronde_import_read(request, _MEM, out, error), error)
@@ -162,9 +163,11 @@ class Topology:
         return cls.from_xml(_written(lambda file, error: lib.ronde_import_write(imported, file, error)))
 
     @classmethod
-    def from_description(cls, machine: Union[str, os.PathLike[str]], *, nodes: int = 1, fabric: str = "crossbar") -> Topology:
+    def from_description(cls, machine: Union[str, os.PathLike[str]], *, nodes: int = 1, fabric: str = "crossbar",
+                         multicast: bool = False) -> Topology:
         """A machine that is described in some lines, a file or one that ronde ships: from_description("H100-cluster01", nodes=10)."""
-        return cls.from_xml(_command.output("topo", "import", "--nodes", whole(nodes, "nodes"), "--fabric", fabric, "--",
+        words = ["--multicast"] if multicast else []
+        return cls.from_xml(_command.output("topo", "import", "--nodes", whole(nodes, "nodes"), "--fabric", fabric, *words, "--",
                                              os.fspath(machine)))
 
     def without(self, *links: str) -> Topology:

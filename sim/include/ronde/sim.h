@@ -36,6 +36,7 @@ struct ronde_sim_result {
     const char *engine;      /**< "simgrid", "flat", "maxmin", "flat_fifo", "ports" or "cores" */
     bool is_contention_free; /**< flat: no link was overloaded, so max-plus is exact; simgrid
                                   and maxmin: true */
+    bool is_multicast_ignored; /**< switches copy and add there, but a run of the schedule leaves its switch: all are messages */
     bool is_symmetric; /**< replayed on the quotient, without a graph: start and finish times are not kept */
     uint32_t window; /**< periods of the smallest window an extrapolation rests on; 0 = replayed in full */
     double slope_difference; /**< relative, the largest over the phases of an extrapolation */

@@ -208,7 +208,8 @@ ronde_platform_take_down(struct ronde_platform *platform, const char *link,
 
 /**
  * The flat network of `ranks` ranks: the slowest rate and longest latency of any pair's route; on a shared host the
- * fair share of cores and memory. *out_is_uniform: whether every pair has exactly these numbers, unshared. Beyond 128
+ * fair share of cores and memory. *out_is_uniform: whether every pair has exactly these numbers, unshared, and a message's
+ * bytes are its own (no switch copies or adds). Beyond 128
  * hosts outside stars (clusters) this rests on routes between a few hosts spread over the machine and all others.
  * `footprint_bytes` as for ronde_platform_time; 0 = the plain constants. Errors: as ronde_platform_route; BAD_INPUT for
  * more ranks than hosts.
