@@ -61,6 +61,11 @@ static void descriptions_are_generated(void)
     expect("generate H100-cluster01 --nodes 4 -o " SCRATCH, "", 0, "");
     expect("check " SCRATCH, "", 0, "hosts         32\n");
     expect("check " SCRATCH, "", 0, "slowest_GBps  50\n");
+    expect("generate H100-cluster01 --nodes 4 --multicast -o " SCRATCH, "", 0, "");
+    expect("check " SCRATCH, "", 0, "hosts         32\n");
+    refuses("generate mi300x --multicast", "no switch copies or adds there");
+    refuses("generate torus 4x4 --multicast", "torus has no switch that copies and adds");
+    refuses("import A6000-NV-4 --multicast", "no NVSwitch: nothing copies or adds there");
     expect("generate Alps-GH200 --nodes 4 -o " SCRATCH, "", 0, "");
     expect("check " SCRATCH, "", 0, "node_hosts    4\n");
     unlink(SCRATCH);

@@ -39,7 +39,7 @@ class ArgumentsTest(unittest.TestCase):
                 (TypeError, "shape: expected whole numbers", lambda: ronde.compile("all_reduce", "ring", ranks=8, shape="2x4")),
                 (ronde.BadArgumentError, "has a zero in it", lambda: ronde.compile("all_reduce", "ring\0", ranks=8)),
                 (ronde.BadArgumentError, "collective 5: there are", lambda: ronde.compile(5, "ring", ranks=8)),
-                (ronde.BadArgumentError, "kind of machine 'dgx': there are .*dgx-h100", lambda: ronde.Topology.generate("dgx")),
+                (ronde.BadArgumentError, "kind of machine 'dgxx': there are .*dgx-h100", lambda: ronde.Topology.generate("dgxx")),
                 (TypeError, "nodes: expected a whole number", lambda: ronde.Topology.generate("dgx-h100", nodes="2")),
                 (ronde.BadArgumentError, "--help: cannot be opened", lambda: ronde.Topology.from_description("--help")),
                 (TypeError, "text: expected a schedule's text", lambda: ronde.Schedule.read(b"ronde 1")),

@@ -95,6 +95,18 @@ class PredictionTest(unittest.TestCase):
         with self.assertRaisesRegex(ronde.RondeError, "33"):
             ronde.simulate(ronde.compile("all_reduce", "ring", ranks=33), topology, "1M")
 
+    def test_switches_may_copy_and_add(self) -> None:
+        schedule = ronde.compile("all_reduce", "hierarchical_direct_tree", ranks=8)
+        sizes = ["256M"]
+        makers = [lambda **words: ronde.Topology.generate("dgx-h100", nodes=1, **words),
+                  lambda **words: ronde.Topology.from_description("H100-NVSwitch-slice", **words)]
+        for make in makers:
+            plain, copying = (next(iter(ronde.simulate(schedule, make(**words), sizes, slot="1M")))["time_ns"]
+                              for words in ({}, {"multicast": True}))
+            self.assertLess(copying, 0.75 * plain)
+        with self.assertRaisesRegex(ronde.RondeError, "no switch copies or adds"):
+            ronde.Topology.generate("mi300x", multicast=True)
+
     def test_a_machine_stays_when_a_forked_process_ends(self) -> None:
         machine = ronde.Topology.generate("dgx-h100", nodes=2)
         child = os.fork()
