@@ -54,10 +54,15 @@ static void note_skips(char *said)
             suite_note("%.300s", line);
 }
 
+/* Modules that a case has asked for, each between blanks. */
+static char asked[1024] = " ";
+
 static void run_module(const char *module, const char *needed)
 {
     char command[1024];
     char *said = NULL;
+    CU_ASSERT_FATAL(strlen(asked) + strlen(module) + 2 < sizeof asked);
+    strcat(strcat(asked, module), " ");
     if (!can_test())
         return;
     const int installed = install_package();
@@ -101,6 +106,21 @@ static void machines_schedules_and_predictions(void)
     run_module("test_prediction", "numpy");
 }
 
+static void what_is_no_argument_is_named(void)
+{
+    run_module("test_arguments", "numpy");
+}
+
+static void synthesis_and_bounds(void)
+{
+    run_module("test_synthesis", "numpy");
+}
+
+static void the_model_of_nccl(void)
+{
+    run_module("test_nccl", "ronde");
+}
+
 static void results_as_pictures_and_frames(void)
 {
     run_module("test_pictures", "numpy");
@@ -141,12 +161,32 @@ static void scripts_that_know_nothing_of_ronde(void)
     run_module("test_scripts", "torch");
 }
 
+/* A file that no case names would be run by nobody. Last: the cases above have named theirs. */
+static void every_file_has_a_case(void)
+{
+    char *files = NULL;
+    CU_ASSERT_EQUAL_FATAL(files_command("cd '" RONDE_SOURCE_DIR "/tests/python' && ls test_*.py",
+                                        &files),
+                          0);
+    for (char *file = strtok(files, "\n"); file; file = strtok(NULL, "\n")) {
+        char name[128];
+        snprintf(name, sizeof name, " %.*s ", (int)strcspn(file, "."), file);
+        CU_ASSERT_PTR_NOT_NULL(strstr(asked, name));
+        if (!strstr(asked, name))
+            suite_note("no case runs %s", file);
+    }
+    free(files);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"package_as_it_is_installed", package_as_it_is_installed},
         {"communicators_and_arrays", communicators_and_arrays},
         {"machines_schedules_and_predictions", machines_schedules_and_predictions},
+        {"what_is_no_argument_is_named", what_is_no_argument_is_named},
+        {"synthesis_and_bounds", synthesis_and_bounds},
+        {"the_model_of_nccl", the_model_of_nccl},
         {"results_as_pictures_and_frames", results_as_pictures_and_frames},
         {"sweeps_on_executors", sweeps_on_executors},
         {"long_replays_are_interrupted", long_replays_are_interrupted},
@@ -155,6 +195,7 @@ int main(void)
         {"groups_by_the_hundred_and_on_two_hosts", groups_by_the_hundred_and_on_two_hosts},
         {"tensors_of_gpus_where_there_is_none", tensors_of_gpus_where_there_is_none},
         {"scripts_that_know_nothing_of_ronde", scripts_that_know_nothing_of_ronde},
+        {"every_file_has_a_case", every_file_has_a_case},
     };
     return suite_run("python", cases, sizeof cases / sizeof cases[0]);
 }
