@@ -139,7 +139,8 @@ static enum ronde_status print(struct session *session, const struct ronde_nccl_
                                          ronde_field_real("time_us", us),
                                          ronde_field_real("algbw_GBps", rate_GBps),
                                          ronde_field_real("busbw_GBps", busbw_GBps),
-                                         ronde_field_real("nccl_us", nccl_us)};
+                                         ronde_field_real("nccl_us", nccl_us),
+                                         ronde_field_text("kind", "modelled")};
     const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
     return ronde_sink_row(&session->sink, &row, error);
 }
@@ -225,7 +226,8 @@ static enum ronde_status plan_size(struct session *session, const struct ronde_n
         ronde_field_real("nccl_time_us", us),
         ronde_field_text("algorithm", ronde_nccl_algorithm_text(fastest.algorithm)),
         ronde_field_text("protocol", ronde_nccl_protocol_text(fastest.protocol)),
-        ronde_field_real("time_us", least_us)};
+        ronde_field_real("time_us", least_us),
+        ronde_field_text("kind", "modelled")};
     const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
     return ronde_sink_row(&session->sink, &row, error);
 }

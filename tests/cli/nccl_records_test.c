@@ -121,7 +121,8 @@ static void objects_have_the_columns(void)
 {
     static const char *const keys[] = {"style",   "machine",    "collective", "ranks",
                                        "nodes",   "bytes",      "algorithm",  "protocol",
-                                       "time_us", "algbw_GBps", "busbw_GBps", "nccl_us"};
+                                       "time_us", "algbw_GBps", "busbw_GBps", "nccl_us",
+                                       "kind"};
     const char *reason;
     struct nccl_record record;
     if (!ronde_json_available(&reason)) {
