@@ -136,21 +136,26 @@ enum ronde_status ronde_generate_dragonfly(const struct ronde_generate_request *
              "%u hosts, %u groups of %u routers, 25 GB/s cables, one between any two groups",
              dragonfly.hosts, dragonfly.groups, dragonfly.routers);
     const struct ronde_opening opening = {
-        name,
-        "Full",
-        description,
-        "Slingshot: 200 Gbit/s ports, 350 ns a switch (De Sensi et al., SC 2020); form: Kim et "
-        "al., ISCA 2008",
-        "  Groups of routers that are all joined to each other, and one cable between any two "
-        "groups (J. Kim, W. Dally,\n"
-        "  S. Scott, D. Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA 2008). "
-        "Routes are minimal.\n\n"
-        "  Nominal, not measured. Rates: Slingshot, 64 ports of 200 Gbit/s a switch, 350 ns each "
-        "(D. De Sensi et al.: An\n"
-        "  In-Depth Analysis of the Slingshot Interconnect, SC 2020). Latency: 500 ns per port, so "
-        "1 us on one switch as in\n"
-        "  crossbar-64.xml, and 350 ns for each further one; the length of cables is left out.\n",
-        0};
+        .name = name,
+        .routing = "Full",
+        .description = description,
+        .source =
+            "Slingshot: 200 Gbit/s ports, 350 ns a switch (De Sensi et al., SC 2020); form: Kim et "
+            "al., ISCA 2008",
+        .comment =
+            "  Groups of routers that are all joined to each other, and one cable between any two "
+            "groups (J. Kim, W. Dally,\n"
+            "  S. Scott, D. Abts: Technology-Driven, Highly-Scalable Dragonfly Topology, ISCA "
+            "2008). "
+            "Routes are minimal.\n\n"
+            "  Nominal, not measured. Rates: Slingshot, 64 ports of 200 Gbit/s a switch, 350 ns "
+            "each "
+            "(D. De Sensi et al.: An\n"
+            "  In-Depth Analysis of the Slingshot Interconnect, SC 2020). Latency: 500 ns per "
+            "port, so "
+            "1 us on one switch as in\n"
+            "  crossbar-64.xml, and 350 ns for each further one; the length of cables is left "
+            "out.\n"};
     ronde_generator_open(file, &opening);
     for (uint32_t group = 0; group < dragonfly.groups; group++)
         put_group(&dragonfly, group);

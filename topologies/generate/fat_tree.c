@@ -135,13 +135,12 @@ static void put_opening(const struct tree *tree)
         "  sheet: below 130 ns).\n",
         tree->hosts, tree->pods > 0 ? 3u : 2u, tree->ratio, groups, tree->leaf_hosts, tree->ratio,
         up_GBps);
-    const struct ronde_opening opening = {
-        name,
-        "DijkstraCache",
-        description,
-        "nominal NDR InfiniBand: 400 Gbit/s ports, 1 us in a leaf, 130 ns for each further switch",
-        comment,
-        0};
+    const struct ronde_opening opening = {.name = name,
+                                          .routing = "DijkstraCache",
+                                          .description = description,
+                                          .source = "nominal NDR InfiniBand: 400 Gbit/s ports, 1 "
+                                                    "us in a leaf, 130 ns for each further switch",
+                                          .comment = comment};
     ronde_generator_open(tree->file, &opening);
 }
 

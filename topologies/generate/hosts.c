@@ -33,7 +33,11 @@ static enum ronde_status put_star(const struct star *star, FILE *file, struct ro
     snprintf(name, sizeof name, "%s-%u", star->kind, star->hosts);
     snprintf(description, sizeof description, "%u hosts, %s", star->hosts, star->what);
     snprintf(comment, sizeof comment, "  %u hosts %s", star->hosts, star->comment);
-    const struct ronde_opening opening = {name, "Full", description, star->source, comment, 0};
+    const struct ronde_opening opening = {.name = name,
+                                          .routing = "Full",
+                                          .description = description,
+                                          .source = star->source,
+                                          .comment = comment};
     ronde_generator_open(file, &opening);
     fprintf(file,
             "    <cluster id=\"hosts\" prefix=\"h\" suffix=\"\" radical=\"0-%u\" speed=\"1Gf\" "
@@ -111,19 +115,22 @@ enum ronde_status ronde_generate_torus(const struct ronde_generate_request *requ
     snprintf(name, sizeof name, "torus-%s", shape);
     snprintf(description, sizeof description, "torus of %s chips, 50 GB/s links", shape);
     const struct ronde_opening opening = {
-        name,
-        "Full",
-        description,
-        "link rate of TPU v4: 50 GB/s (Jouppi et al., ISCA 2023); 0.5 us a hop is assumed",
-        "  Chips in a torus: a full-duplex link to both neighbours on every axis. Messages go "
-        "along the first axis, then\n"
-        "  the next (SimGrid's TORUS), the shorter way round.\n\n"
-        "  Nominal, not measured. Link rate: 50 GB/s per direction as in TPU v4 (Jouppi et al.: "
-        "TPU v4: An Optically\n"
-        "  Reconfigurable Supercomputer for Machine Learning with Hardware Support for Embeddings, "
-        "ISCA 2023). Latency:\n"
-        "  500 ns a hop is an assumption; no figure is published.\n",
-        0};
+        .name = name,
+        .routing = "Full",
+        .description = description,
+        .source =
+            "link rate of TPU v4: 50 GB/s (Jouppi et al., ISCA 2023); 0.5 us a hop is assumed",
+        .comment =
+            "  Chips in a torus: a full-duplex link to both neighbours on every axis. Messages go "
+            "along the first axis, then\n"
+            "  the next (SimGrid's TORUS), the shorter way round.\n\n"
+            "  Nominal, not measured. Link rate: 50 GB/s per direction as in TPU v4 (Jouppi et "
+            "al.: "
+            "TPU v4: An Optically\n"
+            "  Reconfigurable Supercomputer for Machine Learning with Hardware Support for "
+            "Embeddings, "
+            "ISCA 2023). Latency:\n"
+            "  500 ns a hop is an assumption; no figure is published.\n"};
     ronde_generator_open(file, &opening);
     fprintf(file,
             "    <cluster id=\"chips\" prefix=\"c\" suffix=\"\" radical=\"0-%u\" speed=\"1Gf\" "
@@ -165,19 +172,21 @@ enum ronde_status ronde_generate_pcie(const struct ronde_generate_request *reque
     snprintf(description, sizeof description,
              "%u GPUs on PCIe 4.0 x16, two sockets joined by %g GB/s", gpus, SOCKET_GBPS);
     const struct ronde_opening opening = {
-        name,
-        "Dijkstra",
-        description,
-        "PCI Express Base Specification 4.0; NCCL src/graph/topo.h, tuning.cc",
-        "  One server without NVLink: the first half of the GPUs on socket 0, the rest on socket "
-        "1, each on 16 lanes of\n"
-        "  PCIe 4.0, full duplex. Nominal, not measured.\n\n"
-        "  Rates: 16 GT/s x 16 lanes x 128/130 = 31.5 GB/s per direction (PCI Express Base "
-        "Specification 4.0), headers not\n"
-        "  counted; 22 GB/s between the sockets, NCCL's figure for Sapphire Rapids "
-        "(src/graph/topo.h). Latency: NCCL's\n"
-        "  model of a hop over PCIe, 1 us (src/graph/tuning.cc, low-latency protocol).\n",
-        gpus};
+        .name = name,
+        .routing = "Dijkstra",
+        .description = description,
+        .source = "PCI Express Base Specification 4.0; NCCL src/graph/topo.h, tuning.cc",
+        .comment =
+            "  One server without NVLink: the first half of the GPUs on socket 0, the rest on "
+            "socket "
+            "1, each on 16 lanes of\n"
+            "  PCIe 4.0, full duplex. Nominal, not measured.\n\n"
+            "  Rates: 16 GT/s x 16 lanes x 128/130 = 31.5 GB/s per direction (PCI Express Base "
+            "Specification 4.0), headers not\n"
+            "  counted; 22 GB/s between the sockets, NCCL's figure for Sapphire Rapids "
+            "(src/graph/topo.h). Latency: NCCL's\n"
+            "  model of a hop over PCIe, 1 us (src/graph/tuning.cc, low-latency protocol).\n",
+        .node_hosts = gpus};
     ronde_generator_open(file, &opening);
     put_sockets(gpus, file);
     return ronde_generator_close(file, error);
