@@ -38,6 +38,25 @@ enum ronde_status ronde_parse_collective(const char *text, enum ronde_collective
 /* Algorithms of a collective among which a nearest name is looked for. */
 #define MAX_NAMES 64u
 
+/* Names that people bring from NCCL, and what to type here; NULL where this is none of them. */
+static const char *advice_on(const char *name)
+{
+    static const struct {
+        const char *name, *advice;
+    } others[] = {
+        {"nvls", "hierarchical_direct_tree on a machine of `ronde topo generate --multicast`"},
+        {"nvlstree", "hierarchical_direct_tree on a machine of `ronde topo generate --multicast`"},
+        {"collnetdirect", "no algorithm here; networks that add are not modelled"},
+        {"collnetchain", "no algorithm here; networks that add are not modelled"},
+    };
+    char word[WORD_BYTES];
+    to_small_letters(name, word);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strcmp(word, others[i].name) == 0)
+            return others[i].advice;
+    return NULL;
+}
+
 const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collective,
                                                     const char *name, struct ronde_error *error)
 {
@@ -47,6 +66,12 @@ const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collec
     for (uint32_t i = 0; i < total && count < MAX_NAMES; i++)
         if (all[i]->collective == collective)
             names[count++] = all[i]->name;
+    const char *advice = advice_on(name);
+    if (advice && collective == RONDE_ALL_REDUCE) {
+        ronde_fail(error, RONDE_BAD_ARGUMENT,
+                   "%s is NCCL's: here %s; or --style nccl, the model of NCCL", name, advice);
+        return NULL;
+    }
     const char *nearest = ronde_nearest(name, names, count);
     if (nearest && strcmp(nearest, name) != 0) {
         ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has no algorithm \"%s\"; did you mean %s?",
