@@ -37,16 +37,9 @@ static enum ronde_status run_maxmin(struct ronde_sim_job_state *run)
 }
 
 /* The order of lanes is read from the graph: it needs names. */
-static enum ronde_status make_named(struct ronde_sim_job_state *run)
-{
-    const struct ronde_sim_job *job = run->job;
-    return ronde_dag_create_named(job->schedule, job->load, job->params, run->mem, &run->dag,
-                                  run->error);
-}
-
 static enum ronde_status run_cores(struct ronde_sim_job_state *run)
 {
-    const enum ronde_status status = make_named(run);
+    const enum ronde_status status = ronde_sim_job_make(run, true, run->error);
     return status == RONDE_OK
                ? ronde_sim_cores(run->job, run->dag, run->options, run->mem, run->result, run->error)
                : status;
@@ -54,10 +47,9 @@ static enum ronde_status run_cores(struct ronde_sim_job_state *run)
 
 static enum ronde_status run_ports(struct ronde_sim_job_state *run)
 {
-    const struct ronde_sim_job *job = run->job;
-    const enum ronde_status status = make_named(run);
-    return status == RONDE_OK ? ronde_sim_ports(job->platform, run->dag, run->options, run->mem,
-                                                run->result, run->error)
+    const enum ronde_status status = ronde_sim_job_make(run, true, run->error);
+    return status == RONDE_OK ? ronde_sim_ports(run->job->platform, run->dag, run->options,
+                                                run->mem, run->result, run->error)
                               : status;
 }
 

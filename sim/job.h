@@ -32,6 +32,10 @@ uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job);
 /** The graph of a run. Errors: UNSUPPORTED for one of more operations than the run may have; those of ronde_dag_create. */
 enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ronde_error *error);
 
+/** The same of any size, with origins where it is named. */
+enum ronde_status ronde_sim_job_make(struct ronde_sim_job_state *run, bool is_named,
+                                     struct ronde_error *error);
+
 /** What `auto` waits for shared links. */
 #define RONDE_SIM_PATIENCE_S 10.0
 

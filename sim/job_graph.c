@@ -5,31 +5,55 @@
 
 #include <inttypes.h>
 
-/*
- * A run of sends or receives is one store or load where one switch joins its ranks. Where any is not, all are messages, as
- * they are on machines whose switches neither copy nor add.
- */
-static enum ronde_status make_plain_if_apart(struct ronde_sim_job_state *run,
-                                             struct ronde_error *error)
+static enum ronde_status
+make(const struct ronde_sim_job *job, const struct ronde_time_params *params, bool is_named,
+     const struct ronde_mem *mem, struct ronde_dag **out_dag, struct ronde_error *error)
+{
+    return is_named ? ronde_dag_create_named(job->schedule, job->load, params, mem, out_dag, error)
+                    : ronde_dag_create(job->schedule, job->load, params, mem, out_dag, error);
+}
+
+enum ronde_status ronde_sim_graph(const struct ronde_sim_job *job,
+                                  const struct ronde_sim_options *options, bool is_named,
+                                  const struct ronde_mem *mem, struct ronde_dag **out_dag,
+                                  bool *out_is_multicast_ignored, struct ronde_error *error)
 {
     struct ronde_error refusal = {RONDE_OK, 0, ""};
-    const struct ronde_sim_scene scene = {run->job->platform, run->dag, run->options, run->mem,
-                                          &refusal};
-    const enum ronde_status status = ronde_sim_groups_check(&scene);
+    struct ronde_time_params plain = *job->params;
+    *out_is_multicast_ignored = false;
+    enum ronde_status status = make(job, job->params, is_named, mem, out_dag, error);
+    if (status != RONDE_OK || !(*out_dag)->group_of)
+        return status;
+    const struct ronde_sim_scene scene = {job->platform, *out_dag,
+                                          options ? options : &ronde_sim_defaults, mem, &refusal};
+    status = ronde_sim_groups_check(&scene);
     if (status == RONDE_OK)
         return status;
+    ronde_dag_destroy(*out_dag, mem);
+    *out_dag = NULL;
     if (status != RONDE_UNSUPPORTED)
         return ronde_fail(error, status, "%s", refusal.message);
-    ronde_dag_destroy(run->dag, run->mem);
-    run->dag = NULL;
+    plain.multicasts = false;
+    *out_is_multicast_ignored = true;
+    return make(job, &plain, is_named, mem, out_dag, error);
+}
+
+/* The graph of a run; where its groups are none, what is made of the job later has none either. */
+enum ronde_status ronde_sim_job_make(struct ronde_sim_job_state *run, bool is_named,
+                                     struct ronde_error *error)
+{
+    bool is_plain = false;
+    const enum ronde_status status =
+        ronde_sim_graph(run->job, run->options, is_named, run->mem, &run->dag, &is_plain, error);
+    if (status != RONDE_OK || !is_plain)
+        return status;
     run->is_plain = true;
     run->plain_params = *run->job->params;
     run->plain_params.multicasts = false;
     run->plain = *run->job;
     run->plain.params = &run->plain_params;
     run->job = &run->plain;
-    return ronde_dag_create(run->job->schedule, run->job->load, run->job->params, run->mem,
-                            &run->dag, error);
+    return RONDE_OK;
 }
 
 /* The graph, unless it is too large. A data type that does not exist has no bytes to count: the graph refuses it. */
@@ -42,9 +66,7 @@ enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ro
             "%s on %u ranks has %" PRIu64
             " steps, and a graph is made of up to %u: larger pieces (--slot) make fewer",
             job->schedule->algorithm, job->schedule->ranks, ronde_sim_job_steps(job), run->most_ops);
-    const enum ronde_status status =
-        ronde_dag_create(job->schedule, job->load, job->params, run->mem, &run->dag, error);
-    return status == RONDE_OK && run->dag->group_of ? make_plain_if_apart(run, error) : status;
+    return ronde_sim_job_make(run, false, error);
 }
 
 enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, double patience_s,

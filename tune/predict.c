@@ -138,8 +138,11 @@ enum ronde_status ronde_forecast_graph(const struct ronde_forecast *forecast,
                                        struct ronde_dag **out_dag, struct ronde_error *error)
 {
     const struct ronde_time_params params = params_of(forecast);
-    return ronde_dag_create_named(forecast->schedule, &forecast->load, &params, ronde_mem_default(),
-                                  out_dag, error);
+    const struct ronde_sim_job job = {forecast->platform, forecast->schedule, &forecast->load,
+                                      &params};
+    bool is_multicast_ignored;
+    return ronde_sim_graph(&job, &forecast->sim, true, ronde_mem_default(), out_dag,
+                           &is_multicast_ignored, error);
 }
 
 uint64_t ronde_forecast_steps(const struct ronde_forecast *forecast)

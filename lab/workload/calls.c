@@ -260,6 +260,12 @@ enum ronde_status workload_calls_check(const struct ronde_workload *workload,
                           "%s: its ranks share cores or memory, and what a workload computes is "
                           "not modelled there",
                           ronde_platform_path(options->platform));
+    if (facts->time.multicasts)
+        return ronde_fail(
+            error, RONDE_UNSUPPORTED,
+            "%s: its switches copy and add (ronde.multicast), and calls of a workload "
+            "are replayed as messages: take the machine without",
+            ronde_platform_path(options->platform));
     return workload->ranks <= facts->hosts
                ? RONDE_OK
                : ronde_fail(error, RONDE_BAD_INPUT, "%s has %u hosts, fewer than %u ranks",

@@ -244,6 +244,26 @@ static void what_no_switch_copies_is_refused(void)
     ronde_schedule_destroy(schedule);
 }
 
+/* Whether the graph that explains a replay has no groups, which is said. */
+static bool graph_is_plain(const struct ronde_platform *platform, const char *algorithm)
+{
+    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, algorithm, 2 * GPUS, 0);
+    const struct ronde_load load = {.count = 1 << 16, .dtype = RONDE_FLOAT32};
+    const struct ronde_time_params params = ronde_platform_time(platform, 2 * GPUS, 0);
+    const struct ronde_sim_job job = {platform, schedule, &load, &params};
+    struct ronde_error error = {0};
+    struct ronde_dag *dag = NULL;
+    bool is_ignored = false;
+    CU_ASSERT_EQUAL_FATAL(ronde_sim_graph(&job, NULL, true, ronde_mem_default(), &dag, &is_ignored,
+                                          &error),
+                          RONDE_OK);
+    CU_ASSERT_EQUAL(is_ignored, dag->group_of == NULL);
+    CU_ASSERT_PTR_NOT_NULL(dag->origins);
+    ronde_dag_destroy(dag, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+    return is_ignored;
+}
+
 /* Pairs of two nodes are no group: what each sends to all 15 others is messages, as on any machine, and it is said. */
 static void what_leaves_its_switch_is_messages(void)
 {
@@ -258,6 +278,8 @@ static void what_leaves_its_switch_is_messages(void)
         CU_ASSERT(apart.is_multicast_ignored);
         CU_ASSERT_FALSE(plain.is_multicast_ignored);
         CU_ASSERT_EQUAL(apart.time_ns, plain.time_ns);
+        CU_ASSERT(graph_is_plain(with, "direct"));
+        CU_ASSERT_FALSE(graph_is_plain(with, "hierarchical_direct_tree"));
         /* Without runs there is nothing to ignore, nor anything in the way of the quotient. */
         const struct ronde_sim_result ring =
             replay_on(with, "auto", RONDE_ALL_REDUCE, "ring", 2 * GPUS, 1 << 20, 0, &error);

@@ -119,6 +119,16 @@ struct ronde_sim_job {
 };
 
 /**
+ * The graph of a job as the engines replay it: with groups (ronde_dag_group) where the platform's switches copy and add and
+ * one switch joins the ranks of each group; else without any, and *out_is_multicast_ignored where the params ask for
+ * them. With origins where it is named. Owner: the caller destroys *out_dag. Errors: as ronde_dag_create; of routes.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_graph(const struct ronde_sim_job *job, const struct ronde_sim_options *options,
+                bool is_named, const struct ronde_mem *mem, struct ronde_dag **out_dag,
+                bool *out_is_multicast_ignored, struct ronde_error *error);
+
+/**
  * `flat` on the quotient of a symmetric schedule: one vector over all positions per step, no graph. Works for any
  * routes; the certificate is static (no link can be overloaded, whatever the timing) or, where that cannot decide, from
  * the times found. Errors: UNSUPPORTED where the schedule is not symmetric or start and finish times are requested;
