@@ -98,6 +98,12 @@ enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
                              : ronde_nccl_machine_read(path, out, error);
 }
 
+/** How GPUs without NVLink between them meet, where that is not the usual way. */
+static const char *path_text(enum ronde_nccl_gpu_path path)
+{
+    return path == RONDE_NCCL_GPU_SWITCH ? "through switches" : "and host memory between GPUs";
+}
+
 void ronde_print_nccl_machine(FILE *file, const struct ronde_nccl_machine *machine)
 {
     fprintf(file, "%s, %u GPU%s a node, link %s", ronde_nccl_generation_text(machine->generation),
@@ -108,6 +114,8 @@ void ronde_print_nccl_machine(FILE *file, const struct ronde_nccl_machine *machi
         fprintf(file, " through %u nodes", machine->nvlink_nodes);
     if (machine->pcie_GBps > 0)
         fprintf(file, ", PCIe %g GB/s", machine->pcie_GBps);
+    if (machine->link >= RONDE_NCCL_PAIRS && machine->gpu_path != RONDE_NCCL_GPU_BRIDGE)
+        fprintf(file, " %s", path_text(machine->gpu_path));
     if (machine->nics > 0)
         fprintf(file, ", %u NIC%s of %g GB/s %s%s", machine->nics, machine->nics > 1 ? "s" : "",
                 machine->nic_GBps, ronde_nccl_fabric_text(machine->fabric),

@@ -314,6 +314,36 @@ static void bridges_are_those_of_slots(void)
     CU_ASSERT(understood(slot).behind_bridge);
 }
 
+/* GPUs that NVLink does not join: boards for games copy through the host unless their driver is said to let them. */
+static void paths_between_gpus_are_as_said_or_as_drivers_have_them(void)
+{
+    static const struct {
+        const char *gpu, *inside;
+        enum ronde_nccl_gpu_path path;
+    } rows[] = {
+        {"NVIDIA L40S", "PCIe4 x16 no NVLink (NODE/SYS)", RONDE_NCCL_GPU_BRIDGE},
+        {"NVIDIA A100-PCIE-40GB", "PCIe4 x16 no NVLink", RONDE_NCCL_GPU_BRIDGE},
+        {"Tesla V100-PCIE-32GB", "PCIe3 x16, no NVLink (one switch)", RONDE_NCCL_GPU_SWITCH},
+        {"NVIDIA A30", "PCIe4, PIX", RONDE_NCCL_GPU_SWITCH},
+        {"NVIDIA RTX PRO 6000 Blackwell", "PCIe5 x16, 4 PCIe switches", RONDE_NCCL_GPU_SWITCH},
+        {"NVIDIA GeForce RTX 4090", "PCIe4 x16", RONDE_NCCL_GPU_HOST},
+        {"NVIDIA GeForce RTX 4090", "PCIe4 x16, PIX", RONDE_NCCL_GPU_HOST},
+        {"NVIDIA GeForce RTX 4090", "PCIe4 x16, P2P by a patched driver", RONDE_NCCL_GPU_SWITCH},
+        {"RTX 2080 Ti", "PCIe3 x16", RONDE_NCCL_GPU_HOST},
+        {"NVIDIA RTX 4000 Ada", "PCIe4 x16", RONDE_NCCL_GPU_BRIDGE},
+        {"Quadro RTX 5000", "PCIe3 x16", RONDE_NCCL_GPU_BRIDGE},
+        {"Tesla T4", "PCIe3 x16, no P2P (SHM)", RONDE_NCCL_GPU_HOST},
+        {"NVIDIA H100 80GB HBM3", "NVLink4 NVSwitch 8 GPU", RONDE_NCCL_GPU_BRIDGE},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_words_of said = {rows[r].gpu, rows[r].inside, "", "", 4};
+        const enum ronde_nccl_gpu_path got = understood(said).gpu_path;
+        if (got != rows[r].path)
+            suite_note("%s, %s", rows[r].gpu, rows[r].inside);
+        CU_ASSERT_EQUAL(got, rows[r].path);
+    }
+}
+
 /* NICs that hang on packages of GPUs do not go through the processor; those of processors do. */
 static void nics_of_packages_have_no_bridge(void)
 {
@@ -425,6 +455,8 @@ int main(void)
         {"words_come_to_what_descriptions_say", words_come_to_what_descriptions_say},
         {"rates_and_counts_are_found_in_words", rates_and_counts_are_found_in_words},
         {"bridges_are_those_of_slots", bridges_are_those_of_slots},
+        {"paths_between_gpus_are_as_said_or_as_drivers_have_them",
+         paths_between_gpus_are_as_said_or_as_drivers_have_them},
         {"nics_of_packages_have_no_bridge", nics_of_packages_have_no_bridge},
         {"processors_are_as_said_or_as_usual", processors_are_as_said_or_as_usual},
         {"unknown_networks_leave_one_node", unknown_networks_leave_one_node},

@@ -37,14 +37,14 @@ static enum ronde_status read_with(const char *line, struct ronde_nccl_machine *
     return read_text(text, machine, error);
 }
 
-/* All fourteen lines, in an order that is nobody's, with comments. */
+/* All lines of values, in an order that is nobody's, with comments. */
 static void every_line_is_taken_into_its_field(void)
 {
     struct ronde_nccl_machine machine;
     struct ronde_error error;
     CU_ASSERT_EQUAL_FATAL(
         read_text("processes one\nnic_path bridge # of the root complex\n"
-                  "fabric efa\nnic_GBps 12.5\nnics 3\nsockets 2\ncpu arm\n"
+                  "fabric efa\nnic_GBps 12.5\nnics 3\nsockets 2\ncpu arm\ngpu_path host\n"
                   "# slots and links\npcie_GBps 31.5\nnvlink_GBps 450\n"
                   "nvlink_nodes 9\nlink mesh\ngpus 6\ngeneration ada\nname a.b_c-1\n",
                   &machine, &error),
@@ -54,6 +54,7 @@ static void every_line_is_taken_into_its_field(void)
     CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_MESH);
     CU_ASSERT_EQUAL(machine.fabric, RONDE_NCCL_EFA);
     CU_ASSERT_EQUAL(machine.cpu, RONDE_NCCL_ARM);
+    CU_ASSERT_EQUAL(machine.gpu_path, RONDE_NCCL_GPU_HOST);
     CU_ASSERT_EQUAL(machine.gpus, 6);
     CU_ASSERT_EQUAL(machine.nvlink_nodes, 9);
     CU_ASSERT_EQUAL(machine.sockets, 2);
@@ -83,6 +84,12 @@ static void words_stand_for_what_no_line_says(void)
     CU_ASSERT_EQUAL(machine.fabric, RONDE_NCCL_INFINIBAND);
     CU_ASSERT_EQUAL(machine.sockets, 2);
     CU_ASSERT(machine.is_one_process);
+    CU_ASSERT_EQUAL_FATAL(read_text("name x\ngpu RTX 4090\ngpus 2\ngpu_path switch\n", &machine,
+                                    &error),
+                          RONDE_OK);
+    CU_ASSERT_EQUAL(machine.gpu_path, RONDE_NCCL_GPU_SWITCH);
+    CU_ASSERT_EQUAL_FATAL(read_text("name x\ngpu RTX 4090\ngpus 2\n", &machine, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(machine.gpu_path, RONDE_NCCL_GPU_HOST);
     CU_ASSERT_EQUAL_FATAL(read_text("name x\ngpus 4\nnics 2\nnic_GBps 25\nfabric roce\ncpu amd\n"
                                     "sockets 1\nnic_path bridge\nprocesses per_gpu\n"
                                     "nvlink_GBps 200\npcie_GBps 16\nlink mesh\n"
@@ -113,6 +120,7 @@ static void what_is_left_out_has_its_default(void)
     CU_ASSERT_EQUAL(machine.nvlink_nodes, 0);
     CU_ASSERT_EQUAL(machine.nics, 0);
     CU_ASSERT_EQUAL(machine.cpu, RONDE_NCCL_INTEL);
+    CU_ASSERT_EQUAL(machine.gpu_path, RONDE_NCCL_GPU_BRIDGE);
     CU_ASSERT_EQUAL(machine.pcie_GBps, 0);
     CU_ASSERT_FALSE(machine.behind_bridge);
     CU_ASSERT_FALSE(machine.is_one_process);
@@ -125,6 +133,7 @@ static unsigned of_line(const struct ronde_nccl_machine *machine, const char *ke
            : strcmp(key, "link") == 0     ? (unsigned)machine->link
            : strcmp(key, "cpu") == 0      ? (unsigned)machine->cpu
            : strcmp(key, "fabric") == 0   ? (unsigned)machine->fabric
+           : strcmp(key, "gpu_path") == 0 ? (unsigned)machine->gpu_path
            : strcmp(key, "nic_path") == 0 ? machine->behind_bridge
                                           : machine->is_one_process;
 }
@@ -142,6 +151,7 @@ static void words_are_their_enumerators(void)
                  {"link", ronde_nccl_links, RONDE_NCCL_LINK_COUNT},
                  {"cpu", ronde_nccl_cpus, RONDE_NCCL_CPU_COUNT},
                  {"fabric", ronde_nccl_fabrics, RONDE_NCCL_FABRIC_COUNT},
+                 {"gpu_path", ronde_nccl_gpu_paths, RONDE_NCCL_GPU_PATH_COUNT},
                  {"nic_path", nic_paths, 2},
                  {"processes", processes, 2}};
     for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++)

@@ -145,6 +145,31 @@ static double slot_as_said(const char *inside, const struct ronde_nccl_part *par
     return has(inside, " X8") ? whole / 2 : has(inside, " X4") ? whole / 4 : whole;
 }
 
+/** Boards that are made for games: their driver lets no GPU write to another, whatever joins them. */
+static bool is_geforce(const char *gpu)
+{
+    static const char *const words[] = {"GEFORCE", "2060", "2070", "2080", "3060", "3070",
+                                        "3080",    "3090", "4060", "4070", "4080", "4090",
+                                        "5060",    "5070", "5080", "5090", NULL};
+    return has_any(gpu, words);
+}
+
+/** How GPUs without NVLink between them meet, as "PIX", "behind a switch" and "no P2P" say. */
+static enum ronde_nccl_gpu_path gpu_path_of(const char *gpu, const char *inside)
+{
+    static const char *const host[] = {"NO P2P", "P2P OFF",     "WITHOUT P2P",
+                                       "SHM",    "HOST MEMORY", NULL};
+    static const char *const through[] = {"PIX",        "PXB",      "PLX", "PCIE SWITCH",
+                                          "ONE SWITCH", "A SWITCH", NULL};
+    if (has_any(inside, host))
+        return RONDE_NCCL_GPU_HOST;
+    if (has(inside, "P2P"))
+        return RONDE_NCCL_GPU_SWITCH;
+    if (is_geforce(gpu))
+        return RONDE_NCCL_GPU_HOST;
+    return has_any(inside, through) ? RONDE_NCCL_GPU_SWITCH : RONDE_NCCL_GPU_BRIDGE;
+}
+
 /** "18x26.56GB/s" and "900GB/s per GPU" are of a GPU; what is said per link or per pair of GPUs is the data sheet's. */
 static void set_links(const char *gpu, const char *inside, const struct ronde_nccl_part *part,
                       struct ronde_nccl_machine *out)
@@ -158,6 +183,7 @@ static void set_links(const char *gpu, const char *inside, const struct ronde_nc
         out->nvlink_GBps =
             is_of_gpu ? nvlink_as_said(said, part->nvlink_GBps, peers) : part->nvlink_GBps;
     out->pcie_GBps = slot_as_said(inside, part);
+    out->gpu_path = gpu_path_of(gpu, inside);
 }
 
 /** The first rate of a NIC that is there, GB/s; in capitals "Gb/s" and "GB/s" look alike. */
@@ -261,10 +287,10 @@ static enum ronde_status set_network(const char *between, bool is_in_bytes,
                       between);
 }
 
-/** Grace beside each GPU or two. */
+/** Grace beside each GPU or two, or on one chip with it. */
 static bool is_superchip(const char *gpu)
 {
-    return has(gpu, "GH200") || has(gpu, "GB200") || has(gpu, "GB300");
+    return has(gpu, "GH200") || has(gpu, "GB200") || has(gpu, "GB300") || has(gpu, "GB10");
 }
 
 /** GPUs that NVLink joins across nodes, as in "GB200 NVL72" and "NVSwitch 72 GPU"; 0 where no more than a node. */

@@ -14,6 +14,7 @@ enum key {
     NVLINK_NODES,
     NVLINK,
     PCIE,
+    GPU_PATH,
     CPU,
     SOCKETS,
     NICS,
@@ -29,10 +30,10 @@ enum key {
 };
 
 static const char *const keys[KEY_COUNT] = {"name",         "generation",  "gpus",      "link",
-                                            "nvlink_nodes", "nvlink_GBps", "pcie_GBps", "cpu",
-                                            "sockets",      "nics",        "nic_GBps",  "fabric",
-                                            "nic_path",     "processes",   "gpu",       "inside",
-                                            "between",      "notes"};
+                                            "nvlink_nodes", "nvlink_GBps", "pcie_GBps", "gpu_path",
+                                            "cpu",          "sockets",     "nics",      "nic_GBps",
+                                            "fabric",       "nic_path",    "processes", "gpu",
+                                            "inside",       "between",     "notes"};
 
 /** A line of each key that cannot be left out everywhere, for who has left it out. */
 static const char *const examples[KEY_COUNT] = {
@@ -97,6 +98,7 @@ static enum ronde_status take_word(const struct ronde_nccl_words *words, enum ke
     } lists[KEY_COUNT] = {
         [GENERATION] = {ronde_nccl_generations, RONDE_NCCL_GENERATION_COUNT},
         [LINK] = {ronde_nccl_links, RONDE_NCCL_LINK_COUNT},
+        [GPU_PATH] = {ronde_nccl_gpu_paths, RONDE_NCCL_GPU_PATH_COUNT},
         [CPU] = {ronde_nccl_cpus, RONDE_NCCL_CPU_COUNT},
         [FABRIC] = {ronde_nccl_fabrics, RONDE_NCCL_FABRIC_COUNT},
         [NIC_PATH] = {nic_paths, 2},
@@ -109,6 +111,8 @@ static enum ronde_status take_word(const struct ronde_nccl_words *words, enum ke
         to->generation = (enum ronde_nccl_generation)at;
     else if (key == LINK)
         to->link = (enum ronde_nccl_link)at;
+    else if (key == GPU_PATH)
+        to->gpu_path = (enum ronde_nccl_gpu_path)at;
     else if (key == CPU)
         to->cpu = (enum ronde_nccl_vendor)at;
     else if (key == FABRIC)
@@ -183,6 +187,7 @@ static void fill(struct reading *reading, const struct ronde_nccl_machine *from)
     to->nvlink_nodes = has[NVLINK_NODES] ? to->nvlink_nodes : from->nvlink_nodes;
     to->nvlink_GBps = has[NVLINK] ? to->nvlink_GBps : from->nvlink_GBps;
     to->pcie_GBps = has[PCIE] ? to->pcie_GBps : from->pcie_GBps;
+    to->gpu_path = has[GPU_PATH] ? to->gpu_path : from->gpu_path;
     to->cpu = has[CPU] ? to->cpu : from->cpu;
     to->sockets = has[SOCKETS] ? to->sockets : from->sockets;
     to->nics = has[NICS] ? to->nics : from->nics;

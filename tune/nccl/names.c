@@ -4,6 +4,7 @@
 const char *const ronde_nccl_generations[] = {"cdna2",      "cdna3", "pascal", "volta",    "ampere",
                                               "ampere_rtx", "ada",   "hopper", "blackwell"};
 const char *const ronde_nccl_links[] = {"switch", "mesh", "pairs", "pcie"};
+const char *const ronde_nccl_gpu_paths[] = {"bridge", "switch", "host"};
 const char *const ronde_nccl_fabrics[] = {"infiniband", "slingshot", "efa", "roce", "ethernet"};
 const char *const ronde_nccl_cpus[] = {"intel", "amd", "arm"};
 

@@ -6,6 +6,7 @@
 
 extern const char *const ronde_nccl_generations[RONDE_NCCL_GENERATION_COUNT];
 extern const char *const ronde_nccl_links[RONDE_NCCL_LINK_COUNT];
+extern const char *const ronde_nccl_gpu_paths[RONDE_NCCL_GPU_PATH_COUNT];
 extern const char *const ronde_nccl_fabrics[RONDE_NCCL_FABRIC_COUNT];
 extern const char *const ronde_nccl_cpus[RONDE_NCCL_CPU_COUNT];
 

@@ -43,6 +43,14 @@ enum ronde_nccl_link {
     RONDE_NCCL_LINK_COUNT /**< how many */
 };
 
+/** How GPUs without NVLink between them reach each other. */
+enum ronde_nccl_gpu_path {
+    RONDE_NCCL_GPU_BRIDGE,    /**< through processors' host bridges, and what lies between those */
+    RONDE_NCCL_GPU_SWITCH,    /**< through PCIe switches, or an I/O die that does as well */
+    RONDE_NCCL_GPU_HOST,      /**< copied through the host's memory: no GPU may write to another */
+    RONDE_NCCL_GPU_PATH_COUNT /**< how many */
+};
+
 /** What joins nodes. */
 enum ronde_nccl_fabric {
     RONDE_NCCL_INFINIBAND, /**< InfiniBand verbs */
@@ -69,6 +77,7 @@ struct ronde_nccl_machine {
     char name[RONDE_NCCL_NAME_BYTES];
     enum ronde_nccl_generation generation;
     enum ronde_nccl_link link;
+    enum ronde_nccl_gpu_path gpu_path; /**< between GPUs that NVLink does not join */
     enum ronde_nccl_fabric fabric;
     enum ronde_nccl_vendor cpu;
     uint32_t gpus;      /**< of a node */
