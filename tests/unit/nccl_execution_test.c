@@ -363,8 +363,104 @@ static void hosts_take_their_time(void)
     call.version = 214;
     machine.is_one_process = true;
     CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us + 32, 1e-9);
+    /* Until 2.21 that process writes 3 us of items for each of 4 channels on each GPU. */
+    made.all[RONDE_NCCL_COMMON_launch_us_per_gpu_channel].value = 3;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us + 32 + 96,
+                           1e-9);
+    call.version = 222;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us + 32, 1e-9);
     made.all[RONDE_NCCL_COMMON_overlap_host].value = 100;
     CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us, 1e-9);
+}
+
+/** Bus bandwidth of a call that is all bytes, by ring and a protocol. */
+static double ring_GBps(const struct ronde_nccl_constants *made,
+                        const struct ronde_nccl_machine *machine, uint32_t g, uint32_t nodes,
+                        enum ronde_nccl_protocol protocol)
+{
+    const struct ronde_nccl_call call = {RONDE_ALL_GATHER, g * nodes, nodes, 229, 1ull << 40};
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, protocol};
+    const double n = call.ranks;
+    return (double)call.bytes / 1e3 / ronde_nccl_execution_us(made, machine, &call, ring) *
+           (n - 1) / n;
+}
+
+/** Constants by which links and NICs are all that counts. */
+static struct ronde_nccl_constants links_alone(void)
+{
+    struct ronde_nccl_constants made = made_up();
+    set_of(&made, RONDE_NCCL_OF_ll128_ratio, .6);
+    made.all[RONDE_NCCL_COMMON_channel_simple_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_channel_ll128_share].value = 1;
+    made.all[RONDE_NCCL_COMMON_net_channel_simple_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_infiniband_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_slot_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_pcie_efficiency].value = .5;
+    made.all[RONDE_NCCL_COMMON_pcie_pairs_efficiency].value = .25;
+    made.all[RONDE_NCCL_COMMON_pcie_switch_efficiency].value = .75;
+    made.all[RONDE_NCCL_COMMON_p2p_host_channel_GBps].value = 1;
+    return made;
+}
+
+/* A link of 150 GB/s carries 7 of 8 of a ring's hops when NICs carry the eighth; a chain's root sends all through it. */
+static void nics_relieve_links_of_rings(void)
+{
+    const struct ronde_nccl_constants made = links_alone();
+    const struct ronde_nccl_call chain = {RONDE_BROADCAST, 16, 2, 229, 1ull << 40};
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
+    struct ronde_nccl_machine machine = made_machine;
+    machine.nics = 8;
+    machine.nic_GBps = 1e4;
+    machine.pcie_GBps = 1e5;
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 1, RONDE_NCCL_SIMPLE), 150, .01);
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 2, RONDE_NCCL_SIMPLE), 150 * 8 / 7., .01);
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 2, 4, RONDE_NCCL_SIMPLE), 150 * 2, .01);
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 1, RONDE_NCCL_LL128), 150 * .6 * 15 / 16,
+                           .01);
+    CU_ASSERT_DOUBLE_EQUAL((double)chain.bytes / 1e3 /
+                               ronde_nccl_execution_us(&made, &machine, &chain, ring),
+                           150, .01);
+}
+
+/* A search has 16 channels: of a rack's 72 GPUs those of 16 NICs of 10 GB/s. */
+static void racks_use_the_nics_that_a_search_has_channels_for(void)
+{
+    const struct ronde_nccl_constants made = links_alone();
+    struct ronde_nccl_machine machine = made_machine;
+    machine.gpus = 4;
+    machine.nvlink_nodes = 18;
+    machine.nvlink_GBps = 1e6;
+    machine.nics = 4;
+    machine.nic_GBps = 10;
+    machine.pcie_GBps = 1e5;
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 4, 36, RONDE_NCCL_SIMPLE), 160, .1);
+}
+
+/* A slot of 32 GB/s: half of it by host bridges, a quarter between bridged pairs, 3/4 by switches; by host memory 2 GB/s a channel of 4. */
+static void slots_reach_what_lies_between_them(void)
+{
+    static const struct {
+        enum ronde_nccl_link link;
+        enum ronde_nccl_gpu_path path;
+        double slot_GBps, GBps;
+    } rows[] = {
+        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_BRIDGE, 31.5, 15.75},
+        {RONDE_NCCL_PAIRS, RONDE_NCCL_GPU_BRIDGE, 31.5, 7.875},
+        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_SWITCH, 31.5, 23.625},
+        {RONDE_NCCL_PAIRS, RONDE_NCCL_GPU_SWITCH, 31.5, 23.625},
+        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_HOST, 31.5, 4 * 2 * 3 / 4.},
+        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_HOST, 15.75, 2 * 1 * 3 / 4.},
+    };
+    const struct ronde_nccl_constants made = links_alone();
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct ronde_nccl_machine machine = made_machine;
+        machine.link = rows[r].link;
+        machine.gpu_path = rows[r].path;
+        machine.pcie_GBps = rows[r].slot_GBps;
+        machine.nvlink_GBps = 1e6;
+        CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 4, 1, RONDE_NCCL_SIMPLE), rows[r].GBps,
+                               1e-3 * rows[r].GBps);
+    }
 }
 
 /** 4 nodes of 8 on 2 sockets, whose NICs and links are out of the way; LL before 2.18, which opens more channels on such NICs. */
@@ -550,6 +646,10 @@ int main(void)
         {"factors_change_their_part", factors_change_their_part},
         {"values_are_those_by_hand", values_are_those_by_hand},
         {"hosts_take_their_time", hosts_take_their_time},
+        {"nics_relieve_links_of_rings", nics_relieve_links_of_rings},
+        {"racks_use_the_nics_that_a_search_has_channels_for",
+         racks_use_the_nics_that_a_search_has_channels_for},
+        {"slots_reach_what_lies_between_them", slots_reach_what_lies_between_them},
         {"ll_between_nodes_goes_through_proxies", ll_between_nodes_goes_through_proxies},
         {"rings_by_ll_take_the_longer_of_path_and_messages",
          rings_by_ll_take_the_longer_of_path_and_messages},

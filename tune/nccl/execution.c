@@ -269,6 +269,20 @@ static double nvls_us(const struct ronde_nccl_setting *setting)
                                               exponent));
 }
 
+/** A process that launches on all GPUs of its node: on one after the other, and for a time channel by channel. */
+static double host_us(const struct ronde_nccl_setting *setting)
+{
+    const uint32_t version = setting->call->version;
+    const bool has_items =
+        version >= RONDE_NCCL_LAUNCH_AT_ONCE && version < RONDE_NCCL_ITEMS_IN_ARGUMENTS;
+    const double items_us =
+        has_items ? setting->channels *
+                        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_launch_us_per_gpu_channel)
+                  : 0;
+    return setting->g *
+           (ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_launch_us_per_gpu) + items_us);
+}
+
 double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
                                const struct ronde_nccl_machine *machine,
                                const struct ronde_nccl_call *call, struct ronde_nccl_choice choice)
@@ -283,10 +297,7 @@ double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
                                                                    : nvls_us(&setting));
     if (!machine->is_one_process)
         return us;
-    return ronde_nccl_overlapped(us,
-                                 call->ranks / call->nodes *
-                                     ronde_nccl_common_of(&setting,
-                                                          RONDE_NCCL_COMMON_launch_us_per_gpu),
+    return ronde_nccl_overlapped(us, host_us(&setting),
                                  ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_overlap_host));
 }
 

@@ -8,6 +8,7 @@ static const struct ronde_nccl_part parts[] = {
     {"MI355", RONDE_NCCL_CDNA3, 538, 63},
     {"MI350", RONDE_NCCL_CDNA3, 538, 63},
     {"MI325", RONDE_NCCL_CDNA3, 448, 63},
+    {"MI308", RONDE_NCCL_CDNA3, 448, 63},
     {"MI300A", RONDE_NCCL_CDNA3, 384, 63},
     {"MI300", RONDE_NCCL_CDNA3, 448, 63},
     /* A chiplet is a device: three links of 50 GB/s leave its package. */
@@ -25,6 +26,9 @@ static const struct ronde_nccl_part parts[] = {
     {"RTX 50", RONDE_NCCL_BLACKWELL, 0, 63},
     {"5090", RONDE_NCCL_BLACKWELL, 0, 63},
     {"PRO 6000", RONDE_NCCL_BLACKWELL, 0, 63},
+    {"PRO 5000", RONDE_NCCL_BLACKWELL, 0, 63},
+    {"PRO 4500", RONDE_NCCL_BLACKWELL, 0, 63},
+    {"PRO 4000", RONDE_NCCL_BLACKWELL, 0, 63},
     {"GH200", RONDE_NCCL_HOPPER, 450, 63},
     {"H200", RONDE_NCCL_HOPPER, 450, 63},
     {"H100 NVL", RONDE_NCCL_HOPPER, 300, 63},

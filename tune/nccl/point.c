@@ -53,12 +53,17 @@ static bool is_nvlink(const struct ronde_nccl_machine *machine, const struct ron
     return call->nodes == 1 && ronde_nccl_has_nvlink(machine, call->ranks);
 }
 
+/** RCCL's channels to a peer on the same node: blocks of 6.6 GB/s move 46 GB/s to each of the seven others of an MI355X. */
+static const double rccl_channels = 8;
+
 /** Channels to a peer on the same node. */
 static double channels_inside(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
     if (!ronde_nccl_has_nvlink(machine, setting->g))
         return 2;
+    if (machine->generation <= RONDE_NCCL_CDNA3)
+        return rccl_channels;
     const double links = round(machine->nvlink_GBps /
                                ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvlink_link_GBps));
     const double peers = machine->link == RONDE_NCCL_MESH ? machine->gpus - 1. : 1;
@@ -158,8 +163,11 @@ struct ronde_nccl_choice ronde_nccl_point_choice(const struct ronde_nccl_constan
 static bool is_staged(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
-    return machine->link == RONDE_NCCL_PCIE && machine->sockets > 1 &&
-           machine->cpu != RONDE_NCCL_AMD;
+    if (ronde_nccl_has_nvlink(machine, setting->g))
+        return false;
+    return machine->gpu_path == RONDE_NCCL_GPU_HOST ||
+           (machine->gpu_path == RONDE_NCCL_GPU_BRIDGE && machine->link == RONDE_NCCL_PCIE &&
+            machine->sockets > 1 && machine->cpu != RONDE_NCCL_AMD);
 }
 
 static double staged_GBps(const struct ronde_nccl_setting *setting)

@@ -49,10 +49,13 @@ double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting)
 
 double ronde_nccl_reached_slot_GBps(const struct ronde_nccl_setting *setting)
 {
+    const enum ronde_nccl_common efficiency = setting->machine->gpu_path == RONDE_NCCL_GPU_SWITCH
+                                                  ? RONDE_NCCL_COMMON_pcie_switch_efficiency
+                                              : ronde_nccl_is_pairs(setting)
+                                                  ? RONDE_NCCL_COMMON_pcie_pairs_efficiency
+                                                  : RONDE_NCCL_COMMON_pcie_efficiency;
     return setting->machine->pcie_GBps * setting->constants->links *
-           ronde_nccl_common_of(setting, ronde_nccl_is_pairs(setting)
-                                             ? RONDE_NCCL_COMMON_pcie_pairs_efficiency
-                                             : RONDE_NCCL_COMMON_pcie_efficiency);
+           ronde_nccl_common_of(setting, efficiency);
 }
 
 /** What the slots of GPUs, or of fewer NICs, carry both ways at once. Sockets go through the host's memory, not through GPUs. */
@@ -71,17 +74,35 @@ static double slots_GBps(const struct ronde_nccl_setting *setting)
                             : 1);
 }
 
+/** Channels of a search at most, before they are doubled (MAXCHANNELS / 2). */
+static const double searched_channels = 16;
+
 double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
-    const double ports = ronde_nccl_nics(machine, setting->g) * machine->nic_GBps *
+    /* A search has 16 channels at most, which is as many GPUs of a rack whose NICs are used. */
+    const double used = fmin(1, searched_channels / setting->g);
+    const double ports = used * ronde_nccl_nics(machine, setting->g) * machine->nic_GBps *
                          ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_EFFICIENCY);
     const double slots = slots_GBps(setting);
     return setting->constants->nics *
            (machine->behind_bridge ? ronde_nccl_slower(ports, slots) : fmin(ports, slots));
 }
 
-double ronde_nccl_block_GBps(const struct ronde_nccl_setting *setting)
+/** What a thread block reads of host memory, which takes as long as the slot is slow; without end where it need not. */
+static double staged_GBps(const struct ronde_nccl_setting *setting)
+{
+    static const double gen3_GBps = 15.75;
+    const struct ronde_nccl_machine *machine = setting->machine;
+    if (machine->gpu_path != RONDE_NCCL_GPU_HOST || setting->g < 2 ||
+        ronde_nccl_has_nvlink(machine, setting->g))
+        return INFINITY;
+    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_host_channel_GBps) *
+           ronde_nccl_slot_GBps(setting->constants, machine) / gen3_GBps;
+}
+
+/** The same of memory that GPUs write to each other's. */
+static double direct_GBps(const struct ronde_nccl_setting *setting)
 {
     const double ratio = ronde_nccl_generation_of(setting, RONDE_NCCL_OF_channel_ratio);
     if (setting->protocol == RONDE_NCCL_LL)
@@ -90,6 +111,11 @@ double ronde_nccl_block_GBps(const struct ronde_nccl_setting *setting)
                              ? 1
                              : ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_channel_ll128_share);
     return ratio * share * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_channel_simple_GBps);
+}
+
+double ronde_nccl_block_GBps(const struct ronde_nccl_setting *setting)
+{
+    return fmin(direct_GBps(setting), staged_GBps(setting));
 }
 
 double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps)

@@ -18,8 +18,11 @@ const double ronde_nccl_round_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {4096, 5120, 32
 /** From here on a network asks before it sends (bytes on the wire). */
 static const double rendezvous_bytes = 8192;
 
-/** The version of NCCL since which the host's work for a call does not grow with its channels. */
-enum { LAUNCH_AT_ONCE = 214, CHANNELS_FILLED = 218 };
+/** The version of NCCL since which few GPUs a node have more channels. */
+enum { CHANNELS_FILLED = 218 };
+
+/** The least that a slot of gen4 carries by 16 lanes, GB/s, headers off. */
+static const double gen4_GBps = 24;
 
 /** The rate of a search from which on. */
 static const double least_filled_GBps = 45;
@@ -37,8 +40,11 @@ static double node_GBps(const struct ronde_nccl_setting *setting)
 /** What flags leave of a link for data; PCIe packets of an LL store are small besides. */
 static double link_share(const struct ronde_nccl_setting *setting)
 {
-    if (setting->protocol == RONDE_NCCL_SIMPLE ||
-        ronde_nccl_has_nvlink(setting->machine, setting->g))
+    const bool has_nvlink = ronde_nccl_has_nvlink(setting->machine, setting->g);
+    if (setting->protocol == RONDE_NCCL_LL128 && has_nvlink)
+        return ronde_nccl_generation_of(setting, RONDE_NCCL_OF_ll128_ratio) /
+               ronde_nccl_wire[RONDE_NCCL_LL128];
+    if (setting->protocol == RONDE_NCCL_SIMPLE || has_nvlink)
         return 1 / ronde_nccl_wire[setting->protocol];
     return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_share + setting->protocol);
 }
@@ -87,9 +93,12 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
     if (machine->link == RONDE_NCCL_MESH)
         channels = fmax(2, floor(all * ronde_nccl_mesh_share(machine, setting->g) + 1e-9));
     else if (machine->link == RONDE_NCCL_PAIRS)
-        channels = setting->g > 2 ? 8 : 4;
+        /* Bridges have 2 links (RTX 2080 Ti) to 12 (A100, H100), and a search as many channels as they carry. */
+        channels =
+            setting->g > 2 ? 8 : ronde_nccl_channels(setting->constants, machine, setting->call);
     else if (machine->link == RONDE_NCCL_PCIE)
-        channels = fmin(all, 4);
+        /* One of 12 GB/s through a slot of gen3, two through more. */
+        channels = fmin(all, ronde_nccl_slot_GBps(setting->constants, machine) < gen4_GBps ? 2 : 4);
     /* RCCL has as many between nodes. */
     if (machine->generation <= RONDE_NCCL_CDNA3)
         return channels;
@@ -111,7 +120,10 @@ static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol) *
         ronde_nccl_generation_of(setting, RONDE_NCCL_OF_hop_ratio);
     const double pcie =
-        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol);
+        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol) *
+        (setting->machine->gpu_path == RONDE_NCCL_GPU_HOST
+             ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_staged_hop_ratio)
+             : 1);
     double hop = pcie;
     if (ronde_nccl_is_pairs(setting)) {
         const double share = pcie_hops_share(setting, is_tree);
@@ -137,6 +149,20 @@ static double work(const struct ronde_nccl_call *call, bool is_ring)
 {
     const double steps = ronde_nccl_ring_steps(call->collective, call->ranks);
     return is_ring && steps > 0 ? (steps + 1) / steps : 1;
+}
+
+/**
+ * Of a ring's hops through a node one goes out by a NIC, so NVLink carries the others: 8 MI300X reach 316 GB/s, 2 nodes of them
+ * 357. A chain's root sends all.
+ */
+static double ring_relief(const struct ronde_nccl_setting *setting, bool is_ring)
+{
+    const double g = setting->g;
+    const bool is_relieved =
+        is_ring && setting->call->nodes > 1 &&
+        ronde_nccl_ring_steps(setting->call->collective, setting->call->ranks) > 0 &&
+        ronde_nccl_has_nvlink(setting->machine, setting->g);
+    return is_relieved ? g / (g - 1) : 1;
 }
 
 static double overlap(const struct ronde_nccl_setting *setting)
@@ -176,7 +202,7 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     /* A block by LL waits for the lines that it takes in, and for nothing where it sends what it has. */
     const double block =
         ronde_nccl_block_GBps(&setting) / (protocol == RONDE_NCCL_LL ? 1 : work(call, is_ring));
-    setting.link_GBps = node_GBps(&setting) * link_share(&setting);
+    setting.link_GBps = node_GBps(&setting) * link_share(&setting) * ring_relief(&setting, is_ring);
     setting.inside_GBps = ronde_nccl_slower(setting.link_GBps, setting.channels * block);
     if (call->nodes > 1) {
         setting.between_GBps = between_GBps(&setting, fmax(1, ratio));
@@ -186,7 +212,7 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
                             : ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_launch_us);
     if (protocol == RONDE_NCCL_LL128)
         setting.launch_us += ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_ll128_us);
-    if (call->version > 0 && call->version < LAUNCH_AT_ONCE)
+    if (call->version > 0 && call->version < RONDE_NCCL_LAUNCH_AT_ONCE)
         setting.launch_us += setting.channels *
                              ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_us_per_channel);
     setting.hop_us = hop_us(&setting, choice.algorithm == RONDE_NCCL_TREE);

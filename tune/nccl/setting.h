@@ -32,6 +32,9 @@ enum ronde_nccl_of_fabric {
 /** A constant of the machine's fabric. */
 double ronde_nccl_of_fabric(const struct ronde_nccl_setting *setting, unsigned which);
 
+/** Versions of NCCL since which the host's work for a call does not grow with its channels on one GPU, and on several. */
+enum { RONDE_NCCL_LAUNCH_AT_ONCE = 214, RONDE_NCCL_ITEMS_IN_ARGUMENTS = 222 };
+
 /** Bytes on a link for one of data. */
 extern const double ronde_nccl_wire[RONDE_NCCL_PROTOCOL_COUNT];
 

@@ -82,7 +82,8 @@ static struct graph graph_inside(const struct ronde_nccl_constants *constants,
         return (struct graph){graph.channels * channel, graph.channels, NVLINK};
     }
     graph = (struct graph){machine->pcie_GBps * pcie_share, 2, PCI};
-    if (machine->link == RONDE_NCCL_PCIE && machine->sockets > 1)
+    if (machine->link == RONDE_NCCL_PCIE && machine->sockets > 1 &&
+        machine->gpu_path != RONDE_NCCL_GPU_SWITCH)
         graph.bus_GBps = fmin(graph.bus_GBps, socket_GBps[machine->cpu]);
     return graph;
 }
@@ -125,6 +126,8 @@ const char *ronde_nccl_path_text(const struct ronde_nccl_machine *machine, uint3
 {
     if (ronde_nccl_has_nvlink(machine, gpus))
         return "NVL";
+    if (machine->gpu_path == RONDE_NCCL_GPU_SWITCH)
+        return "PIX";
     if (machine->sockets > 1)
         return "SYS";
     return machine->behind_bridge ? "PHB" : "PIX";
@@ -276,6 +279,16 @@ static bool has_kernel(const struct query *query, struct ronde_nccl_choice choic
     return choice.algorithm == RONDE_NCCL_RING || query->call->collective == RONDE_ALL_REDUCE;
 }
 
+/**
+ * Whether the network may deliver a message's bytes in any order, so that flags say nothing: EFA before p5, on which
+ * aws-ofi-nccl sets NCCL_PROTO=simple (github.com/aws/aws-ofi-nccl/issues/76, pull/280).
+ */
+static bool has_no_order(const struct query *query)
+{
+    return query->call->nodes > 1 && query->machine->fabric == RONDE_NCCL_EFA &&
+           query->machine->generation < RONDE_NCCL_HOPPER;
+}
+
 /** What NCCL_PROTO switches on. */
 static bool is_disabled(const struct query *query, struct ronde_nccl_choice choice)
 {
@@ -306,6 +319,8 @@ static double joined_us(const struct ronde_nccl_constants *constants,
         return INFINITY;
     if (choice.algorithm >= RONDE_NCCL_NVLS)
         return protocol == RONDE_NCCL_SIMPLE ? nvls_us(&query, choice.algorithm) : INFINITY;
+    if (protocol != RONDE_NCCL_SIMPLE && has_no_order(&query))
+        return INFINITY;
     if (!has_kernel(&query, choice) || (is_disabled(&query, choice) && !is_forced))
         return INFINITY;
     const double base = base_us[(query.version >= NVLS_LATENCIES) + (query.version >= TREE_BASE)]

@@ -10,9 +10,11 @@
     X(launch_us_per_gpu)                                                                           \
     X(launch_ll128_us)                                                                             \
     X(launch_us_per_channel)                                                                       \
+    X(launch_us_per_gpu_channel)                                                                   \
     X(nvlink_efficiency)                                                                           \
     X(pcie_efficiency)                                                                             \
     X(pcie_pairs_efficiency)                                                                       \
+    X(pcie_switch_efficiency)                                                                      \
     X(pcie_ll_share)                                                                               \
     X(pcie_ll128_share)                                                                            \
     X(nvlink_ll_us)                                                                                \
@@ -21,6 +23,7 @@
     X(pcie_ll_us)                                                                                  \
     X(pcie_ll128_us)                                                                               \
     X(pcie_simple_us)                                                                              \
+    X(staged_hop_ratio)                                                                            \
     X(infiniband_ll_us)                                                                            \
     X(infiniband_ll128_us)                                                                         \
     X(infiniband_simple_us)                                                                        \
@@ -86,6 +89,7 @@
     X(launch_us)                                                                                   \
     X(hop_ratio)                                                                                   \
     X(link_ratio)                                                                                  \
+    X(ll128_ratio)                                                                                 \
     X(channel_ratio)                                                                               \
     X(nvls_efficiency)                                                                             \
     X(nvlink_link_GBps)                                                                            \
