@@ -26,7 +26,7 @@ extern "C" {
 struct ronde_doctor_spread {
     uint64_t most_bytes[RONDE_DOCTOR_SIZES]; /**< of a class; the last has no bound */
     double off[RONDE_DOCTOR_PLACES]
-              [RONDE_DOCTOR_SIZES]; /**< root mean square of systems' mean log(measured / predicted) */
+              [RONDE_DOCTOR_SIZES]; /**< of systems' mean log(measured / predicted), a standard deviation */
     uint32_t systems[RONDE_DOCTOR_PLACES][RONDE_DOCTOR_SIZES]; /**< it rests on; 0 = none, a guess */
 };
 
