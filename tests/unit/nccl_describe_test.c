@@ -291,7 +291,7 @@ static void rates_and_counts_are_found_in_words(void)
          8,
          8,
          25,
-         RONDE_NCCL_EFA},
+         RONDE_NCCL_TCPXO},
     };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         const struct ronde_nccl_machine got = understood(rows[r].said);

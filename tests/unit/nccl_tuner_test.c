@@ -198,24 +198,28 @@ static void trees_of_several_nodes(void)
     check_rows(&bridged, of_bridged, sizeof of_bridged / sizeof of_bridged[0]);
 }
 
-/* EFA before p5 keeps no order, so flags in the data say nothing: Simple alone between nodes, wished or not. */
-static void efa_without_order_has_simple_alone(void)
+/* EFA before p5 and TCPX keep no order, so flags in the data say nothing: Simple alone between nodes, wished or not. */
+static void networks_without_order_have_simple_alone(void)
 {
+    static const enum ronde_nccl_fabric fabrics[] = {RONDE_NCCL_EFA, RONDE_NCCL_TCPX};
     const struct ronde_nccl_constants constants = made();
     struct ronde_nccl_machine machine = switched;
-    machine.fabric = RONDE_NCCL_EFA;
-    for (unsigned generation = RONDE_NCCL_VOLTA; generation <= RONDE_NCCL_HOPPER; generation++)
-        for (uint32_t nodes = 1; nodes <= 2; nodes++)
-            for (unsigned protocol = 0; protocol < RONDE_NCCL_PROTOCOL_COUNT; protocol++) {
-                const struct ronde_nccl_call call = {RONDE_ALL_REDUCE, 8 * nodes, nodes, 229, MIB};
-                const struct ronde_nccl_choice ring = {RONDE_NCCL_RING,
-                                                       (enum ronde_nccl_protocol)protocol};
-                machine.generation = (enum ronde_nccl_generation)generation;
-                CU_ASSERT_EQUAL(isfinite(
-                                    ronde_nccl_tuner_us(&constants, &machine, &call, ring, true)),
-                                nodes == 1 || generation == RONDE_NCCL_HOPPER ||
-                                    protocol == RONDE_NCCL_SIMPLE);
-            }
+    for (unsigned f = 0; f < sizeof fabrics / sizeof fabrics[0]; f++)
+        for (unsigned generation = RONDE_NCCL_VOLTA; generation <= RONDE_NCCL_HOPPER; generation++)
+            for (uint32_t nodes = 1; nodes <= 2; nodes++)
+                for (unsigned protocol = 0; protocol < RONDE_NCCL_PROTOCOL_COUNT; protocol++) {
+                    const struct ronde_nccl_call call = {RONDE_ALL_REDUCE, 8 * nodes, nodes, 229,
+                                                         MIB};
+                    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING,
+                                                           (enum ronde_nccl_protocol)protocol};
+                    machine.fabric = fabrics[f];
+                    machine.generation = (enum ronde_nccl_generation)generation;
+                    CU_ASSERT_EQUAL(
+                        isfinite(ronde_nccl_tuner_us(&constants, &machine, &call, ring, true)),
+                        nodes == 1 ||
+                            (fabrics[f] == RONDE_NCCL_EFA && generation == RONDE_NCCL_HOPPER) ||
+                            protocol == RONDE_NCCL_SIMPLE);
+                }
 }
 
 /* Slots of 32 GB/s count as 24, less where they meet between two sockets, by the processor. */
@@ -367,7 +371,7 @@ int main(void)
         {"pcie_is_as_wide_as_its_processor", pcie_is_as_wide_as_its_processor},
         {"links_between_some_are_those_between_these", links_between_some_are_those_between_these},
         {"nvls_needs_hopper_a_switch_and_three", nvls_needs_hopper_a_switch_and_three},
-        {"efa_without_order_has_simple_alone", efa_without_order_has_simple_alone},
+        {"networks_without_order_have_simple_alone", networks_without_order_have_simple_alone},
         {"the_choice_is_the_least", the_choice_is_the_least},
         {"a_wish_that_cannot_be_has_no_time", a_wish_that_cannot_be_has_no_time},
     };

@@ -5,7 +5,8 @@ const char *const ronde_nccl_generations[] = {"cdna2",      "cdna3", "pascal", "
                                               "ampere_rtx", "ada",   "hopper", "blackwell"};
 const char *const ronde_nccl_links[] = {"switch", "mesh", "pairs", "pcie"};
 const char *const ronde_nccl_gpu_paths[] = {"bridge", "switch", "host"};
-const char *const ronde_nccl_fabrics[] = {"infiniband", "slingshot", "efa", "roce", "ethernet"};
+const char *const ronde_nccl_fabrics[] = {"infiniband", "slingshot", "efa",     "tcpx",
+                                          "tcpxo",      "roce",      "ethernet"};
 const char *const ronde_nccl_cpus[] = {"intel", "amd", "arm"};
 
 static const char *const algorithms[] = {"Ring", "Tree", "NVLS", "NVLSTree", "auto"};

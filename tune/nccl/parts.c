@@ -79,8 +79,9 @@ static const struct ronde_nccl_network networks[] = {
     {"SLINGSHOT", RONDE_NCCL_SLINGSHOT, 25},
     {"EFA", RONDE_NCCL_EFA, 12.5},
     /* GPUs' memory by a plugin over Ethernet, too. */
-    {"TCPX", RONDE_NCCL_EFA, 25},
-    {"FASTRAK", RONDE_NCCL_EFA, 25},
+    {"TCPXO", RONDE_NCCL_TCPXO, 25},
+    {"FASTRAK", RONDE_NCCL_TCPXO, 25},
+    {"TCPX", RONDE_NCCL_TCPX, 25},
     {"XDR", RONDE_NCCL_INFINIBAND, 100},
     {"NDR200", RONDE_NCCL_INFINIBAND, 25},
     {"NDR", RONDE_NCCL_INFINIBAND, 50},

@@ -11,7 +11,9 @@ static const double limit_exponent = 6;
 _Static_assert(RONDE_NCCL_COMMON_slingshot_ll_us - RONDE_NCCL_COMMON_infiniband_ll_us ==
                        RONDE_NCCL_FABRIC_CONSTANTS &&
                    RONDE_NCCL_COMMON_efa_ll_us - RONDE_NCCL_COMMON_slingshot_ll_us ==
-                       RONDE_NCCL_FABRIC_CONSTANTS,
+                       RONDE_NCCL_FABRIC_CONSTANTS &&
+                   RONDE_NCCL_COMMON_ethernet_ll_us - RONDE_NCCL_COMMON_infiniband_ll_us ==
+                       (int)RONDE_NCCL_FABRIC_CONSTANTS * (int)RONDE_NCCL_ETHERNET,
                "constants of fabrics are in one order");
 
 double ronde_nccl_of_fabric(const struct ronde_nccl_setting *setting, unsigned which)

@@ -281,12 +281,14 @@ static bool has_kernel(const struct query *query, struct ronde_nccl_choice choic
 
 /**
  * Whether the network may deliver a message's bytes in any order, so that flags say nothing: EFA before p5, on which
- * aws-ofi-nccl sets NCCL_PROTO=simple (github.com/aws/aws-ofi-nccl/issues/76, pull/280).
+ * aws-ofi-nccl sets NCCL_PROTO=simple (github.com/aws/aws-ofi-nccl/issues/76, pull/280), and TCPX.
  */
 static bool has_no_order(const struct query *query)
 {
-    return query->call->nodes > 1 && query->machine->fabric == RONDE_NCCL_EFA &&
-           query->machine->generation < RONDE_NCCL_HOPPER;
+    const struct ronde_nccl_machine *machine = query->machine;
+    return query->call->nodes > 1 &&
+           (machine->fabric == RONDE_NCCL_TCPX ||
+            (machine->fabric == RONDE_NCCL_EFA && machine->generation < RONDE_NCCL_HOPPER));
 }
 
 /** What NCCL_PROTO switches on. */

@@ -39,6 +39,16 @@
     X(efa_simple_us)                                                                               \
     X(efa_rendezvous_us)                                                                           \
     X(efa_efficiency)                                                                              \
+    X(tcpx_ll_us)                                                                                  \
+    X(tcpx_ll128_us)                                                                               \
+    X(tcpx_simple_us)                                                                              \
+    X(tcpx_rendezvous_us)                                                                          \
+    X(tcpx_efficiency)                                                                             \
+    X(tcpxo_ll_us)                                                                                 \
+    X(tcpxo_ll128_us)                                                                              \
+    X(tcpxo_simple_us)                                                                             \
+    X(tcpxo_rendezvous_us)                                                                         \
+    X(tcpxo_efficiency)                                                                            \
     X(roce_ll_us)                                                                                  \
     X(roce_ll128_us)                                                                               \
     X(roce_simple_us)                                                                              \

@@ -53,9 +53,11 @@ enum ronde_nccl_gpu_path {
 
 /** What joins nodes. */
 enum ronde_nccl_fabric {
-    RONDE_NCCL_INFINIBAND, /**< InfiniBand verbs */
-    RONDE_NCCL_SLINGSHOT,  /**< libfabric's cxi through aws-ofi-nccl */
-    RONDE_NCCL_EFA, /**< libfabric's efa through aws-ofi-nccl; Google's TCPX and TCPXO are taken for it */
+    RONDE_NCCL_INFINIBAND,  /**< InfiniBand verbs */
+    RONDE_NCCL_SLINGSHOT,   /**< libfabric's cxi through aws-ofi-nccl */
+    RONDE_NCCL_EFA,         /**< libfabric's efa through aws-ofi-nccl */
+    RONDE_NCCL_TCPX,        /**< Google's GPUDirect-TCPX (a3-high) */
+    RONDE_NCCL_TCPXO,       /**< Google's GPUDirect-TCPXO, FasTrak (a3-mega) */
     RONDE_NCCL_ROCE,        /**< RDMA over Ethernet */
     RONDE_NCCL_ETHERNET,    /**< TCP sockets */
     RONDE_NCCL_FABRIC_COUNT /**< how many */
