@@ -229,8 +229,16 @@ static void check_growth(const struct ronde_nccl_machine *machine,
         const double us = chosen_us(&constants, machine, call, wish);
         const double twice_us = chosen_us(&constants, machine, &twice, wish);
         CU_ASSERT(!isfinite(us) || twice_us >= us * (1 - 1e-12));
-        /* Twice the data is at most twice the time, but for what passes while a pipeline fills: a tree's chunks double, too. */
-        const double most = (wish.algorithm == RONDE_NCCL_TREE ? 2.1 : 2.01) * us;
+        /*
+         * Twice the data is at most twice the time, but for what passes while a pipeline fills: a tree's chunks double, too, and a
+         * second channel of a chain by LL shows the latency that one hides (ABCI, 16 nodes: 153 us for 512 KiB, 599 for 1 MiB).
+         */
+        const bool is_chain =
+            call->collective == RONDE_BROADCAST || call->collective == RONDE_REDUCE;
+        const double most = (wish.algorithm == RONDE_NCCL_TREE            ? 2.1
+                             : is_chain && wish.protocol == RONDE_NCCL_LL ? 8
+                                                                          : 2.01) *
+                            us;
         CU_ASSERT(!isfinite(us) || twice_us <= most);
         if (isfinite(us) && (twice_us < us || twice_us > most))
             suite_note("%s, %s of %u on %u, %llu bytes, %s %s: %g, then %g us", machine->name,

@@ -63,6 +63,28 @@ static double chain_latency_us(const struct ronde_nccl_setting *setting, double 
     return setting->protocol == RONDE_NCCL_SIMPLE ? fmax(hop_us, shown_us) : shown_us;
 }
 
+/** Threads of LL's block at least; what they carry of a whole block's rate; bytes a thread and rank for which another comes (enqueue.cc). */
+static const double least_threads = 64, least_threads_share = .3, bytes_of_thread = 8;
+
+/**
+ * A chain by LL through several nodes while one channel is open. Calls follow each other without a wait, as all go the same way;
+ * once there are two channels a rank is early in one and late in the other, and waits. Its block has as many threads as bytes
+ * are worth: broadcasts on 16 nodes of 8 A100 take 15, 23, 39, 74 us at 8 to 64 KiB by 64 threads, and 84, 104, 153 at 128 to 512 KiB
+ * while threads double, then 599 by two channels.
+ */
+static double lone_chain_us(const struct ronde_nccl_setting *setting)
+{
+    const double threads = setting->bytes / bytes_of_thread / setting->call->ranks;
+    const double share = least_threads_share * fmax(1, threads / least_threads);
+    const double nics = ronde_nccl_nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL];
+    return setting->bytes / 1e3 / fmin(nics, fmin(1, share) * ronde_nccl_block_GBps(setting));
+}
+
+static bool is_lone_chain(const struct ronde_nccl_setting *setting)
+{
+    return setting->protocol == RONDE_NCCL_LL && setting->call->nodes > 1 && setting->channels < 2;
+}
+
 /** Steps of a chain or ring: latency of them all, in the order in which a block goes round. */
 static double ring_us(const struct ronde_nccl_setting *setting)
 {
@@ -74,6 +96,8 @@ static double ring_us(const struct ronde_nccl_setting *setting)
     const bool is_chain = !(steps > 0);
     const double hops = ((is_chain ? n - 1 : steps) - across) * setting->hop_us +
                         across * ronde_nccl_between_us(setting, 0);
+    if (is_chain && is_lone_chain(setting))
+        return lone_chain_us(setting);
     if (is_chain)
         return ronde_nccl_overlapped(chain_latency_us(setting, hops), setting->bytes / 1e3 / rate,
                                      setting->overlap);
