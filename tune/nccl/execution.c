@@ -5,12 +5,15 @@
  *            tree_second_child_hops l besides, since a node waits for two children
  *   B        bytes per time: the least of a GPU's link, the node's NICs, and what the channels in use carry (setting.c)
  *   launch   of one kernel; before 2.14 also launch_us_per_channel for each channel, and one process that launches on n GPUs
- *            in turn needs n launch_us_per_gpu a call (nccl-tests does not wait between calls)
+ *            in turn needs n launch_us_per_gpu a call, until 2.21 launch_us_per_gpu_channel for each channel besides
+ *            (nccl-tests does not wait between calls)
  *   (+)      of latencies and transfers one hides behind the other in part: ronde_nccl_overlapped, exponents in common.txt
  *
  *   Ring            launch + (steps - across) l + across L (+) bytes steps / (n B); by LL between nodes net_lines.c
+ *                   of a ring's g hops through a node one is a NIC's, so B of NVLink is g / (g - 1) of it there (setting.c)
  *   chain           launch + hops min(1, bytes / ahead) (+) bytes / B          (broadcast, reduce: calls overlap as long
- *                   as a message fits into what a sender may be ahead: 8 slots of a connection)
+ *                   as a message fits into what a sender may be ahead: 8 slots of a connection; by LL through several
+ *                   nodes as long as one channel is open: launch + bytes / what its threads carry)
  *   Tree            launch + 2 ((g-1) l + log2(N) L) + fill (+) (bytes - chunk) / (B/2)
  *                   a chain inside the node sends up and down over the same port, hence B/2; a node's NICs carry the
  *                   bytes once on 2 nodes (a root and a leaf in each tree) and twice on more; fill is what each hop waits
