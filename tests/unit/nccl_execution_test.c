@@ -417,6 +417,8 @@ static void nics_relieve_links_of_rings(void)
     CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 1, RONDE_NCCL_SIMPLE), 150, .01);
     CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 2, RONDE_NCCL_SIMPLE), 150 * 8 / 7., .01);
     CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 2, 4, RONDE_NCCL_SIMPLE), 150 * 2, .01);
+    machine.nics = 4;
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 2, RONDE_NCCL_SIMPLE), 150, .01);
     CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 1, RONDE_NCCL_LL128), 150 * .6 * 15 / 16,
                            .01);
     CU_ASSERT_DOUBLE_EQUAL((double)chain.bytes / 1e3 /

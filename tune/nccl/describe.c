@@ -157,8 +157,8 @@ static bool is_geforce(const char *gpu)
 /** How GPUs without NVLink between them meet, as "PIX", "behind a switch" and "no P2P" say. */
 static enum ronde_nccl_gpu_path gpu_path_of(const char *gpu, const char *inside)
 {
-    static const char *const host[] = {"NO P2P", "P2P OFF",     "WITHOUT P2P",
-                                       "SHM",    "HOST MEMORY", NULL};
+    static const char *const host[] = {"NO P2P",      "P2P OFF", "P2P DISABLE", "P2P IS OFF",
+                                       "WITHOUT P2P", "SHM",     "HOST MEMORY", NULL};
     static const char *const through[] = {"PIX",        "PXB",      "PLX", "PCIE SWITCH",
                                           "ONE SWITCH", "A SWITCH", NULL};
     if (has_any(inside, host))

@@ -153,13 +153,14 @@ static double work(const struct ronde_nccl_call *call, bool is_ring)
 
 /**
  * Of a ring's hops through a node one goes out by a NIC, so NVLink carries the others: 8 MI300X reach 316 GB/s, 2 nodes of them
- * 357. A chain's root sends all.
+ * 357. Where not every GPU has a NIC of its own, some send all that they have over NVLink, and so does a chain's root.
  */
 static double ring_relief(const struct ronde_nccl_setting *setting, bool is_ring)
 {
     const double g = setting->g;
     const bool is_relieved =
         is_ring && setting->call->nodes > 1 &&
+        ronde_nccl_nics(setting->machine, setting->g) >= setting->g &&
         ronde_nccl_ring_steps(setting->call->collective, setting->call->ranks) > 0 &&
         ronde_nccl_has_nvlink(setting->machine, setting->g);
     return is_relieved ? g / (g - 1) : 1;
