@@ -82,6 +82,34 @@ static const struct machine_said b200_efa = {"p6-b200",
                                              {"NVIDIA B200", "NVLink5 NVSwitch 8 GPU",
                                               "8x EFAv4 400Gb/s", "", 8}};
 
+/* Of the blind test (docs/validation-nccl.md). */
+static const struct machine_said rtx4090_stock = {"RTX4090",
+                                                  {"NVIDIA GeForce RTX 4090", "PCIe4 x16 no NVLink",
+                                                   "", "1 process -g 8", 8}};
+static const struct machine_said rtx4090_p2p = {"RTX4090-P2P",
+                                                {"NVIDIA GeForce RTX 4090",
+                                                 "PCIe4 x16, P2P by a patched driver", "",
+                                                 "1 process -g 4", 4}};
+static const struct machine_said v100_pix = {"V100-PCIe",
+                                             {"Tesla V100-PCIE-32GB", "PCIe3 x16 (PIX)", "",
+                                              "1 process -g 4", 4}};
+static const struct machine_said pro6000 = {"RTX-PRO-6000",
+                                            {"NVIDIA RTX PRO 6000 Blackwell",
+                                             "PCIe5 x16, 2 PCIe switches of 4 GPUs", "", "", 8}};
+static const struct machine_said t4 = {"T4",
+                                       {"Tesla T4", "PCIe3 x16 no NVLink, no P2P (SHM)", "",
+                                        "1 process -g 2", 2}};
+static const struct machine_said mi325x = {"MI325X",
+                                           {"AMD Instinct MI325X", "xGMI mesh 8 GPU",
+                                            "8x400Gb/s RoCE", "", 8}};
+static const struct machine_said mi355x = {"MI355X",
+                                           {"AMD Instinct MI355X", "xGMI mesh 8 GPU", "",
+                                            "1 process -g 8", 8}};
+static const struct machine_said a3mega = {"a3-megagpu-8g",
+                                           {"NVIDIA H100 80GB HBM3", "NVLink4 NVSwitch 8 GPU",
+                                            "8x200Gb/s GPUDirect-TCPXO", "", 8}};
+static const struct machine_said spark = {"DGX-Spark", {"NVIDIA GB10", "", "1x200Gb/s RoCE", "", 1}};
+
 static struct ronde_nccl_machine machine_of(const struct machine_said *said)
 {
     struct ronde_nccl_machine machine = {.gpus = 0};
@@ -145,6 +173,17 @@ static const struct {
     {&one_10g, RONDE_ALL_REDUCE, 2, 2, GIB, .9, 1.24},
     /* github.com/NVIDIA/nccl/issues/398: 4.7 GB/s. */
     {&one_100g, RONDE_ALL_REDUCE, 2, 2, GIB, 3.7, 6},
+    /* 15.0; 25.3; 11.2; 46.4; 4.0; 350 on 2 to 8 nodes; 322; 189 and 331; 23 GB/s. */
+    {&rtx4090_stock, RONDE_ALL_REDUCE, 8, 1, GIB, 12, 18},
+    {&rtx4090_p2p, RONDE_ALL_REDUCE, 4, 1, GIB, 21, 29},
+    {&v100_pix, RONDE_ALL_REDUCE, 4, 1, GIB, 9, 13.5},
+    {&pro6000, RONDE_ALL_REDUCE, 8, 1, GIB, 40, 53},
+    {&t4, RONDE_ALL_REDUCE, 2, 1, GIB, 3.2, 5.5},
+    {&mi325x, RONDE_ALL_REDUCE, 64, 8, 8 * GIB, 330, 370},
+    {&mi355x, RONDE_ALL_TO_ALL, 8, 1, GIB, 270, 380},
+    {&a3mega, RONDE_ALL_GATHER, 16, 2, 8 * GIB, 175, 200},
+    {&a3mega, RONDE_ALL_REDUCE, 16, 2, 8 * GIB, 280, 380},
+    {&spark, RONDE_ALL_GATHER, 2, 2, GIB, 20, 25},
 };
 
 static void plateaus_are_those_of_their_owners(void)
