@@ -86,10 +86,12 @@ static inline struct ronde_nccl_joined ronde_nccl_join(const struct ronde_nccl_m
     uint32_t racks = (call->nodes + nodes - 1) / nodes;
     while (call->nodes % racks != 0)
         racks++;
+    /* A rack is those of its nodes that take part, as those are what NCCL sees of it. */
+    const uint32_t present = call->nodes / racks;
     joined.call.nodes = racks;
-    joined.machine.gpus *= nodes;
-    joined.machine.nics *= nodes;
-    joined.machine.sockets *= nodes;
+    joined.machine.gpus *= present;
+    joined.machine.nics *= present;
+    joined.machine.sockets *= present;
     joined.machine.nvlink_nodes = 1;
     return joined;
 }
