@@ -226,6 +226,21 @@ static void check_round(const char *path)
     imported_close(&built);
 }
 
+/* What lies between two processors is in nobody's way where switches join the GPUs. */
+static void gpus_behind_switches_hang_on_one_processor(void)
+{
+    const struct ronde_nccl_constants constants = nccl_shipped();
+    struct ronde_nccl_machine machine = {.name = "two sockets",
+                                         .generation = RONDE_NCCL_ADA,
+                                         .link = RONDE_NCCL_PCIE,
+                                         .gpus = 4,
+                                         .sockets = 2,
+                                         .pcie_GBps = 31.5};
+    CU_ASSERT_EQUAL(ronde_nccl_node_of_machine(&machine, &constants).sockets, 2);
+    machine.gpu_path = RONDE_NCCL_GPU_SWITCH;
+    CU_ASSERT_EQUAL(ronde_nccl_node_of_machine(&machine, &constants).sockets, 1);
+}
+
 static void published_machines_become_platforms_and_come_back(void)
 {
     DIR *folder = opendir(FOLDER);
@@ -252,6 +267,7 @@ int main(void)
         {"any_name_becomes_one_of_a_platform", any_name_becomes_one_of_a_platform},
         {"what_no_node_can_be_is_refused", what_no_node_can_be_is_refused},
         {"memory_may_end_anywhere", memory_may_end_anywhere},
+        {"gpus_behind_switches_hang_on_one_processor", gpus_behind_switches_hang_on_one_processor},
         {"published_machines_become_platforms_and_come_back",
          published_machines_become_platforms_and_come_back},
     };

@@ -37,14 +37,21 @@ static enum ronde_node_link link_of(const struct ronde_nccl_machine *machine)
     return RONDE_NODE_PCIE;
 }
 
+/** Processors that GPUs hang on: one for those that switches or an I/O die join, whatever else is in the node. */
+static uint32_t sockets_of(const struct ronde_nccl_machine *machine)
+{
+    const bool is_joined =
+        machine->link >= RONDE_NCCL_PAIRS && machine->gpu_path == RONDE_NCCL_GPU_SWITCH;
+    return is_joined || machine->sockets == 0 ? 1 : machine->sockets;
+}
+
 struct ronde_node_description ronde_nccl_node_of_machine(const struct ronde_nccl_machine *machine,
                                                          const struct ronde_nccl_constants *constants)
 {
     const uint32_t joined = machine->nvlink_nodes > 1 ? machine->nvlink_nodes : 1;
     return (struct ronde_node_description){.name = machine->name,
                                            .gpus = machine->gpus * joined,
-                                           .sockets = (machine->sockets > 0 ? machine->sockets : 1) *
-                                                      joined,
+                                           .sockets = sockets_of(machine) * joined,
                                            .link = link_of(machine),
                                            .nvlink_GBps = machine->nvlink_GBps,
                                            .pcie_GBps = ronde_nccl_slot_GBps(constants, machine),
