@@ -123,9 +123,10 @@ APPLY(no_p2p)
     const bool can =
         call->ranks > call->nodes && !(is_pcie && machine->gpu_path == RONDE_NCCL_GPU_HOST);
     UNUSED5(add_us, no_nvls, call, constants, machine);
-    if (is_pcie)
+    if (is_pcie) {
         constants->links *= rates[strength] * (machine->gpu_path == RONDE_NCCL_GPU_SWITCH ? 1 : .6);
-    machine->gpu_path = is_pcie ? RONDE_NCCL_GPU_HOST : machine->gpu_path;
+        machine->gpu_path = RONDE_NCCL_GPU_HOST;
+    }
     machine->pcie_GBps =
         pcie_GBps(machine, constants) * (machine->link == RONDE_NCCL_PCIE ? 1 : rates[strength]);
     machine->link = RONDE_NCCL_PCIE;

@@ -22,6 +22,9 @@ static inline double ronde_nccl_of(const struct ronde_nccl_constants *constants,
 /** Share of a NIC's data-sheet rate that NCCL counts with: 12 of 12.5 GB/s. */
 static const double ronde_nccl_nic_share = .96;
 
+/** Channels of a search at most, before they are doubled (MAXCHANNELS / 2). */
+enum { RONDE_NCCL_SEARCHED_CHANNELS = 16 };
+
 /** Whole binary logarithm; n >= 1. */
 static inline uint32_t ronde_nccl_log2i(uint64_t n)
 {

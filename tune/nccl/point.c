@@ -163,9 +163,7 @@ struct ronde_nccl_choice ronde_nccl_point_choice(const struct ronde_nccl_constan
 static bool is_staged(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
-    if (ronde_nccl_has_nvlink(machine, setting->g))
-        return false;
-    return machine->gpu_path == RONDE_NCCL_GPU_HOST ||
+    return ronde_nccl_is_by_host(setting) ||
            (machine->gpu_path == RONDE_NCCL_GPU_BRIDGE && machine->link == RONDE_NCCL_PCIE &&
             machine->sockets > 1 && machine->cpu != RONDE_NCCL_AMD);
 }

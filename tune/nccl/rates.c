@@ -76,14 +76,11 @@ static double slots_GBps(const struct ronde_nccl_setting *setting)
                             : 1);
 }
 
-/** Channels of a search at most, before they are doubled (MAXCHANNELS / 2). */
-static const double searched_channels = 16;
-
 double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
-    /* A search has 16 channels at most, which is as many GPUs of a rack whose NICs are used. */
-    const double used = fmin(1, searched_channels / setting->g);
+    /* A search's channels are as many as the GPUs of a rack whose NICs are used. */
+    const double used = fmin(1, (double)RONDE_NCCL_SEARCHED_CHANNELS / setting->g);
     const double ports = used * ronde_nccl_nics(machine, setting->g) * machine->nic_GBps *
                          ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_EFFICIENCY);
     const double slots = slots_GBps(setting);
@@ -95,12 +92,10 @@ double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
 static double staged_GBps(const struct ronde_nccl_setting *setting)
 {
     static const double gen3_GBps = 15.75;
-    const struct ronde_nccl_machine *machine = setting->machine;
-    if (machine->gpu_path != RONDE_NCCL_GPU_HOST || setting->g < 2 ||
-        ronde_nccl_has_nvlink(machine, setting->g))
+    if (setting->g < 2 || !ronde_nccl_is_by_host(setting))
         return INFINITY;
     return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_host_channel_GBps) *
-           ronde_nccl_slot_GBps(setting->constants, machine) / gen3_GBps;
+           ronde_nccl_slot_GBps(setting->constants, setting->machine) / gen3_GBps;
 }
 
 /** The same of memory that GPUs write to each other's. */

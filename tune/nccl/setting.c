@@ -40,13 +40,15 @@ static double node_GBps(const struct ronde_nccl_setting *setting)
 /** What flags leave of a link for data; PCIe packets of an LL store are small besides. */
 static double link_share(const struct ronde_nccl_setting *setting)
 {
-    const bool has_nvlink = ronde_nccl_has_nvlink(setting->machine, setting->g);
-    if (setting->protocol == RONDE_NCCL_LL128 && has_nvlink)
-        return ronde_nccl_generation_of(setting, RONDE_NCCL_OF_ll128_ratio) /
-               ronde_nccl_wire[RONDE_NCCL_LL128];
-    if (setting->protocol == RONDE_NCCL_SIMPLE || has_nvlink)
-        return 1 / ronde_nccl_wire[setting->protocol];
-    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_share + setting->protocol);
+    const double plain = 1 / ronde_nccl_wire[setting->protocol];
+    if (!ronde_nccl_has_nvlink(setting->machine, setting->g))
+        return setting->protocol == RONDE_NCCL_SIMPLE
+                   ? plain
+                   : ronde_nccl_common_of(setting,
+                                          RONDE_NCCL_COMMON_pcie_ll_share + setting->protocol);
+    return setting->protocol == RONDE_NCCL_LL128
+               ? ronde_nccl_generation_of(setting, RONDE_NCCL_OF_ll128_ratio) * plain
+               : plain;
 }
 
 /** Through NICs and proxies, data. */
@@ -121,7 +123,7 @@ static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
         ronde_nccl_generation_of(setting, RONDE_NCCL_OF_hop_ratio);
     const double pcie =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol) *
-        (setting->machine->gpu_path == RONDE_NCCL_GPU_HOST
+        (ronde_nccl_is_by_host(setting)
              ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_staged_hop_ratio)
              : 1);
     double hop = pcie;

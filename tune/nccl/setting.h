@@ -73,6 +73,13 @@ double ronde_nccl_reached_nvls_GBps(const struct ronde_nccl_setting *setting);
 /** Whether PCIe between bridged pairs is what joins these ranks. */
 bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting);
 
+/** Whether host memory is what joins these ranks of a node. */
+static inline bool ronde_nccl_is_by_host(const struct ronde_nccl_setting *setting)
+{
+    return setting->machine->gpu_path == RONDE_NCCL_GPU_HOST &&
+           !ronde_nccl_has_nvlink(setting->machine, setting->g);
+}
+
 /** A constant of all machines. */
 static inline double ronde_nccl_common_of(const struct ronde_nccl_setting *setting, unsigned which)
 {

@@ -98,7 +98,7 @@ static struct graph graph_of(const struct ronde_nccl_constants *constants,
         return graph;
     const uint32_t nics = ronde_nccl_nics(machine, g);
     graph.bus_GBps = fmin(graph.bus_GBps, nics * machine->nic_GBps * ronde_nccl_nic_share);
-    graph.channels = nics < 16 ? nics : 16;
+    graph.channels = nics < RONDE_NCCL_SEARCHED_CHANNELS ? nics : RONDE_NCCL_SEARCHED_CHANNELS;
     return graph;
 }
 
