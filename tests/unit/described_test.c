@@ -226,7 +226,7 @@ static void check_round(const char *path)
     imported_close(&built);
 }
 
-/* What lies between two processors is in nobody's way where switches join the GPUs. */
+/* Where switches join the GPUs, the link between two processors carries nothing between them. */
 static void gpus_behind_switches_hang_on_one_processor(void)
 {
     const struct ronde_nccl_constants constants = nccl_shipped();

@@ -471,7 +471,7 @@ static void racks_use_the_nics_that_a_search_has_channels_for(void)
     CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 4, 36, RONDE_NCCL_SIMPLE), 160, .1);
 }
 
-/* A slot of 32 GB/s: half of it by host bridges, a quarter between bridged pairs, 3/4 by switches; by host memory 2 GB/s a channel of 4. */
+/* Half of a slot by host bridges, a quarter between bridged pairs, 3/4 by switches; by host memory 1 GB/s a channel of 2, gen4 2 of 4. */
 static void slots_reach_what_lies_between_them(void)
 {
     static const struct {

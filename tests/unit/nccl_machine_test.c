@@ -37,7 +37,7 @@ static enum ronde_status read_with(const char *line, struct ronde_nccl_machine *
     return read_text(text, machine, error);
 }
 
-/* All lines of values, in an order that is nobody's, with comments. */
+/* All lines of values, in an arbitrary order, with comments. */
 static void every_line_is_taken_into_its_field(void)
 {
     struct ronde_nccl_machine machine;
