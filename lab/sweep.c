@@ -3,7 +3,6 @@
 
 #include "ronde/field.h"
 #include "ronde/mem.h"
-#include "ronde/record.h"
 #include "ronde/schedules.h"
 
 #include <string.h>

@@ -27,6 +27,9 @@ enum ronde_record_kind {
 #undef RONDE_ENUMERATOR
 };
 
+/** Sizes of a grid of records, at most. */
+#define RONDE_MAX_SIZES 64u
+
 /** Labels of a record, at most. */
 #define RONDE_MAX_LABELS 8u
 

@@ -7,8 +7,8 @@
 #ifndef RONDE_SWEEP_H
 #define RONDE_SWEEP_H
 
+#include "ronde/record.h"
 #include "ronde/topologies.h"
-#include "ronde/validate.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,7 +5,7 @@
 #ifndef RONDE_VALIDATE_H
 #define RONDE_VALIDATE_H
 
-#include "ronde/collective.h"
+#include "ronde/record.h"
 #include "ronde/stats.h"
 
 #ifdef __cplusplus
@@ -126,9 +126,6 @@ struct ronde_agreement {
 RONDE_API struct ronde_agreement
 ronde_validation_agreement(const struct ronde_validation *validation, enum ronde_source source,
                            uint32_t rank_index, uint32_t first, uint32_t second);
-
-/** Most sizes a grid may have: what ronde_validation_duel's buffers hold. */
-#define RONDE_MAX_SIZES 64u
 
 /** Buffers behind a duel taken from a grid. */
 struct ronde_duel_buffers {
