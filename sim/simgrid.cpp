@@ -398,7 +398,7 @@ void Replay::transfer(uint32_t op, sg::Host *from, sg::Host *to, double bytes, d
         cap_flow_(comm->get_impl(), cap);
     comm->set_data(reinterpret_cast<void *>(static_cast<uintptr_t>(slot) + 1));
     live_[slot] = comm;
-    comm->vetoable_start();
+    comm->start();
 }
 
 /* The communication must outlive this callback: SimGrid touches it afterwards. */
@@ -451,7 +451,7 @@ void Replay::finish(uint32_t op)
 void Replay::run()
 {
     current_ = this;
-    sg::Activity::on_completion_cb([](const sg::Activity &activity) { current_->on_comm(activity); });
+    sg::Comm::on_completion_cb([](const sg::Activity &activity) { current_->on_comm(activity); });
     for (uint32_t i = 0; i < dag_.op_count; i++)
         if (dag_.ops[i].edge_count == 0)
             ready(i);
