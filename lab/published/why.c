@@ -1,6 +1,7 @@
 /** Rows of a table that are not predicted, and why. See published.h. */
 #include "reader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +57,7 @@ static void gather(struct ronde_published_whys *to, uint32_t line, const char *t
     if (at == to->count) {
         to->count++;
         *group = (struct ronde_published_why_group){.first_line = line};
-        strncpy(group->text, text, sizeof group->text - 1);
+        (void)snprintf(group->text, sizeof group->text, "%s", text);
     }
     group->last_line = line;
     group->rows++;

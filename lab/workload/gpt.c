@@ -124,7 +124,7 @@ static double logits(const struct stage *stage)
 /* A message to or from the neighbour; `tag` tells passes and microbatches apart. A send holds nothing up. */
 static void receive(struct stage *stage, char pass, uint32_t micro, int64_t distance)
 {
-    char name[NAME_BYTES];
+    char name[sizeof "b4294967295.recv"];
     const uint64_t bytes = stage->gpt->splits_sequence ? stage->activation_bytes / stage->gpt->tp
                                                        : stage->activation_bytes;
     (void)snprintf(name, sizeof name, "%c%u.recv", pass, micro);

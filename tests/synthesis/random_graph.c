@@ -34,7 +34,7 @@ static void add_wire(struct random_graph *graph, uint32_t from, uint32_t to)
 /* A directed ring of all places keeps them together; the rest is chance. */
 void random_graph_make(struct random_graph *graph, uint64_t seed, uint32_t hosts, uint32_t switches)
 {
-    uint32_t ring[GRAPH_PLACES];
+    uint32_t ring[GRAPH_PLACES] = {0};
     *graph = (struct random_graph){.hosts = hosts,
                                    .places = hosts + switches,
                                    .state = seed * 0x9e3779b97f4a7c15u + 1};
