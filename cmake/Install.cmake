@@ -43,34 +43,21 @@ endfunction()
 # The package files name what was built in, and only that.
 function(ronde_install_package)
   set(dependencies "")
-  set(requires "")
   set(libraries_private "-lm")
-  if(RONDE_HAVE_LIBXML2)
-    string(APPEND dependencies "find_dependency(PkgConfig)\n"
-                               "pkg_check_modules(LIBXML2 REQUIRED IMPORTED_TARGET libxml-2.0)\n")
-    set(requires "libxml-2.0")
-  endif()
-  if(RONDE_HAVE_HWLOC AND RONDE_HAVE_LIBXML2)
-    string(APPEND dependencies "find_dependency(PkgConfig)\n"
-                               "pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)\n")
-    # Named as a library, not as a module: what a static hwloc would need (libudev) no package brings.
-    set(libraries_private "-lhwloc ${libraries_private}")
-  endif()
-  if(RONDE_HAVE_UCX)
-    string(APPEND dependencies "find_dependency(PkgConfig)\n"
-                               "pkg_check_modules(UCX REQUIRED IMPORTED_TARGET ucx)\n")
-    string(APPEND requires " ucx")
-  endif()
-  if(RONDE_HAVE_JANSSON)
-    string(APPEND dependencies "find_dependency(PkgConfig)\n"
-                               "pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)\n")
-    string(APPEND requires " jansson")
-  endif()
-  if(RONDE_HAVE_PROTOBUF)
-    string(APPEND dependencies "find_dependency(PkgConfig)\n"
-                               "pkg_check_modules(PROTOBUF REQUIRED IMPORTED_TARGET libprotobuf-c)\n")
-    string(APPEND requires " libprotobuf-c")
-  endif()
+  list(TRANSFORM CMAKE_C_IMPLICIT_LINK_DIRECTORIES PREPEND "-L" OUTPUT_VARIABLE searched)
+  # In ronde.pc they are libraries, not modules: what static ones would need (libudev, liblzma) no package brings.
+  foreach(component IN ITEMS "LIBXML2 libxml-2.0" "HWLOC hwloc" "UCX ucx" "JANSSON jansson" "PROTOBUF libprotobuf-c")
+    separate_arguments(component)
+    list(POP_FRONT component name)
+    if(RONDE_HAVE_${name} AND (RONDE_HAVE_LIBXML2 OR NOT name STREQUAL "HWLOC"))
+      string(APPEND dependencies "find_dependency(PkgConfig)\n"
+                                 "pkg_check_modules(${name} REQUIRED IMPORTED_TARGET ${component})\n")
+      set(flags ${${name}_LDFLAGS})
+      list(REMOVE_ITEM flags ${searched})
+      list(JOIN flags " " flags)
+      string(PREPEND libraries_private "${flags} ")
+    endif()
+  endforeach()
   if(RONDE_HAVE_CPU)
     string(APPEND dependencies "set(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_dependency(Threads)\n")
     set(libraries_private "-pthread ${libraries_private}")
@@ -86,7 +73,7 @@ function(ronde_install_package)
     set(dependencies "")
   endif()
   ronde_install_cmake_package("${dependencies}")
-  ronde_install_pkg_config("${requires}" "${libraries_private}")
+  ronde_install_pkg_config("${libraries_private}")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/topologies/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/topologies"
     FILES_MATCHING PATTERN "*.xml" PATTERN include EXCLUDE)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/tune/tables/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/tune"
@@ -112,13 +99,12 @@ function(ronde_install_cmake_package dependencies)
 endfunction()
 
 # Paths in ronde.pc start from its own folder, which both pkg-config and pkgconf know.
-function(ronde_install_pkg_config requires libraries_private)
+function(ronde_install_pkg_config libraries_private)
   set(folder "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig")
   cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${folder}"
              OUTPUT_VARIABLE RONDE_PC_LIBDIR)
   cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY "${folder}"
              OUTPUT_VARIABLE RONDE_PC_INCLUDEDIR)
-  set(RONDE_PC_REQUIRES_PRIVATE "${requires}")
   set(RONDE_PC_LIBS_PRIVATE "${libraries_private}")
   configure_file("${PROJECT_SOURCE_DIR}/cmake/ronde.pc.in" "${PROJECT_BINARY_DIR}/ronde.pc" @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/ronde.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
