@@ -15,6 +15,10 @@
 /* Folders: where it is installed first, where it is moved to, and where consumers are built. */
 #define SCRATCH RONDE_SCRATCH_DIR "/install"
 
+/* Builds that stay from run to run are one generator's: CMake refuses another's. */
+#define SHARED_BUILD SCRATCH "/shared-by-" RONDE_GENERATOR
+#define REFUSED_BUILD SCRATCH "/refused-by-" RONDE_GENERATOR
+
 /* What the consumer prints at its end. */
 #define CONSUMER_SAYS "sums 10 10 10 10, algorithms compile, 0 failures"
 
@@ -100,11 +104,11 @@ static void check_cmake_package(const char *kind)
 {
     const bool is_built =
         says("Build files have been written",
-             "'%s' -S '%s/tests/install/consumer' -B '" SCRATCH "/%s/consumer' "
+             "'%s' -G '%s' -S '%s/tests/install/consumer' -B '" SCRATCH "/%s/consumer' "
              "-DCMAKE_C_COMPILER='%s' -DCMAKE_PREFIX_PATH='" SCRATCH "/%s/moved' "
              "-DRONDE_WANTED_VERSION=0.1 -DRONDE_EXAMPLES='" SCRATCH
              "/%s/moved/share/doc/ronde/examples'",
-             RONDE_CMAKE, RONDE_SOURCE_DIR, kind, RONDE_CC, kind, kind) &&
+             RONDE_CMAKE, RONDE_GENERATOR, RONDE_SOURCE_DIR, kind, RONDE_CC, kind, kind) &&
         says("consumer_c", "'%s' --build '" SCRATCH "/%s/consumer'", RONDE_CMAKE, kind);
     if (!is_built)
         return;
@@ -155,10 +159,10 @@ static void check_pkg_config(const char *kind)
 static void check_version_is_refused(const char *version)
 {
     says("version: 0.1.0",
-         "! '%s' -S '%s/tests/install/consumer' -B '" SCRATCH "/refused' "
+         "! '%s' -G '%s' -S '%s/tests/install/consumer' -B '" REFUSED_BUILD "' "
          "-DCMAKE_C_COMPILER='%s' -DCMAKE_PREFIX_PATH='" SCRATCH
          "/static/moved' -DRONDE_WANTED_VERSION=%s",
-         RONDE_CMAKE, RONDE_SOURCE_DIR, RONDE_CC, version);
+         RONDE_CMAKE, RONDE_GENERATOR, RONDE_SOURCE_DIR, RONDE_CC, version);
 }
 
 static void static_installation_works_wherever_it_is_moved(void)
@@ -182,11 +186,11 @@ static void shared_installation_works_wherever_it_is_moved(void)
         return;
     const bool is_built =
         says("Build files have been written",
-             "'%s' -S '%s' -B '" SCRATCH "/shared-build' "
+             "'%s' -G '%s' -S '%s' -B '" SHARED_BUILD "' "
              "-DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_LIBDIR=" RONDE_LIBDIR " " RONDE_CHOICES,
-             RONDE_CMAKE, RONDE_SOURCE_DIR) &&
-        says("ronde", "'%s' --build '" SCRATCH "/shared-build' --parallel 2", RONDE_CMAKE);
-    if (!is_built || !install(SCRATCH "/shared-build", "shared"))
+             RONDE_CMAKE, RONDE_GENERATOR, RONDE_SOURCE_DIR) &&
+        says("ronde", "'%s' --build '" SHARED_BUILD "' --parallel 2", RONDE_CMAKE);
+    if (!is_built || !install(SHARED_BUILD, "shared"))
         return;
     says("libronde_engine.so", "ls '" SCRATCH "/shared/moved/" RONDE_LIBDIR "'");
     check_command("shared");
