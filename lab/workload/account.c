@@ -138,7 +138,7 @@ enum ronde_status workload_account_ranks(const struct workload_replay *replay,
     sweep.exposed_ns = ronde_mem_new(mem, sweep.families, sizeof *sweep.exposed_ns);
     enum ronde_status status = RONDE_OK;
     if (first && items && events && sweep.active && sweep.exposed_ns) {
-        workload_sort_by_rank(workload, first, items);
+        ronde_workload_sort_by_rank(workload, first, items);
         for (uint32_t r = 0; r < workload->ranks; r++) {
             const size_t count =
                 collect(replay, result, items + first[r], first[r + 1] - first[r], events);

@@ -1,7 +1,8 @@
 /* Sorting by counting. */
 #include "by_rank.h"
 
-void workload_sort_by_rank(const struct ronde_workload *workload, uint32_t *first, uint32_t *items)
+void ronde_workload_sort_by_rank(const struct ronde_workload *workload, uint32_t *first,
+                                 uint32_t *items)
 {
     for (uint32_t w = 0; w < workload->work_count; w++)
         first[workload->works[w].rank + 1]++;

@@ -10,6 +10,7 @@
  * Sorts items by rank and leaves those of a rank in their order: rank r has items[first[r]] .. items[first[r + 1] - 1].
  * `first` has ranks + 1 entries and comes zeroed, `items` has one per item.
  */
-void workload_sort_by_rank(const struct ronde_workload *workload, uint32_t *first, uint32_t *items);
+RONDE_API void ronde_workload_sort_by_rank(const struct ronde_workload *workload, uint32_t *first,
+                                           uint32_t *items);
 
 #endif

@@ -259,7 +259,7 @@ static enum ronde_status number_messages(struct writing *writing, struct ronde_e
     const size_t ranks = workload->ranks;
     struct workload_matching matching;
     uint32_t *next = ronde_mem_new(writing->mem, ranks, sizeof *next);
-    enum ronde_status status = workload_match(workload, writing->mem, &matching, error);
+    enum ronde_status status = ronde_workload_match(workload, writing->mem, &matching, error);
     if (status == RONDE_OK && !next)
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu ranks", ranks);
     /* One counter a receiver suffices: it tells apart what one sender's messages must not share. */
@@ -269,7 +269,7 @@ static enum ronde_status number_messages(struct writing *writing, struct ronde_e
             continue;
         writing->tag_of[recv] = writing->tag_of[sender] = next[workload->works[recv].rank]++;
     }
-    workload_matching_free(&matching);
+    ronde_workload_matching_free(&matching);
     ronde_mem_free(writing->mem, next, ranks, sizeof *next);
     return status;
 }
@@ -301,7 +301,7 @@ enum ronde_status ronde_chakra_write(const struct ronde_workload *workload, cons
     if (status == RONDE_OK)
         status = number_messages(&writing, error);
     if (status == RONDE_OK) {
-        workload_sort_by_rank(workload, first, items);
+        ronde_workload_sort_by_rank(workload, first, items);
         for (uint32_t r = 0; r < workload->ranks; r++)
             for (uint32_t i = first[r]; i < first[r + 1]; i++)
                 writing.id_of[items[i]] = i - first[r];

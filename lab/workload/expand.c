@@ -43,7 +43,7 @@ static enum ronde_status no_memory(const struct expanding *expanding)
 static void index_pattern(struct pattern *pattern)
 {
     const struct ronde_workload *steps = pattern->steps;
-    workload_sort_by_rank(steps, pattern->first, pattern->items);
+    ronde_workload_sort_by_rank(steps, pattern->first, pattern->items);
     for (uint32_t s = 0; s < steps->work_count; s++) {
         const struct ronde_work *work = &steps->works[s];
         pattern->place[pattern->items[s]] = s - pattern->first[steps->works[pattern->items[s]].rank];
@@ -291,14 +291,14 @@ ronde_workload_expand(const struct ronde_workload *workload,
     *out_workload = NULL;
     enum ronde_status status = workload_calls_check(workload, options, error);
     if (status == RONDE_OK)
-        status = workload_match(workload, mem, &matching, error);
+        status = ronde_workload_match(workload, mem, &matching, error);
     if (status == RONDE_OK)
         status = workload_calls_open(workload, &matching, options, &calls, error);
     if (status == RONDE_OK)
         status = expand(&expanding, options);
     free_patterns(&expanding);
     workload_calls_close(&calls);
-    workload_matching_free(&matching);
+    ronde_workload_matching_free(&matching);
     if (status == RONDE_OK)
         *out_workload = expanding.made;
     else

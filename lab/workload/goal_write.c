@@ -70,7 +70,7 @@ enum ronde_status ronde_goal_print(const struct ronde_workload *workload,
     uint32_t *items = ronde_mem_new(mem, count, sizeof *items);
     uint32_t *label_of = ronde_mem_new(mem, count, sizeof *label_of);
     if (first && items && label_of) {
-        workload_sort_by_rank(workload, first, items);
+        ronde_workload_sort_by_rank(workload, first, items);
         for (uint32_t r = 0; r < workload->ranks; r++)
             for (uint32_t i = first[r]; i < first[r + 1]; i++)
                 label_of[items[i]] = i - first[r];

@@ -207,8 +207,9 @@ out:
     return status;
 }
 
-enum ronde_status workload_match(const struct ronde_workload *workload, const struct ronde_mem *mem,
-                                 struct workload_matching *out_matching, struct ronde_error *error)
+enum ronde_status
+ronde_workload_match(const struct ronde_workload *workload, const struct ronde_mem *mem,
+                     struct workload_matching *out_matching, struct ronde_error *error)
 {
     const uint32_t count = workload->work_count;
     struct workload_matching *matching = out_matching;
@@ -227,7 +228,7 @@ enum ronde_status workload_match(const struct ronde_workload *workload, const st
     return status == RONDE_OK ? match_collectives(workload, matching, error) : status;
 }
 
-void workload_matching_free(struct workload_matching *matching)
+void ronde_workload_matching_free(struct workload_matching *matching)
 {
     const struct ronde_mem *mem = matching->mem;
     const size_t count = matching->work_count;

@@ -32,19 +32,19 @@ struct workload_matching {
  * Matches everything. The caller frees *out_matching in every case. Errors: BAD_INPUT naming the item for dependencies in a
  * circle, messages that nobody sends or receives, ranks of a group that do not do the same; NO_MEMORY.
  */
-RONDE_MUST_CHECK enum ronde_status
-workload_match(const struct ronde_workload *workload, const struct ronde_mem *mem,
-               struct workload_matching *out_matching, struct ronde_error *error);
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_workload_match(const struct ronde_workload *workload, const struct ronde_mem *mem,
+                     struct workload_matching *out_matching, struct ronde_error *error);
 
 /** Frees it; zeroes are allowed. */
-void workload_matching_free(struct workload_matching *matching);
+RONDE_API void ronde_workload_matching_free(struct workload_matching *matching);
 
-/** messages.c: fills in partner. Errors: as workload_match. */
+/** messages.c: fills in partner. Errors: as ronde_workload_match. */
 RONDE_MUST_CHECK enum ronde_status workload_match_messages(const struct ronde_workload *workload,
                                                            struct workload_matching *matching,
                                                            struct ronde_error *error);
 
-/** sequence.c: fills in sequence. Errors: as workload_match. */
+/** sequence.c: fills in sequence. Errors: as ronde_workload_match. */
 RONDE_MUST_CHECK enum ronde_status workload_sequence(const struct ronde_workload *workload,
                                                      struct workload_matching *matching,
                                                      struct ronde_error *error);

@@ -281,7 +281,7 @@ ronde_workload_simulate(const struct ronde_workload *workload,
     *out_result = (struct ronde_workload_result){.mem = mem};
     enum ronde_status status = workload_calls_check(workload, options, error);
     if (status == RONDE_OK)
-        status = workload_match(workload, mem, &simulation.matching, error);
+        status = ronde_workload_match(workload, mem, &simulation.matching, error);
     if (status == RONDE_OK)
         status =
             workload_calls_open(workload, &simulation.matching, options, &simulation.calls, error);
@@ -298,7 +298,7 @@ ronde_workload_simulate(const struct ronde_workload *workload,
         qsort(out_result->calls, out_result->call_count, sizeof *out_result->calls, by_path);
     workload_order_free(&simulation.order);
     workload_calls_close(&simulation.calls);
-    workload_matching_free(&simulation.matching);
+    ronde_workload_matching_free(&simulation.matching);
     return status;
 }
 

@@ -44,7 +44,7 @@ static void check_matching(const struct ronde_workload *workload, const struct r
 {
     struct workload_matching matching;
     struct ronde_error error = {0};
-    const enum ronde_status status = workload_match(workload, mem, &matching, &error);
+    const enum ronde_status status = ronde_workload_match(workload, mem, &matching, &error);
     for (uint32_t w = 0; status == RONDE_OK && w < workload->work_count; w++)
         if (workload->works[w].kind == RONDE_WORK_RECV && matching.partner[w] == RONDE_NONE)
             fuzz_complain(verdict, "receive %u has no send", w);
@@ -53,7 +53,7 @@ static void check_matching(const struct ronde_workload *workload, const struct r
     else if (!is_refusal(status) || error.message[0] == '\0')
         fuzz_complain(verdict, "matching: '%s' with \"%s\"", ronde_status_text(status),
                       error.message);
-    workload_matching_free(&matching);
+    ronde_workload_matching_free(&matching);
 }
 
 /* As GOAL it comes back and is written as the same bytes. */
