@@ -1,9 +1,9 @@
 /* ronde: the dispatch table. */
-#include "commands.h"
-#include "nccl_tests.h"
-#include "report.h"
+#include "cli/cmd/commands.h"
+#include "cli/options/nccl_tests.h"
+#include "cli/options/stdin_file.h"
+#include "cli/print/report.h"
 #include "ronde/field.h"
-#include "stdin_file.h"
 
 #include "ronde/comm.h"
 #include "ronde/executors.h"
@@ -114,7 +114,7 @@ static const struct ronde_command commands[] = {
      "  ronde validate all_reduce -a ring,tree -N 2,4 --topo machine.xml\n"
      "  ronde validate all_reduce -a ring,tree,double_tree -N 2,4,8 -e 64M --topo machine.xml"
      " --plot validate.svg\n"
-     "  ronde validate all_reduce --from results/cpu-validate.jsonl --plot again.svg\n"
+     "  ronde validate all_reduce --from docs/results/cpu-validate.jsonl --plot again.svg\n"
      "  ronde validate --published nccl.csv --system Alps-GH200 --fit smallest\n",
      WHAT SWEEP
      "op iters warmup_iters slot depth timeout backend rig topo plot records from published "

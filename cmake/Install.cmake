@@ -23,7 +23,7 @@ function(ronde_install_library target name)
   endif()
 endfunction()
 
-# nccl-tests' programs as links to `ronde`, which tells by its name what is asked of it (cli/nccl_tests.c).
+# nccl-tests' programs as links to `ronde`, which tells by its name what is asked of it (cli/options/nccl_tests.c).
 set(RONDE_NCCL_TESTS all_reduce all_gather broadcast reduce_scatter reduce alltoall gather scatter sendrecv)
 
 function(ronde_install_nccl_tests target)
@@ -76,9 +76,9 @@ function(ronde_install_package)
   ronde_install_pkg_config("${libraries_private}")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/topologies/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/topologies"
     FILES_MATCHING PATTERN "*.xml" PATTERN include EXCLUDE)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/tune/tables/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/tune"
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/predict/tables/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/tune"
     FILES_MATCHING PATTERN "*.txt")
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/tune/nccl/constants/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/nccl"
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/nccl/model/constants/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/nccl"
     FILES_MATCHING PATTERN "*.txt")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/topologies/published/" DESTINATION "${CMAKE_INSTALL_DATADIR}/ronde/machines"
     FILES_MATCHING PATTERN "*.txt")

@@ -1,7 +1,7 @@
 # One shared library of everything, libronde: for languages that load libraries at run time (bindings/python).
 
 # The libraries it is made of: their public headers are its interface.
-set(RONDE_LIBRARY_PARTS engine schedules topologies sim hw tune api lab)
+set(RONDE_LIBRARY_PARTS engine schedules topologies sim hw formats predict nccl lab api)
 
 option(RONDE_LIBRARY "Build everything as one shared library, libronde, too" OFF)
 option(RONDE_PYTHON "Build what the Python package needs (pip install . sets this)" OFF)

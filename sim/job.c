@@ -1,7 +1,7 @@
 /* Jobs: from a schedule and a load to the engine that replays it, by name or by what is cheapest and right. */
 #include "job.h"
 #include "check.h"
-#include "symmetric.h"
+#include "sim/flat/symmetric.h"
 
 #include <string.h>
 

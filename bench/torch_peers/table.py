@@ -1,4 +1,4 @@
-"""The page of measured records: results/torch-bench.md."""
+"""The page of measured records: docs/results/torch-bench.md."""
 from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Iterator

@@ -1,7 +1,7 @@
 /* A comparison in short. See brief.h. */
 #include "brief.h"
 
-#include "cli/table.h"
+#include "cli/print/table.h"
 #include "ronde/score.h"
 
 #include <math.h>

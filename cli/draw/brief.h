@@ -4,7 +4,7 @@
 #ifndef RONDE_CLI_DRAW_BRIEF_H
 #define RONDE_CLI_DRAW_BRIEF_H
 
-#include "cli/compare_print.h"
+#include "cli/print/compare_print.h"
 #include "screen.h"
 
 /** Numbers of ranks that are shown. */

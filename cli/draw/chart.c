@@ -1,8 +1,8 @@
 /* Letters on a grid of characters. See chart.h. */
 #include "chart.h"
 
-#include "cli/options.h"
-#include "cli/table.h"
+#include "cli/options/options.h"
+#include "cli/print/table.h"
 #include "ronde/relative.h"
 
 #include <ctype.h>

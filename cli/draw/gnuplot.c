@@ -1,7 +1,7 @@
 /* Starting gnuplot, and what all its pictures have in common. */
 #include "gnuplot.h"
-#include "cli/children.h"
-#include "cli/report.h"
+#include "cli/launch/children.h"
+#include "cli/print/report.h"
 
 #include <errno.h>
 #include <fcntl.h>

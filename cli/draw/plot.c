@@ -1,8 +1,8 @@
 /* The picture of a validation, as a gnuplot script. */
 #include "plot.h"
 
-#include "cli/options.h"
-#include "cli/table.h"
+#include "cli/options/options.h"
+#include "cli/print/table.h"
 #include "gnuplot.h"
 #include "ronde/relative.h"
 

@@ -1,8 +1,8 @@
 /* Measured and predicted bus bandwidth over size, as gnuplot scripts. See published_plot.h. */
 #include "published_plot.h"
 
-#include "cli/report.h"
-#include "cli/table.h"
+#include "cli/print/report.h"
+#include "cli/print/table.h"
 #include "gnuplot.h"
 
 #include "ronde/data_files.h"
@@ -225,7 +225,7 @@ static enum ronde_status draw_system(const struct ronde_published *published, ui
 /* What a document says of the picture that lies at `path` beside or below it. */
 static void refer(FILE *document, const char *name, const char *path)
 {
-    const char *docs = strncmp(path, "docs/", 5) == 0 ? path + 5 : path;
+    const char *docs = strncmp(path, "docs/results/", 13) == 0 ? path + 13 : path;
     fprintf(document, "\n![%s: measured and predicted bus bandwidth over size](%s)\n", name, docs);
 }
 

@@ -1,7 +1,7 @@
 /* Width, colours and line breaks of what people read. */
 #include "screen.h"
 
-#include "cli/values.h"
+#include "cli/options/values.h"
 
 #include "ronde/ir.h"
 

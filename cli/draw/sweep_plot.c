@@ -1,6 +1,6 @@
 /* The pictures of a sweep, as gnuplot scripts. */
 #include "sweep_plot.h"
-#include "cli/table.h"
+#include "cli/print/table.h"
 #include "gnuplot.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Adds up one number per rank, as NCCL's and MPI's first programs do. Any launcher starts it: docs/api.md. */
+/* Adds up one number per rank, as NCCL's and MPI's first programs do. Any launcher starts it: docs/guide/api.md. */
 #include <ronde/ronde.h>
 
 #include <stdio.h>

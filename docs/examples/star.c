@@ -1,4 +1,4 @@
-/* An algorithm of one's own: all_reduce on a star, built, proved, priced and run. See docs/plugin.md. */
+/* An algorithm of one's own: all_reduce on a star, built, proved, priced and run. See docs/guide/plugin.md. */
 #include <ronde/engine.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* all_reduce among four virtual ranks of one GPU, captured in a CUDA graph and replayed. See docs/cuda.md. */
+/* all_reduce among four virtual ranks of one GPU, captured in a CUDA graph and replayed. See docs/notes/cuda.md. */
 #include <ronde/cuda.h>
 #include <ronde/engine.h>
 #include <ronde/hw.h>

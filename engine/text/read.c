@@ -1,5 +1,5 @@
 /*
- * The reader of the text form: lines to programs, and the text as a whole. docs/schedule-format.md specifies it.
+ * The reader of the text form: lines to programs, and the text as a whole. docs/reference/schedule-format.md specifies it.
  *
  * A text can be malicious, so memory and time follow its size: lists grow with the lines read, numbers are bounded
  * before they size anything, nothing recurs, and what is O(ranks) is made once or paid for out of a budget.

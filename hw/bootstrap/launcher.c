@@ -1,4 +1,4 @@
-/* Which rank of which launcher this process is. See ronde/comm.h; docs/processes.md has the table. */
+/* Which rank of which launcher this process is. See ronde/comm.h; docs/notes/processes.md has the table. */
 #include "hw/bootstrap/pmi.h"
 #include "hw/bootstrap/pmix.h"
 #include "ronde/comm.h"

@@ -75,7 +75,7 @@ part list 10 "$ronde" list
 part local 10 "$ronde" topo show --local
 part stream 10 "$build/tests/cuda_stream"
 part check 15 "$ronde" run all_reduce -a ring -N 8 -b 8 -e 16M -f 16 --backend cuda -c 1
-# Where data with flags stops paying: the second has slots of its own, which are never lines (docs/choosing.md).
+# Where data with flags stops paying: the second has slots of its own, which are never lines (docs/guide/choosing.md).
 part lines 8 "$ronde" run all_reduce -a ring -N 8 -b 1K -e 256K --backend cuda
 part slots 8 "$ronde" run all_reduce -a ring -N 8 -b 1K -e 256K --backend cuda --slot 256K
 part bench 70 bash -c "'$build/tests/cuda_bench' $most >'$out/records.jsonl'"

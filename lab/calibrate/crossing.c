@@ -1,5 +1,5 @@
 /*
- * A hop of a ping-pong between two cores, as sim/cores.c replays it: the message is fetched from one slot and written into
+ * A hop of a ping-pong between two cores, as sim/machines/cores.c replays it: the message is fetched from one slot and written into
  * another. That was last read twice as many messages ago as there are slots, as each side fills slots of its own in between.
  *
  * Writing is not timed by itself: a core goes on while its stores wait for their lines, and how much of that it notices

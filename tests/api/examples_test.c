@@ -1,4 +1,4 @@
-/* The programs of docs/api.md, each by itself and as several ranks: what they print follows from their numbers of ranks. */
+/* The programs of docs/guide/api.md, each by itself and as several ranks: what they print follows from their numbers of ranks. */
 #include "support/built_with.h"
 #include "support/files.h"
 #include "support/suite.h"
@@ -162,10 +162,10 @@ static void check_page(const char *path, void *context)
         for (const char *at = text; *at; at++)
             lines += *at == '\n';
         CU_ASSERT(lines <= 40);
-        snprintf(link, sizeof link, "](examples/%s)", name);
+        snprintf(link, sizeof link, "](../examples/%s)", name);
         CU_ASSERT_PTR_NOT_NULL(strstr(page, link));
         if (lines > 40 || !strstr(page, link))
-            suite_note("%s: %u lines, or docs/api.md has no link to it", name, lines);
+            suite_note("%s: %u lines, or docs/guide/api.md has no link to it", name, lines);
     }
     free(text);
 }
@@ -173,7 +173,7 @@ static void check_page(const char *path, void *context)
 static void programs_are_short_and_listed(void)
 {
     char path[1024];
-    if (!suite_source(path, sizeof path, "docs/api.md"))
+    if (!suite_source(path, sizeof path, "docs/guide/api.md"))
         return;
     char *page = files_read(path);
     CU_ASSERT_PTR_NOT_NULL_FATAL(page);

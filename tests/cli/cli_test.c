@@ -430,7 +430,7 @@ static void a_plot_without_gnuplot_is_a_missing_component(void)
 static void validate_draws_an_earlier_run_again(void)
 {
     char path[512], arguments[1024];
-    CU_ASSERT_TRUE_FATAL(suite_source(path, sizeof path, "results/cpu-validate.jsonl"));
+    CU_ASSERT_TRUE_FATAL(suite_source(path, sizeof path, "docs/results/cpu-validate.jsonl"));
     snprintf(arguments, sizeof arguments, "validate all_reduce --from %s", path);
     if (run(arguments).code == 3) {
         suite_skip("no JSON is read here");

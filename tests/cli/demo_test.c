@@ -6,8 +6,8 @@
 #include "support/said.h"
 #include "support/suite.h"
 
-#include "compose.h"
-#include "examples.h"
+#include "cli/demo/compose.h"
+#include "cli/demo/examples.h"
 
 #include "ronde/schedules.h"
 

@@ -1,5 +1,5 @@
 /*
- * The survey: everything in the registry is proved; the bounds that papers claim are met; docs/golden/counts.md is what
+ * The survey: everything in the registry is proved; the bounds that papers claim are met; docs/reference/golden/counts.md is what
  * it prints, and every excess is explained by its algorithm.
  */
 #include "support/files.h"
@@ -7,7 +7,7 @@
 #include "support/said.h"
 #include "support/suite.h"
 
-#include "cli/proof_report.h"
+#include "cli/print/proof_report.h"
 
 #include "ronde/schedules.h"
 
@@ -213,7 +213,7 @@ static void the_page_has_what_the_survey_prints(void)
     fputs(said, file);
     print_reasons(file);
     CU_ASSERT_EQUAL_FATAL(fclose(file), 0);
-    golden_compare("docs/golden/counts.md", text);
+    golden_compare("docs/reference/golden/counts.md", text);
     free(text);
     free(said);
 }

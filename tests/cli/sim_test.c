@@ -16,7 +16,7 @@
 
 #define MACHINE RONDE_SCRATCH_DIR "/machine.xml"
 #define LARGE RONDE_SCRATCH_DIR "/crossbar-8192.xml"
-/* Four ranks; see docs/plugin.md. */
+/* Four ranks; see docs/guide/plugin.md. */
 #define GIVEN RONDE_SOURCE_DIR "/docs/examples/two_nodes.ronde"
 /* 4 MB on 16 ranks of 50 GB/s ports. */
 #define RING "sim all_reduce -a ring -N 16 --topo crossbar-64 -b 4M -e 4M "

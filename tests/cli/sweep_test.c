@@ -5,7 +5,7 @@
 #include "support/suite.h"
 
 #include "cli/draw/gnuplot.h"
-#include "pool.h"
+#include "cli/launch/pool.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * The floors that times on a GPU are held against: what schedules move is what their papers state, never less than any
- * algorithm must, and docs/golden/cuda-floors.md is the table that the benchmark prints.
+ * algorithm must, and docs/reference/golden/cuda-floors.md is the table that the benchmark prints.
  */
 #include "cuda/traffic.h"
 #include "support/built_with.h"
@@ -82,12 +82,12 @@ static void the_table_is_the_documented_one(void)
     CU_ASSERT_FATAL(file != NULL);
     fputs("# Floors of all algorithms on one GPU\n\n"
           "`cuda_bench --floors`; written by `RONDE_UPDATE_GOLDEN=1 "
-          "build/tests/test_cuda_traffic`. [cuda.md](../cuda.md) says "
+          "build/tests/test_cuda_traffic`. [cuda.md](../../notes/cuda.md) says "
           "what is\ncounted.\n\n",
           file);
     CU_ASSERT(traffic_print(file, 0));
     CU_ASSERT_FATAL(fclose(file) == 0);
-    golden_compare("docs/golden/cuda-floors.md", text);
+    golden_compare("docs/reference/golden/cuda-floors.md", text);
     free(text);
 }
 

@@ -3,8 +3,8 @@
 
 #include "support/heap.h"
 
+#include "formats/workload/matching.h"
 #include "ronde/workload.h"
-#include "workload/matching.h"
 
 #include <stdio.h>
 #include <string.h>

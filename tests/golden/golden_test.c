@@ -1,6 +1,6 @@
 /**
  * A golden text per algorithm for 4 ranks: what the algorithm does, in a form that a reviewer of a change reads.
- * RONDE_UPDATE_GOLDEN=1 in the environment writes them, and the table of all algorithms in docs/golden.
+ * RONDE_UPDATE_GOLDEN=1 in the environment writes them, and the table of all algorithms in docs/reference/golden.
  */
 #include "support/files.h"
 #include "support/golden.h"
@@ -167,7 +167,7 @@ static void the_page_has_all_algorithms(void)
     for (uint32_t i = 0; i < count; i++)
         print_row(file, algorithms[i]);
     CU_ASSERT_EQUAL_FATAL(fclose(file), 0);
-    golden_compare("docs/golden/algorithms.md", text);
+    golden_compare("docs/reference/golden/algorithms.md", text);
     free(text);
 }
 

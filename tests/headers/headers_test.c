@@ -19,7 +19,9 @@ struct language {
 };
 
 static const char includes[] = " -I'" RONDE_SOURCE_DIR "/engine/include'"
-                               " -I'" RONDE_SOURCE_DIR "/tune/include'"
+                               " -I'" RONDE_SOURCE_DIR "/formats/include'"
+                               " -I'" RONDE_SOURCE_DIR "/predict/include'"
+                               " -I'" RONDE_SOURCE_DIR "/nccl/include'"
                                " -I'" RONDE_SOURCE_DIR "/lab/include'"
                                " -I'" RONDE_SOURCE_DIR "/schedules/include'"
                                " -I'" RONDE_SOURCE_DIR "/topologies/include'"
@@ -51,8 +53,8 @@ static void check_header(const char *path, void *context)
 
 static void check_folders(struct language language)
 {
-    static const char *const folders[] = {"engine", "schedules", "topologies", "sim",
-                                          "hw",     "tune",      "api",        "lab"};
+    static const char *const folders[] = {"engine",  "schedules", "topologies", "sim", "hw",
+                                          "formats", "predict",   "nccl",       "api", "lab"};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
         CU_ASSERT(files_walk(folders[i], ".h", check_header, &language) > 0);
 }

@@ -22,9 +22,11 @@ static const char command_format[] =
     "'%s' -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Werror -fsyntax-only -x c"
     " -I'" ROOT "' -I'" ROOT "engine/include' -I'" ROOT "schedules/include'"
     " -I'" ROOT "topologies/include' -I'" ROOT "sim/include' -I'" ROOT "hw/include'"
-    " -I'" ROOT "tune/include' -I'" ROOT "lab/include' -I'" ROOT "api/include' '%s' 2>&1";
+    " -I'" ROOT "formats/include' -I'" ROOT "predict/include'"
+    " -I'" ROOT "nccl/include' -I'" ROOT "lab/include' -I'" ROOT "api/include' '%s' 2>&1";
 
-static const char *const folders[] = {"hw", "sim", "tune", "lab", "api", "cli"};
+static const char *const folders[] = {"hw",   "sim", "formats", "predict",
+                                      "nccl", "lab", "api",     "cli"};
 
 /* Says how the step interpreter reads and writes messages, hence stands before whatever includes the interpreter. */
 static const char *const first = "hw/shm/eager.h";
@@ -34,8 +36,8 @@ static const char *const first = "hw/shm/eager.h";
  * compile alone.
  */
 static const char *const templates[] = {
-    "hw/cuda/block.h",      "hw/cuda/device.h",     "hw/cuda/kernel.h",      "hw/cuda/move.h",
-    "hw/cuda/move_types.h", "hw/cuda/move_width.h", "sim/symmetric_loops.h",
+    "hw/cuda/block.h",      "hw/cuda/device.h",     "hw/cuda/kernel.h",           "hw/cuda/move.h",
+    "hw/cuda/move_types.h", "hw/cuda/move_width.h", "sim/flat/symmetric_loops.h",
 };
 
 #define TEMPLATES (sizeof templates / sizeof templates[0])
@@ -47,8 +49,8 @@ static const struct {
 } needs[] = {
     {"hw/ucx/", "ucp/api/ucp.h"},
     {"hw/cuda/runtime.h", "cuda_runtime_api.h"},
-    {"lab/msccl/parse.h", "libxml/tree.h"},
-    {"lab/mscclpp/parse.h", "jansson.h"},
+    {"formats/msccl/parse.h", "libxml/tree.h"},
+    {"formats/mscclpp/parse.h", "jansson.h"},
 };
 
 /* Paths inside the repository. */
@@ -225,8 +227,9 @@ static int by_name(const void *a, const void *b)
 static void a_tag_is_defined_once_in_the_product(void)
 {
     static struct tags tags;
-    static const char *const product[] = {"engine", "schedules", "topologies", "sim", "tune",
-                                          "lab",    "hw",        "api",        "cli", "bench"};
+    static const char *const product[] = {"engine",  "schedules", "topologies", "sim",
+                                          "formats", "predict",   "nccl",       "lab",
+                                          "hw",      "api",       "cli",        "bench"};
     static const char *const suffixes[] = {".h", ".c", ".cu"};
     for (size_t i = 0; i < sizeof product / sizeof product[0]; i++)
         for (size_t k = 0; k < sizeof suffixes / sizeof suffixes[0]; k++)

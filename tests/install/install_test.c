@@ -1,6 +1,6 @@
 /**
  * What `cmake --install` leaves behind is enough: installed, moved elsewhere, used by programs outside the repository
- * through the CMake package and through pkg-config, as C11 and as C++17, static and shared. The examples of docs/plugin.md
+ * through the CMake package and through pkg-config, as C11 and as C++17, static and shared. The examples of docs/guide/plugin.md
  * are built and run that way too.
  */
 #include "support/built_with.h"

@@ -39,7 +39,7 @@ static const char *const hwloc[] = {"hwloc.h", NULL};
 static const char *const simgrid[] = {"simgrid/", "xbt/", NULL};
 static const char *const cuda[] = {"cuda.h", "cuda_runtime_api.h", NULL};
 static const char *const jansson[] = {"jansson.h", NULL};
-/* Generated while building, from lab/workload/et_def.proto. */
+/* Generated while building, from formats/chakra/et_def.proto. */
 static const char *const protobuf[] = {"et_def.pb-c.h", NULL};
 static const char *const ucx[] = {"ucp/", "ucs/debug/debug.h", NULL};
 static const char *const pmix[] = {"pmix.h", NULL};
@@ -55,22 +55,26 @@ static const struct layer {
     {"topologies", {"topologies", "engine"}, {c11, libxml, hwloc}},
     {"sim", {"sim", "topologies", "engine"}, {c11, posix, cxx}},
     {"hw", {"hw", "topologies", "engine"}, {c11, posix, ucx, pmix}},
-    {"tune", {"tune", "schedules", "sim", "topologies", "engine"}, {c11, posix}},
-    {"lab",
-     {"lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
+    {"formats",
+     {"formats", "schedules", "topologies", "engine"},
      {c11, posix, libxml, jansson, protobuf}},
-    {"bench",
-     {"bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
+    {"predict", {"predict", "formats", "schedules", "sim", "topologies", "engine"}, {c11, posix}},
+    {"nccl",
+     {"nccl", "predict", "formats", "schedules", "sim", "topologies", "engine"},
+     {c11, posix, jansson}},
+    {"lab",
+     {"lab", "nccl", "predict", "formats", "schedules", "sim", "hw", "topologies", "engine"},
      {c11, posix}},
-    {"api", {"api", "tune", "schedules", "hw", "topologies", "engine"}, {c11, posix}},
+    {"api", {"api", "nccl", "predict", "schedules", "hw", "topologies", "engine"}, {c11, posix}},
     {"cli",
-     {"cli", "api", "bench", "lab", "tune", "schedules", "sim", "hw", "topologies", "engine"},
+     {"cli", "api", "lab", "nccl", "predict", "formats", "schedules", "sim", "hw", "topologies",
+      "engine"},
      {c11, posix}},
 };
 
 /** Folders whose headers are reached without naming them. */
-static const char *const roots[] = {"engine", "schedules", "topologies", "sim", "hw",
-                                    "tune",   "lab",       "bench",      "api", "cli"};
+static const char *const roots[] = {"engine",  "schedules", "topologies", "sim", "hw", "formats",
+                                    "predict", "nccl",      "lab",        "api", "cli"};
 
 static const struct layer *find_layer(const char *folder)
 {

@@ -22,8 +22,8 @@ struct room {
 
 static const struct room rooms[] = {
     {"engine", false}, {"schedules", false}, {"topologies", false}, {"sim", false},
-    {"hw", false},     {"tune", true},       {"lab", true},         {"api", false},
-    {"cli", true},     {"bench", false},
+    {"hw", false},     {"formats", true},    {"predict", true},     {"nccl", true},
+    {"lab", true},     {"api", false},       {"cli", true},         {"bench", false},
 };
 
 /* Paths below the root of the sources. */

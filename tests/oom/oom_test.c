@@ -341,7 +341,7 @@ static void calls_survive_every_failure(void)
 static void measured_tables_survive_every_failure(void)
 {
     char path[512];
-    if (!suite_source(path, sizeof path, "tune/tables/cpu.txt"))
+    if (!suite_source(path, sizeof path, "predict/tables/cpu.txt"))
         return;
     const struct sweep sweep = {.what = "a measured table",
                                 .operation = oom_read_measured,

@@ -1,8 +1,8 @@
 /**
- * What is planned against what was measured: the records of results/, on the machine files they were predicted from.
+ * What is planned against what was measured: the records of docs/results/, on the machine files they were predicted from.
  *
  * At every measured point the algorithm that prices say is taken among those that were measured there; what counts is how
- * much slower it was than the fastest. Times below 64 KiB on TCP are within one another's noise (docs/validation.md), so
+ * much slower it was than the fastest. Times below 64 KiB on TCP are within one another's noise (docs/results/validation.md), so
  * a wrong name that costs nothing is no mistake.
  */
 #include "support/suite.h"
@@ -82,7 +82,7 @@ static void read_points(const char *name, struct points *out_points)
 {
     char path[1024];
     static char line[LINE_BYTES];
-    snprintf(path, sizeof path, "%s/results/%s.jsonl", RONDE_SOURCE_DIR, name);
+    snprintf(path, sizeof path, "%s/docs/results/%s.jsonl", RONDE_SOURCE_DIR, name);
     FILE *file = fopen(path, "r");
     CU_ASSERT_FATAL(file != NULL);
     out_points->count = 0;
@@ -149,7 +149,7 @@ static void check_file(const struct bar *bar)
     double worst = 0.0;
     uint32_t right = 0;
     read_points(bar->name, &points);
-    snprintf(path, sizeof path, "%s/results/%s.xml", RONDE_SOURCE_DIR, bar->name);
+    snprintf(path, sizeof path, "%s/docs/results/%s.xml", RONDE_SOURCE_DIR, bar->name);
     CU_ASSERT_EQUAL_FATAL(ronde_platform_read(path, ronde_mem_default(), &platform, &error),
                           RONDE_OK);
     for (uint32_t i = 0; i < points.count; i++) {

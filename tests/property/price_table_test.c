@@ -1,5 +1,5 @@
 /**
- * docs/golden/prices.md: how far closed forms are above the longest path where flows share nothing, worst case of a grid
+ * docs/reference/golden/prices.md: how far closed forms are above the longest path where flows share nothing, worst case of a grid
  * of loads.
  */
 #include "support/golden.h"
@@ -170,7 +170,7 @@ static void the_page_says_how_far_closed_forms_are_off(void)
         print_row(file, algorithms[a]);
     print_reasons(file);
     CU_ASSERT_EQUAL_FATAL(fclose(file), 0);
-    golden_compare("docs/golden/prices.md", text);
+    golden_compare("docs/reference/golden/prices.md", text);
     free(text);
 }
 

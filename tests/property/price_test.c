@@ -252,7 +252,7 @@ static void closed_forms_hold_on_machines_drawn_by_chance(void)
         suite_note("%s %s: %u exact, %u approximate, at most %.0f %% above",
                    ronde_collective_text(algorithms[a]->collective), algorithms[a]->name,
                    tally.exact, tally.approximate, tally.worst * 100);
-        /* Two pieces in one slot are the worst case; docs/prices.md has the rest. */
+        /* Two pieces in one slot are the worst case; docs/reference/prices.md has the rest. */
         CU_ASSERT(tally.worst < 1);
     }
 }

@@ -3,7 +3,7 @@
  * that prices choose is within 2 % of the fastest of all of them, for every collective and from 1 KiB to 1 GiB.
  *
  * An algorithm that takes longer than the chosen one even if no flow met another cannot refute the choice; SimGrid replays
- * the others. results/regret.md has larger machines, with every algorithm in SimGrid (build/bench_regret).
+ * the others. docs/results/regret.md has larger machines, with every algorithm in SimGrid (build/bench_regret).
  */
 #include "support/built_with.h"
 #include "support/suite.h"

@@ -83,7 +83,7 @@ class PicturesTest(unittest.TestCase):
             self.assertIn("64K", (pathlib.Path(folder, "sweep.svg")).read_text(encoding="utf-8"))
 
     def test_measurements_stand_beside_predictions(self) -> None:
-        machine = ronde.Topology.read(ROOT / "results/cpu-validate.xml")
+        machine = ronde.Topology.read(ROOT / "docs/results/cpu-validate.xml")
         records = ronde.validate("all_reduce", machine, ["1K", "64K"], algorithms=["ring", "tree"], ranks=[2], iters=3)
         expected = [(size, algorithm, kind, engine) for size in (1024, 65536) for algorithm in ("ring", "tree")
                     for kind, engine in (("measured", "cpu"), ("simulated", "cores"), ("simulated", "simgrid"),

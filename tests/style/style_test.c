@@ -57,8 +57,9 @@ static void add_file(const char *path, void *context)
 
 static void sources_are_formatted(void)
 {
-    static const char *const folders[] = {"engine", "schedules", "topologies", "sim",   "hw",
-                                          "tune",   "lab",       "cli",        "tests", "bench"};
+    static const char *const folders[] = {"engine", "schedules", "topologies", "sim",
+                                          "hw",     "formats",   "predict",    "nccl",
+                                          "lab",    "cli",       "tests",      "bench"};
     static const char *const suffixes[] = {".c", ".h", ".cpp", ".cu"};
     static struct batch batch;
     if (!has_formatter()) {

@@ -1,6 +1,6 @@
 /**
  * The machines of ../shared/vectors/synthesis, whose optimum was found in three other ways: bounds, what schedules load,
- * and how long they take. docs/synthesis.md has the table.
+ * and how long they take. docs/guide/synthesis.md has the table.
  */
 #include "support/files.h"
 #include "support/suite.h"

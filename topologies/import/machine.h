@@ -172,7 +172,7 @@ bool ronde_import_is_symmetric(const struct ronde_import_edge *edge);
 /** Links a platform file needs for an edge: one where both directions are equal, none without a limit. */
 uint32_t ronde_import_links(const struct ronde_import_edge *edge);
 
-/** Latency of an edge by its kind and ends, from NCCL's model; see docs/import.md. */
+/** Latency of an edge by its kind and ends, from NCCL's model; see docs/guide/import.md. */
 double ronde_import_latency_ns(const struct ronde_import *import,
                                const struct ronde_import_edge *edge);
 

@@ -344,13 +344,14 @@ enum ronde_status ronde_import_write(const struct ronde_import *import, FILE *fi
     char *dot = strrchr(stem, '.');
     if (dot)
         *dot = '\0';
-    fprintf(file,
-            "<?xml version=\"1.0\"?>\n"
-            "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-            "<!-- Written by ronde topo import; docs/import.md says what the numbers are. -->\n"
-            "<platform version=\"4.1\">\n"
-            "  <zone id=\"%s-x%u\" routing=\"%s\">\n",
-            stem, import->request.nodes, import->request.nodes > 1 ? "Dijkstra" : "Full");
+    fprintf(
+        file,
+        "<?xml version=\"1.0\"?>\n"
+        "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        "<!-- Written by ronde topo import; docs/guide/import.md says what the numbers are. -->\n"
+        "<platform version=\"4.1\">\n"
+        "  <zone id=\"%s-x%u\" routing=\"%s\">\n",
+        stem, import->request.nodes, import->request.nodes > 1 ? "Dijkstra" : "Full");
     put_props(import, file);
     if (import->request.nodes > 1)
         put_nodes(&writer);

@@ -95,7 +95,7 @@ class _Forecast:
 
 def simulate(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size]], *, engine: str = "auto",
              dtype: str = "float32", op: str = "sum", slot: Size = 0) -> Records:
-    """Replays a schedule on a machine at each size (nccl-tests' size, bytes). Engines: docs/simulation.md."""
+    """Replays a schedule on a machine at each size (nccl-tests' size, bytes). Engines: docs/guide/simulation.md."""
     forecast = _Forecast(schedule, topology, dtype, op, slot, engine)
 
     def replay(size: int, cancel: Any) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 /**
- * The text form of a schedule (`.ronde`), see docs/schedule-format.md. Canonical: print(read(print(s))) == print(s).
+ * The text form of a schedule (`.ronde`), see docs/reference/schedule-format.md. Canonical: print(read(print(s))) == print(s).
  */
 #ifndef RONDE_TEXT_H
 #define RONDE_TEXT_H

@@ -258,7 +258,7 @@ typedef const char *(*ronde_lookup)(void *self, const char *name);
 /**
  * Determines which rank of which launcher this process is. The first complete set of variables counts, and sets are
  * never mixed: RONDE_*, torchrun, a launcher known to have started this very process, Open MPI, PMI, MVAPICH, Slurm,
- * PMIx. docs/processes.md has the table.
+ * PMIx. docs/notes/processes.md has the table.
  *
  * lookup NULL reads the environment of this process. Errors: BAD_ARGUMENT for a set that contradicts itself, naming
  * variable and value; those of querying a launcher that sets no variable for rank or ranks (PMI_PORT, prterun).

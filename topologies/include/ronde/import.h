@@ -3,7 +3,7 @@
  *
  * Read are NCCL and RCCL topology XML (NCCL_TOPO_DUMP_FILE, NCCL_TOPO_FILE), hwloc XML (lstopo FILE.xml) and, where
  * hwloc was built in, this machine. Bandwidths are those of the file, by NCCL's tables where it names a speed and not a
- * rate; what no file contains (the rate of a NIC, of memory) must be given and is never made up. docs/import.md has the
+ * rate; what no file contains (the rate of a NIC, of memory) must be given and is never made up. docs/guide/import.md has the
  * rules.
  */
 #ifndef RONDE_IMPORT_H

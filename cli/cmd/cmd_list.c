@@ -1,0 +1,387 @@
+/* ronde list: what is here, and why something is missing. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/draw/gnuplot.h"
+#include "cli/draw/screen.h"
+#include "cli/print/report.h"
+#include "commands.h"
+#include "common.h"
+
+#include "ronde/comm.h"
+#include "ronde/executors.h"
+#include "ronde/gpus.h"
+#include "ronde/hw.h"
+#include "ronde/measured.h"
+#include "ronde/msccl.h"
+#include "ronde/mscclpp.h"
+#include "ronde/sim.h"
+#include "ronde/workload.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One line of the list. */
+struct entry {
+    const char *kind;  /* algorithm, topology, backend, component */
+    const char *group; /* the collective of an algorithm, else NULL */
+    const char *name;
+    bool is_available;
+    const char *text;
+    const char *v_form; /* of an algorithm, else NULL */
+};
+
+/* Most ranks for which v-forms are listed: enough for every stage of every algorithm, and no power of two. */
+#define LISTED_RANKS 12u
+
+/* One line for people, one object for programs. */
+static enum ronde_status print_entry(struct ronde_sink *sink, const struct entry *entry,
+                                     struct ronde_error *error)
+{
+    if (ronde_sink_is_table(sink)) {
+        int at = fprintf(sink->file, "  %-24s ", entry->name);
+        if (entry->v_form)
+            at += fprintf(sink->file, "%-13s ", entry->v_form);
+        if (!entry->is_available)
+            at += fprintf(sink->file, "MISSING: ");
+        ronde_screen_hang(sink->file, sink->width, at > 0 ? (uint32_t)at : 0, entry->text);
+        return RONDE_OK;
+    }
+    const struct ronde_field fields[] = {
+        ronde_field_text("kind", entry->kind),
+        ronde_field_text("collective", entry->group),
+        ronde_field_text("name", entry->name),
+        ronde_field_boolean("available", entry->is_available),
+        ronde_field_text("text", entry->text),
+        ronde_field_text("v_form", entry->v_form),
+    };
+    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
+    return ronde_sink_row(sink, &row, error);
+}
+
+static void print_heading(struct ronde_sink *sink, const char *heading)
+{
+    if (ronde_sink_is_table(sink))
+        fprintf(sink->file, "%s\n", heading);
+}
+
+/* Known only by proving a schedule. */
+static enum ronde_status find_v_form(const struct ronde_algorithm *algorithm,
+                                     const char **out_v_form, struct ronde_error *error)
+{
+    struct ronde_compile_request request = {.collective = algorithm->collective,
+                                            .algorithm = algorithm->name,
+                                            .ranks = LISTED_RANKS};
+    struct ronde_schedule *schedule = NULL;
+    while (request.ranks > 1 && algorithm->supports(&request, NULL) != RONDE_OK)
+        request.ranks--;
+    const enum ronde_status status =
+        ronde_compile(&request, ronde_mem_default(), NULL, &schedule, error);
+    if (status == RONDE_OK)
+        *out_v_form = ronde_v_form_text(schedule->v_form);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+static void print_collective(struct ronde_sink *sink, const char *name)
+{
+    if (ronde_sink_is_table(sink))
+        fprintf(sink->file, "%-26s v-form\n", name);
+}
+
+/* A collective without any algorithm is not shown: there is nothing to ask for. */
+static enum ronde_status list_collective(struct ronde_sink *sink, enum ronde_collective collective,
+                                         struct ronde_error *error)
+{
+    uint32_t total = 0, shown = 0;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
+    const char *name = ronde_collective_text(collective);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; status == RONDE_OK && i < total; i++) {
+        if (all[i]->collective != collective)
+            continue;
+        if (shown++ == 0)
+            print_collective(sink, name);
+        struct entry entry = {"algorithm", name, all[i]->name, true, all[i]->summary, NULL};
+        status = find_v_form(all[i], &entry.v_form, error);
+        if (status == RONDE_OK)
+            status = print_entry(sink, &entry, error);
+    }
+    return status;
+}
+
+static int is_platform(const struct dirent *file)
+{
+    const size_t length = strlen(file->d_name);
+    return length > 4 && strcmp(file->d_name + length - 4, ".xml") == 0;
+}
+
+/* A shipped file that cannot be read is listed with its error, not left out. */
+static enum ronde_status list_topology(struct ronde_sink *sink, const char *folder,
+                                       const char *file, struct ronde_error *error)
+{
+    char path[RONDE_PATH_BYTES], name[256], text[RONDE_ERROR_MESSAGE_BYTES];
+    struct ronde_platform *platform = NULL;
+    struct ronde_error why = {0};
+    struct entry entry = {"topology", NULL, name, true, text, NULL};
+    snprintf(name, sizeof name, "%.*s", (int)(strlen(file) - 4), file);
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, file) >= sizeof path)
+        return ronde_fail(error, RONDE_IO, "%s: path too long", folder);
+    if (ronde_platform_read(path, ronde_mem_default(), &platform, &why) == RONDE_OK) {
+        const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+        if (facts->description[0] != '\0')
+            snprintf(text, sizeof text, "%s", facts->description);
+        else
+            snprintf(text, sizeof text, "%u hosts", facts->hosts);
+    } else {
+        /* Without the reader its one line per file would only repeat the component's. */
+        entry.is_available = why.status != RONDE_BAD_INPUT;
+        snprintf(text, sizeof text, "%s",
+                 why.status == RONDE_UNAVAILABLE ? "platform file" : why.message);
+    }
+    ronde_platform_destroy(platform);
+    return print_entry(sink, &entry, error);
+}
+
+/* In alphabetical order, so that two runs print the same. */
+static enum ronde_status list_topologies(struct ronde_sink *sink, struct ronde_error *error)
+{
+    char folder[RONDE_PATH_BYTES];
+    struct dirent **files = NULL;
+    enum ronde_status status = RONDE_OK;
+    if (!ronde_topologies_folder(folder, sizeof folder))
+        return RONDE_OK;
+    const int count = scandir(folder, &files, is_platform, alphasort);
+    if (count > 0)
+        print_heading(sink, "topologies");
+    for (int i = 0; i < count; i++) {
+        if (status == RONDE_OK)
+            status = list_topology(sink, folder, files[i]->d_name, error);
+        free(files[i]);
+    }
+    free(files);
+    return status;
+}
+
+/* One line of the list. What is absent says itself what is missing; a transport knows of the machine only what it is. */
+static enum ronde_status list_executor(struct ronde_sink *sink, const char *kind,
+                                       const struct ronde_executor *executor,
+                                       struct ronde_error *error)
+{
+    struct ronde_machine machine = {.description = ""};
+    struct ronde_error why_not = {0};
+    const bool is_here = ronde_executor_probe(executor, &machine, &why_not) == RONDE_OK;
+    const bool is_of_processes = executor->ranks == RONDE_RANKS_PROCESSES;
+    const char *text = is_of_processes ? executor->summary : machine.description;
+    const struct entry entry = {
+        kind, NULL, executor->name, is_here, is_here ? text : why_not.message, NULL};
+    return print_entry(sink, &entry, error);
+}
+
+/* The rows of the registry whose ranks are processes, or the others. */
+static enum ronde_status list_executors(struct ronde_sink *sink, bool are_processes,
+                                        struct ronde_error *error)
+{
+    uint32_t count = 0;
+    const struct ronde_executor *all = ronde_executors(&count);
+    enum ronde_status status = RONDE_OK;
+    print_heading(sink, are_processes ? "transports" : "backends");
+    for (uint32_t e = 0; e < count && status == RONDE_OK; e++)
+        if ((all[e].ranks == RONDE_RANKS_PROCESSES) == are_processes)
+            status = list_executor(sink, are_processes ? "transport" : "backend", &all[e], error);
+    return status;
+}
+
+/* One line of the list about a GPU or what it needs. */
+static enum ronde_status print_gpu(struct ronde_sink *sink, const char *name, bool is_here,
+                                   const char *text, struct ronde_error *error)
+{
+    const struct entry entry = {"gpu", NULL, name, is_here, text, NULL};
+    return print_entry(sink, &entry, error);
+}
+
+/* A version of CUDA as people write it, or that there is none. */
+static void write_cuda(char *text, size_t bytes, uint32_t version)
+{
+    if (version == 0)
+        snprintf(text, bytes, "none");
+    else
+        snprintf(text, bytes, "%u.%u", version / 1000, version % 1000 / 10);
+}
+
+/* What the driver, if there is one, and this build say; both have to be there for the cuda backend. */
+static enum ronde_status list_gpus(struct ronde_sink *sink, struct ronde_error *error)
+{
+    struct ronde_gpu_survey survey;
+    struct ronde_error why = {0};
+    char text[256], name[32], cuda[16];
+    const bool is_here = ronde_gpu_survey(ronde_mem_default(), &survey, &why) == RONDE_OK;
+    print_heading(sink, "gpus");
+    write_cuda(cuda, sizeof cuda, survey.cuda);
+    snprintf(text, sizeof text, "%.79s, for CUDA up to %s", survey.driver, cuda);
+    enum ronde_status status =
+        print_gpu(sink, "driver", is_here, is_here ? text : why.message, error);
+    write_cuda(cuda, sizeof cuda, ronde_gpu_runtime());
+    if (status == RONDE_OK)
+        status = print_gpu(sink, "runtime", ronde_gpu_runtime() > 0,
+                           ronde_gpu_runtime() > 0 ? cuda : "built without CUDA (-DRONDE_CUDA=ON)",
+                           error);
+    for (uint32_t g = 0; g < survey.count && status == RONDE_OK; g++) {
+        const struct ronde_gpu_facts *facts = &survey.gpus[g];
+        snprintf(name, sizeof name, "gpu %u", g);
+        snprintf(text, sizeof text, "%.63s, %.0f GiB, %.31s, %u NVLinks, %u of them into switches",
+                 facts->name, (double)facts->memory_bytes / (1u << 30), facts->bus, facts->nvlinks,
+                 facts->switch_links);
+        status = print_gpu(sink, name, true, text, error);
+    }
+    return status;
+}
+
+/* Whether the network takes what GPUs send from their memory. */
+static enum ronde_status list_gpu_direct(struct ronde_sink *sink, struct ronde_error *error)
+{
+    struct ronde_error why_not = {0};
+    const bool is_here = ronde_gpu_direct_probe(&why_not) == RONDE_OK;
+    return print_gpu(sink, "gpudirect", is_here,
+                     is_here ? "UCX reads and writes memory of GPUs (built, never run)"
+                             : why_not.message,
+                     error);
+}
+
+/* A table that `auto` reads; one that cannot be read is listed with its error, which `auto` would give. */
+static enum ronde_status list_table(struct ronde_sink *sink, const char *backend, const char *path,
+                                    struct ronde_error *error)
+{
+    char text[RONDE_PATH_BYTES + 512];
+    struct ronde_measured *table = NULL;
+    struct ronde_error why = {0};
+    const bool is_read = ronde_measured_read(path, ronde_mem_default(), &table, &why) == RONDE_OK;
+    if (is_read) {
+        const int length = snprintf(text, sizeof text, "%u rows, %s, %s (%s)", table->row_count,
+                                    table->machine, table->date, path);
+        if (table->unknown_rows > 0)
+            snprintf(text + length, sizeof text - (size_t)length,
+                     ", %u rows of algorithms that this version lacks", table->unknown_rows);
+    } else {
+        snprintf(text, sizeof text, "%s", why.message);
+    }
+    ronde_measured_destroy(table, ronde_mem_default());
+    const struct entry entry = {"table", NULL, backend, is_read, text, NULL};
+    return print_entry(sink, &entry, error);
+}
+
+/* Those of a backend or transport, the one that is asked first first. */
+static enum ronde_status list_tables_of(struct ronde_sink *sink, const char *backend,
+                                        struct ronde_error *error)
+{
+    char path[RONDE_PATH_BYTES];
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t place = 0; place < RONDE_MEASURED_PLACES && status == RONDE_OK; place++)
+        if (ronde_measured_path(place, backend, path, sizeof path) && access(path, F_OK) == 0)
+            status = list_table(sink, backend, path, error);
+    return status;
+}
+
+/* What `auto` knows of the speed of each backend and transport. */
+static enum ronde_status list_tables(struct ronde_sink *sink, struct ronde_error *error)
+{
+    uint32_t count = 0;
+    const struct ronde_executor *all = ronde_executors(&count);
+    enum ronde_status status = RONDE_OK;
+    print_heading(sink, "measured tables (ronde tune makes this machine's)");
+    for (uint32_t e = 0; e < count && status == RONDE_OK; e++)
+        status = list_tables_of(sink, all[e].name, error);
+    return status;
+}
+
+/* What is linked in or found on the PATH, and the package that brings what is not. */
+static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_error *error)
+{
+    struct entry entries[6] = {
+        {"component", NULL, "simgrid", false, NULL, NULL},
+        {"component", NULL, "libxml2", false, NULL, NULL},
+        {"component", NULL, "jansson", false, NULL, NULL},
+        {"component", NULL, "pmix", false, NULL, NULL},
+        {"component", NULL, "gnuplot", false, NULL, NULL},
+        {"component", NULL, "protobuf", false, NULL, NULL},
+    };
+    enum ronde_status status = RONDE_OK;
+    entries[0].is_available = ronde_sim_simgrid_available(&entries[0].text);
+    entries[1].is_available = ronde_topologies_available(&entries[1].text);
+    entries[2].is_available = ronde_json_available(&entries[2].text);
+    entries[3].is_available = ronde_pmix_available(&entries[3].text);
+    entries[4].is_available = ronde_plot_available(&entries[4].text);
+    entries[5].is_available = ronde_chakra_available(&entries[5].text);
+    print_heading(sink, "components");
+    for (size_t i = 0; status == RONDE_OK && i < 6; i++) {
+        if (!entries[i].text)
+            entries[i].text = "built in";
+        status = print_entry(sink, &entries[i], error);
+    }
+    return status;
+}
+
+/* Files that stand where a collective could, and what writes them; then those of workloads. */
+static enum ronde_status list_formats(struct ronde_sink *sink, struct ronde_error *error)
+{
+    char text[160];
+    const char *library = NULL, *chakra = NULL;
+    const bool is_here = ronde_msccl_available(&library);
+    const bool has_chakra = ronde_chakra_available(&chakra);
+    (void)snprintf(text, sizeof text,
+                   is_here ? "MSCCL algorithms: read (%s), written by ronde convert"
+                           : "MSCCL algorithms are only written: %s",
+                   library);
+    char plans[160];
+    const bool has_plans = ronde_mscclpp_available(&library);
+    (void)snprintf(plans, sizeof plans,
+                   has_plans ? "MSCCL++ execution plans: read (%s), written by ronde convert"
+                             : "MSCCL++ execution plans are only written: %s",
+                   library);
+    const struct entry entries[] = {
+        {"format", NULL, "ronde", true, "schedules as text: read and written", NULL},
+        {"format", NULL, "msccl", is_here, text, NULL},
+        {"format", NULL, "mscclpp", has_plans, plans, NULL},
+        {"format", NULL, "goal", true,
+         "LogGOPSim's GOAL: schedules and workloads are written, workloads read", NULL},
+        {"format", NULL, "chakra", has_chakra,
+         has_chakra ? "Chakra execution traces: schedules and workloads are written, workloads read"
+                    : chakra,
+         NULL},
+        {"format", NULL, "workload", true, "ronde's own form of workloads: read", NULL},
+    };
+    enum ronde_status status = RONDE_OK;
+    print_heading(sink, "formats of schedules and workloads");
+    for (size_t i = 0; status == RONDE_OK && i < sizeof entries / sizeof entries[0]; i++)
+        status = print_entry(sink, &entries[i], error);
+    return status;
+}
+
+int ronde_cmd_list(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_sink sink = {0};
+    enum ronde_status status = ronde_sink_open(options, &sink, &error);
+    for (uint32_t c = 0; status == RONDE_OK && c < RONDE_COLLECTIVE_COUNT; c++)
+        status = list_collective(&sink, (enum ronde_collective)c, &error);
+    if (status == RONDE_OK)
+        status = list_topologies(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_executors(&sink, false, &error);
+    if (status == RONDE_OK)
+        status = list_gpus(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_gpu_direct(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_executors(&sink, true, &error);
+    if (status == RONDE_OK)
+        status = list_tables(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_formats(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_components(&sink, &error);
+    if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)
+        status = error.status;
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}

@@ -1,0 +1,354 @@
+/*
+ * ronde sweep: a grid of replays, a process per (ranks, algorithm), results as JSON Lines.
+ *
+ * Every line is written when it is known, so that a sweep that was ended goes on with --resume where it stopped.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli/draw/gnuplot.h"
+#include "cli/draw/screen.h"
+#include "cli/draw/sweep_plot.h"
+#include "cli/launch/pool.h"
+#include "cli/options/default_grid.h"
+#include "cli/options/lab_options.h"
+#include "cli/options/tune_options.h"
+#include "cli/print/report.h"
+#include "cli/print/table.h"
+#include "commands.h"
+#include "common.h"
+#include "ronde/predicted.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Longest line of an earlier output; ours are a few hundred bytes. */
+#define LINE_BYTES 65536
+
+/* One (ranks, algorithm) that a process does. */
+struct unit {
+    uint32_t rank_index;
+    uint32_t algorithm_index;
+};
+
+struct session {
+    const struct ronde_options *options;
+    bool is_of_all; /* algorithms, as none was named */
+    struct ronde_platform *platform;
+    struct ronde_sweep sweep;
+    struct ronde_sink sink;
+    struct unit *units;
+    uint32_t unit_count;
+    uint32_t failed; /* units whose process failed */
+};
+
+/* ---- In a child ------------------------------------------------------------------------------------------------- */
+
+static enum ronde_status request_of(const struct session *session, struct unit unit,
+                                    struct ronde_compile_request *out_request,
+                                    struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    const enum ronde_status status =
+        ronde_compile_request_of(options, session->sweep.options.collective,
+                                 options->ranks[unit.rank_index], out_request, error);
+    out_request->algorithm = options->algorithms[unit.algorithm_index];
+    return status;
+}
+
+static enum ronde_status replay_point(struct ronde_forecast *forecast,
+                                      const struct ronde_sweep_point *point, const char *engine,
+                                      FILE *out, struct ronde_error *error)
+{
+    struct ronde_record record;
+    struct ronde_sink sink = {.file = out, .json = true};
+    forecast->load.count = point->count;
+    enum ronde_status status = ronde_record_replay(forecast, engine, &record, NULL, error);
+    if (status == RONDE_OK)
+        status = ronde_sink_record(&sink, &record, error);
+    fflush(out);
+    return status;
+}
+
+/* Compiled once, replayed at every size that is still open. */
+static enum ronde_status do_unit(const struct session *session, struct unit unit, FILE *out,
+                                 struct ronde_error *error)
+{
+    struct ronde_compile_request request;
+    struct ronde_schedule *schedule = NULL;
+    enum ronde_status status = request_of(session, unit, &request, error);
+    if (status == RONDE_OK)
+        status = ronde_compile_default(&request, &schedule, error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_tune_options how = ronde_tune_options_of(session->options);
+    struct ronde_forecast forecast = ronde_forecast_of(session->platform, schedule, &request, &how);
+    status = ronde_forecast_check(&forecast, error);
+    for (uint32_t s = 0; s < session->sweep.options.size_count && status == RONDE_OK; s++) {
+        const struct ronde_sweep_point *point =
+            ronde_sweep_at(&session->sweep, unit.rank_index, unit.algorithm_index, s);
+        if (point->is_wanted && !point->is_done)
+            status = replay_point(&forecast, point, session->options->engine, out, error);
+    }
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
+/* An algorithm that does not serve so many ranks leaves a gap; everything else is a failure. */
+static int work(void *self, uint32_t task, FILE *out)
+{
+    const struct session *session = self;
+    const struct unit unit = session->units[task];
+    struct ronde_error error = {0};
+    const enum ronde_status status = do_unit(session, unit, out, &error);
+    if (status == RONDE_OK || (status == RONDE_UNSUPPORTED && session->is_of_all))
+        return RONDE_EXIT_OK;
+    ronde_note("ronde: %s on %u ranks: %s", session->options->algorithms[unit.algorithm_index],
+               session->options->ranks[unit.rank_index], error.message);
+    return status == RONDE_UNSUPPORTED ? RONDE_EXIT_OK : ronde_exit_code(status);
+}
+
+/* ---- In the parent ---------------------------------------------------------------------------------------------- */
+
+static void show_progress(const struct session *session)
+{
+    static const char bar[] = "##############################";
+    const size_t wanted = session->sweep.wanted;
+    const int filled = wanted ? (int)(session->sweep.done * (sizeof bar - 1) / wanted) : 0;
+    ronde_progress("[%-30.*s] %zu of %zu", filled, bar, session->sweep.done, wanted);
+}
+
+static enum ronde_status on_line(void *self, const char *line, struct ronde_error *error)
+{
+    struct session *session = self;
+    const enum ronde_status status = ronde_sweep_take(&session->sweep, line, error);
+    if (status != RONDE_OK)
+        return status;
+    if (fprintf(session->sink.file, "%s\n", line) < 0 || fflush(session->sink.file) != 0)
+        return ronde_fail(error, RONDE_DEVICE, "cannot write a result");
+    show_progress(session);
+    return RONDE_OK;
+}
+
+static void on_end(void *self, uint32_t task, int code)
+{
+    struct session *session = self;
+    const struct unit unit = session->units[task];
+    session->failed += code != RONDE_EXIT_OK;
+    if (code < 0)
+        ronde_note("ronde: %s on %u ranks: its process died of signal %d",
+                   session->options->algorithms[unit.algorithm_index],
+                   session->options->ranks[unit.rank_index], -code);
+}
+
+/* Most ranks first: they take longest, and nobody waits for one of them alone at the end. */
+static enum ronde_status list_units(struct session *session, struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    const size_t most = (size_t)options->rank_counts * options->algorithm_count;
+    session->units = calloc(most, sizeof *session->units);
+    if (!session->units)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu schedules", most);
+    for (uint32_t r = options->rank_counts; r-- > 0;)
+        for (uint32_t a = 0; a < options->algorithm_count; a++)
+            if (ronde_sweep_is_open(&session->sweep, r, a))
+                session->units[session->unit_count++] = (struct unit){r, a};
+    return RONDE_OK;
+}
+
+/* Takes the whole lines of an earlier output; *out_bytes is where they end: a line cut short is done again. */
+static enum ronde_status take_earlier(struct ronde_sweep *sweep, FILE *file, const char *path,
+                                      long *out_bytes, struct ronde_error *error)
+{
+    static char line[LINE_BYTES];
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t number = 1; status == RONDE_OK && fgets(line, sizeof line, file); number++) {
+        const size_t length = strlen(line);
+        struct ronde_error why = {0};
+        if (length == 0 || line[length - 1] != '\n')
+            break;
+        line[length - 1] = '\0';
+        status = ronde_sweep_take(sweep, line, &why);
+        if (status != RONDE_OK)
+            return ronde_fail(error, status, "%s:%u: %s", path, number, why.message);
+        *out_bytes = ftell(file);
+    }
+    return RONDE_OK;
+}
+
+/* What is there stays; a file that does not exist yet is no reproach. */
+static enum ronde_status resume(struct session *session, struct ronde_error *error)
+{
+    const char *path = session->options->output;
+    long bytes = 0;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return RONDE_OK;
+    const enum ronde_status status = take_earlier(&session->sweep, file, path, &bytes, error);
+    fclose(file);
+    if (status == RONDE_OK && truncate(path, bytes) != 0)
+        return ronde_fail(error, RONDE_IO, "%s: cannot be cut behind its last whole line", path);
+    return status;
+}
+
+/* Results that hours went into are not overwritten by a forgotten option. */
+static enum ronde_status open_output(struct session *session, struct ronde_error *error)
+{
+    const char *path = session->options->output;
+    struct stat found;
+    session->sink = (struct ronde_sink){.file = stdout, .json = true};
+    if (session->options->resume && !path)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--resume needs --output, the file to go on with");
+    if (!path)
+        return RONDE_OK;
+    if (session->options->resume) {
+        const enum ronde_status status = resume(session, error);
+        if (status != RONDE_OK)
+            return status;
+    } else if (stat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0) {
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%s holds results: go on with --resume, or remove it", path);
+    }
+    session->sink.file = fopen(path, "a");
+    return session->sink.file ? RONDE_OK
+                              : ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
+}
+
+static uint32_t job_count(const struct ronde_options *options)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (options->jobs)
+        return options->jobs;
+    return cores > 0 ? (uint32_t)cores : 1;
+}
+
+/* Characters of the column of sizes, and of what stands in a column besides the name: two blanks before, the gain behind. */
+#define SIZE_COLUMN 12
+#define GAIN_WIDTH 8
+
+/* The longest name of a winner, and no less than most have. */
+static int name_width(const struct session *session)
+{
+    size_t longest = 14;
+    double gain = 0.0;
+    for (uint32_t s = 0; s < session->sweep.options.size_count; s++)
+        for (uint32_t r = 0; r < session->options->rank_counts; r++) {
+            const uint32_t winner = ronde_sweep_winner(&session->sweep, r, s, &gain);
+            const size_t length =
+                winner == RONDE_NONE ? 0 : strlen(session->options->algorithms[winner]);
+            longest = length > longest ? length : longest;
+        }
+    return (int)longest;
+}
+
+/* The columns of some numbers of ranks. */
+static void print_columns(const struct session *session, FILE *file, int width, uint32_t first,
+                          uint32_t last)
+{
+    const struct ronde_options *options = session->options;
+    double gain = 0.0;
+    fprintf(file, "#%*s", SIZE_COLUMN - 1, "size");
+    for (uint32_t r = first; r < last; r++)
+        fprintf(file, "  %*u ranks", width, options->ranks[r]);
+    fputc('\n', file);
+    for (uint32_t s = 0; s < session->sweep.options.size_count; s++) {
+        fprintf(file, "%*s", SIZE_COLUMN, ronde_cell_size(session->sweep.options.sizes[s]).text);
+        for (uint32_t r = first; r < last; r++) {
+            const uint32_t winner = ronde_sweep_winner(&session->sweep, r, s, &gain);
+            if (winner == RONDE_NONE)
+                fprintf(file, "  %*s", width + GAIN_WIDTH - 2, "-");
+            else
+                fprintf(file, "  %*s %5.2f", width, options->algorithms[winner], gain);
+        }
+        fputc('\n', file);
+    }
+}
+
+/*
+ * Ranks down, sizes across would be too wide: sizes down, a column per number of ranks; on a terminal as many of them side
+ * by side as fit.
+ */
+static void print_winners(const struct session *session, FILE *file)
+{
+    const uint32_t counts = session->options->rank_counts;
+    const uint32_t room = session->options->wide ? 0 : ronde_screen_terminal(file);
+    const int width = name_width(session);
+    const uint32_t fitting =
+        room > SIZE_COLUMN ? (room - SIZE_COLUMN) / (uint32_t)(width + GAIN_WIDTH) : 0;
+    const uint32_t block = room == 0 ? counts : fitting > 0 ? fitting : 1;
+    fputs("# fastest of the replayed (times slower: the next one)\n", file);
+    for (uint32_t first = 0; first < counts; first += block)
+        print_columns(session, file, width, first, first + block < counts ? first + block : counts);
+}
+
+/* Pictures last; the table goes where the results do not. */
+static enum ronde_status conclude(struct session *session, struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    enum ronde_status status = RONDE_OK;
+    print_winners(session, options->output ? stdout : stderr);
+    if (options->plot)
+        status = ronde_sweep_plot(&session->sweep, options->plot, error);
+    if (status == RONDE_OK && options->map)
+        status = ronde_sweep_map(&session->sweep, options->map, error);
+    return status;
+}
+
+static enum ronde_status run(struct session *session, struct ronde_error *error)
+{
+    enum ronde_status status = list_units(session, error);
+    const struct ronde_pool pool = {.self = session,
+                                    .tasks = session->unit_count,
+                                    .jobs = job_count(session->options),
+                                    .work = work,
+                                    .on_line = on_line,
+                                    .on_end = on_end};
+    if (status == RONDE_OK)
+        status = ronde_pool_run(&pool, error);
+    ronde_progress_end();
+    return status == RONDE_OK ? conclude(session, error) : status;
+}
+
+/* What is missing is said before an hour of replaying. */
+static enum ronde_status check_components(const struct ronde_options *options,
+                                          struct ronde_error *error)
+{
+    const char *text = NULL;
+    if (!ronde_json_available(&text))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", text);
+    if ((options->plot || options->map) && !ronde_plot_available(&text))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", text);
+    return RONDE_OK;
+}
+
+int ronde_cmd_sweep(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_options own = *options;
+    struct session session = {.options = &own, .is_of_all = options->algorithm_count == 0};
+    struct ronde_sweep_options how;
+    enum ronde_status status = check_components(options, &error);
+    if (status == RONDE_OK)
+        status = ronde_open_platform(options, &session.platform, &error);
+    if (status == RONDE_OK)
+        status = ronde_default_grid(session.platform, false, &own, &error);
+    if (status == RONDE_OK)
+        status = ronde_sweep_options_of(&own, &how, &error);
+    if (status == RONDE_OK)
+        status = ronde_sweep_open(&how, session.platform, &session.sweep, &error);
+    if (status == RONDE_OK)
+        status = open_output(&session, &error);
+    if (status == RONDE_OK)
+        status = run(&session, &error);
+    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
+        status = error.status;
+    const uint32_t failed = session.failed;
+    free(session.units);
+    ronde_sweep_close(&session.sweep);
+    ronde_platform_destroy(session.platform);
+    if (status != RONDE_OK)
+        return ronde_report(&error);
+    return failed ? RONDE_EXIT_FAILED : RONDE_EXIT_OK;
+}

@@ -1,0 +1,214 @@
+/* ronde workload: steps of programs, replayed, made, and written in other formats. */
+#include "cli/options/schedule_file.h"
+#include "cli/print/report.h"
+#include "cli/print/workload_print.h"
+#include "commands.h"
+#include "verbs.h"
+#include "workload_export.h"
+
+#include <string.h>
+
+/* Each verb has options of its own; its files are the arguments behind it. */
+static const struct ronde_command verbs[] = {
+    {"workload sim", "FILE", "replay a step: its time, exposed communication, the critical path",
+     "  ronde workload sim step.workload --topo dgx-h100-pod\n"
+     "  ronde workload sim trace.goal --topo crossbar-64\n"
+     "  ronde workload sim chakra/step.0.et --topo dgx-h100-pod -a ring --what-if 2\n"
+     "FILE is ronde's own form, GOAL, or a Chakra trace of all ranks (docs/guide/workloads.md). "
+     "The "
+     "trace of\n"
+     "one rank becomes that of -N ranks, all of its groups being of all of them.\n",
+     " ranks algorithm timeout topo engine what-if json csv output ", 1, false,
+     ronde_workload_sim_command},
+    {"workload gpt", "", "make the step of a GPT-like model",
+     "  ronde workload gpt --layers 24 --hidden 2048 --tp 8 --dp 64 -o step.workload\n"
+     "  ronde workload gpt --layers 96 --hidden 12288 --tp 8 --pp 16 --micro 64 | ronde workload "
+     "sim - --topo pod.xml\n",
+     " layers hidden seq batch vocab tp dp pp micro dtype flops bucket sequence-parallel output ",
+     0, false, ronde_workload_gpt_command},
+    {"workload convert", "FILE FILE", "write a workload as GOAL or as Chakra traces",
+     "  ronde workload convert step.workload step.et\n"
+     "  ronde workload convert step.workload step.goal --topo dgx-h100-pod -a ring\n"
+     "PREFIX.et writes PREFIX.0.et, PREFIX.1.et and so on, a file a rank. GOAL has no "
+     "collectives: they\n"
+     "become the messages of the algorithms that sim would replay on the machine.\n",
+     " to output topo algorithm timeout ", 2, false, ronde_workload_convert_command},
+};
+
+static const struct ronde_verbs workload = {
+    .command = "workload",
+    .all = verbs,
+    .count = sizeof verbs / sizeof verbs[0],
+    .list = "sim, gpt, convert",
+    .choice = "sim, gpt or convert",
+    .rows_refused = "writes a workload; --json and --csv are for sim",
+};
+
+const struct ronde_command *ronde_workload_verb(const char *word)
+{
+    return ronde_verbs_find(&workload, word);
+}
+
+int ronde_cmd_workload(const struct ronde_options *options)
+{
+    return ronde_verbs_run(&workload, options);
+}
+
+static enum ronde_status check_file(const struct ronde_options *options, struct ronde_error *error)
+{
+    return options->argument_count > 1
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_BAD_ARGUMENT, "which workload? name its file");
+}
+
+/* How a step is replayed on the machine. */
+static enum ronde_status find_how(const struct ronde_options *options,
+                                  const struct ronde_platform *platform,
+                                  struct ronde_workload_sim *out_how, struct ronde_error *error)
+{
+    if (options->algorithm_count > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "one -a is for all collectives that have it");
+    *out_how = (struct ronde_workload_sim){
+        .platform = platform,
+        .engine = options->engine,
+        .algorithm = options->algorithm_count > 0 ? options->algorithms[0] : NULL,
+        .alternatives = options->what_if,
+        .time_limit_s = options->timeout_s,
+    };
+    return RONDE_OK;
+}
+
+/* --- sim ---------------------------------------------------------------------------------------------- */
+
+static enum ronde_status
+simulate(const struct ronde_options *options, const struct ronde_workload *step,
+         const struct ronde_platform *platform, struct ronde_workload_result *out_result,
+         struct ronde_error *error)
+{
+    struct ronde_workload_sim how;
+    const enum ronde_status status = find_how(options, platform, &how, error);
+    return status == RONDE_OK
+               ? ronde_workload_simulate(step, &how, ronde_mem_default(), out_result, error)
+               : status;
+}
+
+/* The file, or with -N its one rank's trace given to so many. */
+static enum ronde_status open_step(const struct ronde_options *options,
+                                   struct ronde_workload **out_step, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    struct ronde_workload *one = NULL;
+    if (options->rank_counts > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "one -N is how many ranks have the trace");
+    if (options->rank_counts == 0)
+        return ronde_workload_read(options->arguments[1], mem, out_step, error);
+    enum ronde_status status = ronde_workload_read(options->arguments[1], mem, &one, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_repeat(one, options->ranks[0], mem, out_step, error);
+    ronde_workload_destroy(one);
+    return status;
+}
+
+int ronde_workload_sim_command(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_workload *step = NULL;
+    struct ronde_platform *platform = NULL;
+    struct ronde_workload_result result = {0};
+    struct ronde_sink sink = {0};
+    enum ronde_status status = check_file(options, &error);
+    if (status == RONDE_OK)
+        status = ronde_open_platform(options, &platform, &error);
+    if (status == RONDE_OK)
+        status = open_step(options, &step, &error);
+    if (status == RONDE_OK)
+        status = simulate(options, step, platform, &result, &error);
+    if (status == RONDE_OK)
+        status = ronde_sink_open(options, &sink, &error);
+    if (status == RONDE_OK) {
+        const struct ronde_workload_report report = {options->arguments[1], step, platform, &result,
+                                                     options->what_if > 0};
+        status = ronde_workload_print(&report, &sink, &error);
+    }
+    if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)
+        status = error.status;
+    ronde_workload_result_free(&result);
+    ronde_workload_destroy(step);
+    ronde_platform_destroy(platform);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}
+
+/* --- gpt ------------------------------------------------------------------------------------------------ */
+
+int ronde_workload_gpt_command(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_gpt gpt = options->gpt;
+    char *text = NULL;
+    size_t bytes = 0;
+    enum ronde_status status = RONDE_OK;
+    if (gpt.layers == 0 || gpt.hidden == 0)
+        status = ronde_fail(&error, RONDE_BAD_ARGUMENT, "which model? say --layers and --hidden");
+    if (gpt.micro == 0)
+        gpt.micro = gpt.pp > 1 ? 4 * gpt.pp : 1;
+    if (gpt.batch == 0 && (uint64_t)gpt.dp * gpt.micro <= UINT32_MAX)
+        gpt.batch = gpt.dp * gpt.micro;
+    if (status == RONDE_OK)
+        status = ronde_gpt_print(&gpt, ronde_mem_default(), &text, &bytes, &error);
+    if (status == RONDE_OK)
+        status = ronde_schedule_text_write(options, text, bytes, &error);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}
+
+/* --- convert ---------------------------------------------------------------------------------------------- */
+
+static bool has_collectives(const struct ronde_workload *step)
+{
+    for (uint32_t w = 0; w < step->work_count; w++)
+        if (step->works[w].kind == RONDE_WORK_COLLECTIVE)
+            return true;
+    return false;
+}
+
+/* GOAL has no collectives: with a machine they become messages, without one the writer refuses them. */
+static enum ronde_status expand(const struct ronde_options *options,
+                                struct ronde_workload **inout_step, struct ronde_error *error)
+{
+    struct ronde_platform *platform = NULL;
+    struct ronde_workload *expanded = NULL;
+    struct ronde_workload_sim how;
+    if (!options->topo || !ronde_workload_is_goal(options) || !has_collectives(*inout_step))
+        return RONDE_OK;
+    enum ronde_status status = ronde_open_platform(options, &platform, error);
+    if (status == RONDE_OK)
+        status = find_how(options, platform, &how, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_expand(*inout_step, &how, ronde_mem_default(), &expanded, error);
+    ronde_platform_destroy(platform);
+    if (status == RONDE_OK) {
+        ronde_workload_destroy(*inout_step);
+        *inout_step = expanded;
+    }
+    return status;
+}
+
+int ronde_workload_convert_command(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_options own = *options;
+    struct ronde_workload *step = NULL;
+    enum ronde_status status = check_file(options, &error);
+    if (status == RONDE_OK && options->argument_count > 2 && options->output)
+        status = ronde_fail(&error, RONDE_BAD_ARGUMENT, "two outputs: %s and --output %s",
+                            options->arguments[2], options->output);
+    if (options->argument_count > 2)
+        own.output = options->arguments[2];
+    if (status == RONDE_OK)
+        status = ronde_workload_read(options->arguments[1], ronde_mem_default(), &step, &error);
+    if (status == RONDE_OK)
+        status = expand(&own, &step, &error);
+    if (status == RONDE_OK)
+        status = ronde_workload_write(&own, step, &error);
+    ronde_workload_destroy(step);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}

@@ -1,0 +1,132 @@
+/* From options to requests, schedules and platforms. */
+#include "common.h"
+
+#include "cli/options/default_ranks.h"
+#include "cli/options/schedule_file.h"
+#include "cli/options/topology.h"
+
+#include <string.h>
+
+/* What most commands ask of their command line: one collective, one number of ranks, one algorithm at most. */
+static enum ronde_status check_single(const struct ronde_options *options,
+                                      enum ronde_collective *out_collective,
+                                      struct ronde_error *error)
+{
+    if (options->argument_count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "which collective? `ronde list` names them");
+    const enum ronde_status status =
+        ronde_parse_collective(options->arguments[0], out_collective, error);
+    if (status != RONDE_OK)
+        return status;
+    if (options->rank_counts > 1 || options->algorithm_count > 1)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "one number of ranks and one algorithm at a time; validate takes several");
+    return RONDE_OK;
+}
+
+/* Pairs are named by rank, and only send_recv has any. */
+static enum ronde_status add_pairs(const struct ronde_options *options,
+                                   struct ronde_compile_request *request, struct ronde_error *error)
+{
+    if (options->pairs.ranks == 0)
+        return RONDE_OK;
+    if (request->collective != RONDE_SEND_RECV)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs are for send_recv, not for %s",
+                          ronde_collective_text(request->collective));
+    if (options->pairs.ranks > request->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs name rank %u, there are %u ranks",
+                          options->pairs.ranks - 1, request->ranks);
+    if (request->ranks > RONDE_MAX_PAIRED_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs: %u ranks, at most %u",
+                          request->ranks, RONDE_MAX_PAIRED_RANKS);
+    request->source_of = options->pairs.source_of;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_compile_request_of(const struct ronde_options *options,
+                                           enum ronde_collective collective, uint32_t ranks,
+                                           struct ronde_compile_request *out_request,
+                                           struct ronde_error *error)
+{
+    const struct ronde_grid *shape = &options->shape;
+    struct ronde_compile_request request = {.collective = collective,
+                                            .ranks = ranks,
+                                            .root = options->root,
+                                            .channels = options->channels,
+                                            .shape_count = shape->count};
+    memcpy(request.shape, shape->radix, sizeof request.shape);
+    if (request.root >= ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below %u ranks", request.root,
+                          ranks);
+    if (shape->count > 0 && ronde_shape_ranks(shape) != ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--shape is that of %u ranks, not of %u",
+                          ronde_shape_ranks(shape), ranks);
+    const enum ronde_status status = add_pairs(options, &request, error);
+    if (status == RONDE_OK)
+        *out_request = request;
+    return status;
+}
+
+enum ronde_status ronde_open_request(const struct ronde_options *options,
+                                     struct ronde_compile_request *out_request,
+                                     struct ronde_error *error)
+{
+    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
+    uint32_t ranks = options->ranks[0];
+    enum ronde_status status = check_single(options, &collective, error);
+    if (status == RONDE_OK && options->rank_counts == 0)
+        status = ronde_default_ranks(options, &ranks, error);
+    return status == RONDE_OK
+               ? ronde_compile_request_of(options, collective, ranks, out_request, error)
+               : status;
+}
+
+enum ronde_status ronde_single_request(const struct ronde_options *options,
+                                       struct ronde_compile_request *out_request,
+                                       struct ronde_error *error)
+{
+    struct ronde_compile_request request;
+    const enum ronde_status status = ronde_open_request(options, &request, error);
+    if (status != RONDE_OK)
+        return status;
+    if (options->algorithm_count == 0 && !ronde_first_algorithm(&request))
+        return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
+                          ronde_collective_text(request.collective), request.ranks);
+    if (options->algorithm_count > 0) {
+        request.algorithm = options->algorithms[0];
+        if (!ronde_parse_algorithm(request.collective, request.algorithm, error))
+            return RONDE_BAD_ARGUMENT;
+    }
+    *out_request = request;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_compile_default(const struct ronde_compile_request *request,
+                                        struct ronde_schedule **out_schedule,
+                                        struct ronde_error *error)
+{
+    return ronde_compile(request, ronde_mem_default(), NULL, out_schedule, error);
+}
+
+enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *options,
+                                                  struct ronde_schedule **out_schedule,
+                                                  struct ronde_error *error)
+{
+    struct ronde_compile_request request;
+    if (ronde_is_schedule_file(options))
+        return ronde_schedule_file_read(options, NULL, NULL, out_schedule, error);
+    const enum ronde_status status = ronde_single_request(options, &request, error);
+    return status == RONDE_OK ? ronde_compile_default(&request, out_schedule, error) : status;
+}
+
+enum ronde_status ronde_open_platform(const struct ronde_options *options,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    if (!options->topo)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "on which machine? --topo is missing; `ronde list` names the shipped ones");
+    return ronde_topology_open(options->topo, out_platform, error);
+}

@@ -1,0 +1,94 @@
+/**
+ * What several commands do alike: from options to requests and schedules, to platform files, to
+ * the results' sink.
+ */
+#ifndef RONDE_CLI_COMMON_H
+#define RONDE_CLI_COMMON_H
+
+#include "cli/options/options.h"
+
+#include "ronde/data_files.h"
+#include "ronde/record.h"
+#include "ronde/schedules.h"
+#include "ronde/topologies.h"
+
+/**
+ * What the options ask of a collective on so many ranks: root, channels, shape, pairs; no algorithm
+ * yet. Pairs stay in the options, which must outlive it. Errors: BAD_ARGUMENT for a root or a pair
+ * beyond the ranks, a shape of other ranks, pairs for anything but send_recv.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_compile_request_of(const struct ronde_options *options, enum ronde_collective collective,
+                         uint32_t ranks, struct ronde_compile_request *out_request,
+                         struct ronde_error *error);
+
+/**
+ * What a command asks that takes one collective and one -N, or ronde_default_ranks; no algorithm yet. Errors: BAD_ARGUMENT
+ * for anything missing, unknown or plural; as ronde_default_ranks.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_open_request(const struct ronde_options *options,
+                                                      struct ronde_compile_request *out_request,
+                                                      struct ronde_error *error);
+
+/**
+ * The request of a command that takes one collective, one -a and one -N. Without -a the first
+ * algorithm that serves
+ * the request is taken. Errors: BAD_ARGUMENT for anything missing, unknown or plural.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_single_request(const struct ronde_options *options,
+                                                        struct ronde_compile_request *out_request,
+                                                        struct ronde_error *error);
+
+/**
+ * Compiles and proves a request. Where nothing else is printed about it a rejected schedule is an
+ * error as well.
+ * Errors: as ronde_compile.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_compile_default(const struct ronde_compile_request *request,
+                                                         struct ronde_schedule **out_schedule,
+                                                         struct ronde_error *error);
+
+/**
+ * The one schedule a command is about: read, or compiled as ronde_single_request has it. Owner: the caller.
+ * Errors: theirs.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_schedule_file_or_compiled(const struct ronde_options *options,
+                                struct ronde_schedule **out_schedule, struct ronde_error *error);
+
+/** Reads the platform of --topo. Errors: BAD_ARGUMENT when it was not given; as ronde_platform_read. */
+RONDE_MUST_CHECK enum ronde_status ronde_open_platform(const struct ronde_options *options,
+                                                       struct ronde_platform **out_platform,
+                                                       struct ronde_error *error);
+
+/** Where results go and how they look. */
+struct ronde_sink {
+    FILE *file;     /**< stdout or the file of --output */
+    bool json;      /**< JSON Lines */
+    bool csv;       /**< CSV */
+    bool is_headed; /**< the CSV header was printed */
+    uint32_t width; /**< characters a table should keep to: those of a terminal; 0 = any */
+};
+
+/** Opens the sink the options ask for. Errors: IO; UNAVAILABLE for --json without jansson. */
+RONDE_MUST_CHECK enum ronde_status ronde_sink_open(const struct ronde_options *options,
+                                                   struct ronde_sink *out_sink,
+                                                   struct ronde_error *error);
+
+/** Whether people read it: neither JSON nor CSV. */
+bool ronde_sink_is_table(const struct ronde_sink *sink);
+
+/** Prints a row as JSON or CSV; does nothing for a table. Errors: as ronde_json_print. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_sink_row(struct ronde_sink *sink, const struct ronde_row *row, struct ronde_error *error);
+
+/** The same for a record. */
+RONDE_MUST_CHECK enum ronde_status ronde_sink_record(struct ronde_sink *sink,
+                                                     const struct ronde_record *record,
+                                                     struct ronde_error *error);
+
+/** Closes the sink. Errors: DEVICE when what was printed did not all arrive. */
+RONDE_MUST_CHECK enum ronde_status ronde_sink_close(struct ronde_sink *sink,
+                                                    struct ronde_error *error);
+
+#endif

@@ -1,0 +1,180 @@
+/* ronde topo generate: a platform file of one of the usual kinds, of any size. */
+#include "commands.h"
+#include "common.h"
+
+#include "cli/print/report.h"
+#include "nccl_machine.h"
+#include "topo.h"
+
+#include "ronde/generate.h"
+#include "ronde/nccl_node.h"
+
+#include <string.h>
+
+/* Room for the names of all kinds. */
+#define MAX_KINDS 32u
+
+/* With the nearest name, or all of them. */
+static enum ronde_status refuse_kind(const char *text, struct ronde_error *error)
+{
+    const char *names[MAX_KINDS];
+    char list[256];
+    size_t used = 0;
+    uint32_t count = 0;
+    for (; count < MAX_KINDS && ronde_machine_kind(count); count++) {
+        names[count] = ronde_machine_kind(count)->name;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", count > 0 ? ", " : "",
+                                 names[count]);
+    }
+    const char *nearest = ronde_nearest(text, names, count);
+    if (!text[0])
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "topo generate: which kind? there are %s",
+                          list);
+    return nearest
+               ? ronde_fail(error, RONDE_BAD_ARGUMENT,
+                            "topo generate: unknown kind \"%s\"; did you mean %s?", text, nearest)
+               : ronde_fail(error, RONDE_BAD_ARGUMENT,
+                            "topo generate: unknown kind \"%s\"; there are %s", text, list);
+}
+
+/* The name of a kind, or else a machine's description, which has a node by its numbers: *out_is_machine. */
+static enum ronde_status check_kind(const struct ronde_options *options,
+                                    struct ronde_nccl_machine *machine, bool *out_is_machine,
+                                    struct ronde_error *error)
+{
+    const char *text = options->argument_count > 1 ? options->arguments[1] : "";
+    struct ronde_options as_topo = *options;
+    struct ronde_error why = {0};
+    *out_is_machine = false;
+    for (uint32_t i = 0; ronde_machine_kind(i); i++)
+        if (strcmp(text, ronde_machine_kind(i)->name) == 0)
+            return RONDE_OK;
+    as_topo.topo = text;
+    const enum ronde_status status =
+        text[0] ? ronde_open_nccl_machine(&as_topo, machine, &why) : RONDE_IO;
+    if (status == RONDE_IO)
+        return refuse_kind(text, error);
+    *out_is_machine = status == RONDE_OK;
+    if (status != RONDE_OK)
+        return ronde_fail_at(error, status, why.line, "%s", why.message);
+    return RONDE_OK;
+}
+
+/* A description's node. */
+static enum ronde_status node_of(const struct ronde_nccl_machine *machine,
+                                 struct ronde_node_description *out, struct ronde_error *error)
+{
+    struct ronde_nccl_constants constants;
+    if (machine->nvlink_nodes > 1)
+        return ronde_fail(
+            error, RONDE_UNSUPPORTED,
+            "topo generate: %s joins its nodes by NVLink, and nodes that are generated "
+            "by NICs; `ronde topo import` takes all nodes, with sockets and slots",
+            machine->name);
+    const enum ronde_status status = ronde_nccl_constants_read(NULL, &constants, error);
+    if (status == RONDE_OK)
+        *out = ronde_nccl_node_of_machine(machine, &constants);
+    return status;
+}
+
+/* The node of a description, or one that --nvlink, --nics and --gpus say; request->node stays NULL where none of these does. */
+static enum ronde_status take_node(const struct ronde_options *options,
+                                   const struct ronde_nccl_machine *machine,
+                                   struct ronde_node_description *node,
+                                   struct ronde_generate_request *request, struct ronde_error *error)
+{
+    const bool has_words = options->nvlink || options->nics;
+    enum ronde_status status = RONDE_OK;
+    if (!machine && !has_words && strcmp(request->kind, RONDE_KIND_BY_NUMBERS) != 0)
+        return RONDE_OK;
+    status = machine ? node_of(machine, node, error)
+                     : ronde_generate_node_of(request->kind, options->gpus, node, error);
+    if (status == RONDE_OK)
+        status = ronde_generate_node_words(node, options->nvlink, options->nics, error);
+    request->node = node;
+    request->kind = machine ? NULL : request->kind;
+    request->source =
+        machine ? NULL : "DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 Gbit/s";
+    if (has_words)
+        request->source = "NVLink and NICs as given to the generator; else data sheets";
+    return status;
+}
+
+/* `torus 8x8x8` means --shape 8x8x8. */
+static enum ronde_status shape_of(const struct ronde_options *options, struct ronde_grid *out_shape,
+                                  struct ronde_error *error)
+{
+    *out_shape = options->shape;
+    if (options->argument_count < 3)
+        return RONDE_OK;
+    if (options->shape.count > 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "topo generate: \"%s\" and --shape both say the shape",
+                          options->arguments[2]);
+    return ronde_shape_parse(options->arguments[2], out_shape, error);
+}
+
+/* From options to a request; only what the command line alone can know is checked here. */
+static enum ronde_status request_of(const struct ronde_options *options,
+                                    struct ronde_generate_request *out_request,
+                                    struct ronde_error *error)
+{
+    struct ronde_grid shape;
+    const enum ronde_status status = shape_of(options, &shape, error);
+    if (status != RONDE_OK)
+        return status;
+    *out_request = (struct ronde_generate_request){
+        .kind = options->arguments[1],
+        .nodes = options->nodes,
+        .gpus = options->gpus,
+        .levels = options->levels,
+        .oversubscription = options->oversubscription,
+        .fabric = RONDE_FABRIC_COUNT,
+        .multicasts = options->multicast,
+        .axis_count = shape.count,
+    };
+    if (shape.count > RONDE_GENERATE_AXES)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "topo generate: shape has %u axes, at most %u",
+                          shape.count, RONDE_GENERATE_AXES);
+    memcpy(out_request->shape, shape.radix, shape.count * sizeof *out_request->shape);
+    return options->fabric ? ronde_parse_fabric(options->fabric, &out_request->fabric, error)
+                           : RONDE_OK;
+}
+
+/* A refused request must not empty the file of an earlier one, so the output is opened only for a good one. */
+static enum ronde_status generate(const struct ronde_options *options,
+                                  const struct ronde_generate_request *request,
+                                  struct ronde_error *error)
+{
+    struct ronde_sink sink = {0};
+    FILE *rehearsal = tmpfile();
+    if (!rehearsal)
+        return ronde_fail(error, RONDE_DEVICE, "topo generate: no temporary file");
+    enum ronde_status status = ronde_generate(request, rehearsal, error);
+    rewind(rehearsal);
+    if (status == RONDE_OK)
+        status = ronde_sink_open(options, &sink, error);
+    char block[65536];
+    size_t bytes;
+    while (status == RONDE_OK && (bytes = fread(block, 1, sizeof block, rehearsal)) > 0)
+        fwrite(block, 1, bytes, sink.file);
+    fclose(rehearsal);
+    return status == RONDE_OK ? ronde_sink_close(&sink, error) : status;
+}
+
+int ronde_topo_generate(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_generate_request request;
+    struct ronde_node_description node;
+    struct ronde_nccl_machine machine;
+    bool is_machine = false;
+    enum ronde_status status = check_kind(options, &machine, &is_machine, &error);
+    if (status == RONDE_OK)
+        status = request_of(options, &request, &error);
+    if (status == RONDE_OK)
+        status = take_node(options, is_machine ? &machine : NULL, &node, &request, &error);
+    if (status == RONDE_OK)
+        status = generate(options, &request, &error);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}

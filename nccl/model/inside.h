@@ -1,0 +1,127 @@
+/** What tuner and execution share: constants by name, and small arithmetic. */
+#ifndef RONDE_NCCL_NCCL_INSIDE_H
+#define RONDE_NCCL_NCCL_INSIDE_H
+
+#include "ronde/nccl_model.h"
+
+static inline double ronde_nccl_common(const struct ronde_nccl_constants *constants,
+                                       enum ronde_nccl_common which)
+{
+    return constants->all[which].value;
+}
+
+static inline double ronde_nccl_of(const struct ronde_nccl_constants *constants,
+                                   enum ronde_nccl_generation generation,
+                                   enum ronde_nccl_of_generation which)
+{
+    return constants
+        ->all[RONDE_NCCL_COMMON_COUNT + (size_t)generation * RONDE_NCCL_OF_GENERATION_COUNT + which]
+        .value;
+}
+
+/** Share of a NIC's data-sheet rate that NCCL counts with: 12 of 12.5 GB/s. */
+static const double ronde_nccl_nic_share = .96;
+
+/** Channels of a search at most, before they are doubled (MAXCHANNELS / 2). */
+enum { RONDE_NCCL_SEARCHED_CHANNELS = 16 };
+
+/** Whole binary logarithm; n >= 1. */
+static inline uint32_t ronde_nccl_log2i(uint64_t n)
+{
+    uint32_t log = 0;
+    while (n >>= 1)
+        log++;
+    return log;
+}
+
+/** NICs that g GPUs of a node use, NCCL giving each GPU the nearest ones. */
+static inline uint32_t ronde_nccl_nics(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    const uint32_t share = machine->nics * g / machine->gpus;
+    return share > 0 ? share : 1;
+}
+
+/** Whether NVLink joins g GPUs of a node. */
+static inline bool ronde_nccl_has_nvlink(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    return g > 1 && (machine->link == RONDE_NCCL_SWITCH || machine->link == RONDE_NCCL_MESH ||
+                     (machine->link == RONDE_NCCL_PAIRS && g == 2));
+}
+
+/**
+ * Share of a GPU's links that go to g - 1 others of its mesh. Eight Voltas or Pascals are no mesh of equals but a hybrid
+ * cube (DGX-1): of six links four, of four three, stay within a board's four GPUs, one or two go to a neighbour.
+ */
+static inline double ronde_nccl_mesh_share(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    static const double volta[] = {1, 2, 4, 4, 4, 4, 6}, pascal[] = {1, 2, 3, 3, 3, 3, 4};
+    const bool is_volta = machine->generation == RONDE_NCCL_VOLTA;
+    if (machine->gpus == 8 && g >= 2 && g <= 8 &&
+        (is_volta || machine->generation == RONDE_NCCL_PASCAL))
+        return is_volta ? volta[g - 2] / 6 : pascal[g - 2] / 4;
+    return machine->gpus > 1 ? (g - 1) / (machine->gpus - 1.) : 1;
+}
+
+/** NVLink of a GPU towards g - 1 others, GB/s: a mesh has but the links to those. */
+static inline double ronde_nccl_nvlink(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    return machine->link == RONDE_NCCL_MESH
+               ? machine->nvlink_GBps * ronde_nccl_mesh_share(machine, g)
+               : machine->nvlink_GBps;
+}
+
+/**
+ * A call as NCCL's search sees it: nodes that NVLink joins (GB200 NVL72) are one machine with all their GPUs and NICs. Racks are
+ * taken to have equally many nodes of the call.
+ */
+struct ronde_nccl_joined {
+    struct ronde_nccl_machine machine;
+    struct ronde_nccl_call call;
+};
+
+static inline struct ronde_nccl_joined ronde_nccl_join(const struct ronde_nccl_machine *machine,
+                                                       const struct ronde_nccl_call *call)
+{
+    struct ronde_nccl_joined joined = {*machine, *call};
+    const uint32_t nodes = machine->nvlink_nodes;
+    if (nodes < 2 || call->nodes == 0)
+        return joined;
+    uint32_t racks = (call->nodes + nodes - 1) / nodes;
+    while (call->nodes % racks != 0)
+        racks++;
+    /* A rack is those of its nodes that take part, as those are what NCCL sees of it. */
+    const uint32_t present = call->nodes / racks;
+    joined.call.nodes = racks;
+    joined.machine.gpus *= present;
+    joined.machine.nics *= present;
+    joined.machine.sockets *= present;
+    joined.machine.nvlink_nodes = 1;
+    return joined;
+}
+
+/** A GPU's slot, one direction, data sheet: the machine's, or its generation's. */
+static inline double ronde_nccl_slot_GBps(const struct ronde_nccl_constants *constants,
+                                          const struct ronde_nccl_machine *machine)
+{
+    return machine->pcie_GBps > 0
+               ? machine->pcie_GBps
+               : ronde_nccl_of(constants, machine->generation, RONDE_NCCL_OF_slot_GBps);
+}
+
+/** Whether NCCL makes sends and receives of it. */
+bool ronde_nccl_is_point(enum ronde_collective collective);
+
+/** How NCCL sends such a call: by size alone. */
+struct ronde_nccl_choice ronde_nccl_point_choice(const struct ronde_nccl_constants *constants,
+                                                 const struct ronde_nccl_machine *machine,
+                                                 const struct ronde_nccl_call *call);
+
+/** Steps of a ring: 2(n-1), n-1, or 0 for a chain (broadcast, reduce). */
+static inline uint32_t ronde_nccl_ring_steps(enum ronde_collective collective, uint32_t ranks)
+{
+    if (collective == RONDE_ALL_REDUCE)
+        return 2 * (ranks - 1);
+    return collective == RONDE_ALL_GATHER || collective == RONDE_REDUCE_SCATTER ? ranks - 1 : 0;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/**
+ * What predicting, choosing and planning need to know besides a platform and a schedule.
+ */
+#ifndef RONDE_PREDICT_OPTIONS_H
+#define RONDE_PREDICT_OPTIONS_H
+
+#include "ronde/cancel.h"
+#include "ronde/collective.h"
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Zeroes mean the defaults. Copied by the function that takes it; what it points to outlives them. */
+struct ronde_tune_options {
+    enum ronde_dtype dtype; /**< element type */
+    enum ronde_op op;       /**< where something is reduced */
+    uint64_t slot_bytes;    /**< of a connection's slot; 0 = the platform's, or the backend's */
+    uint32_t depth;         /**< slots of a connection; 0 = the default */
+    const char *engine; /**< of ronde_sim_job_run, replays everything; NULL or "auto" = what suits the platform */
+    const char *const *cfg; /**< "key:value" for SimGrid, ends with NULL; NULL = none */
+    bool native_latency;    /**< leave link latencies to SimGrid's model */
+    uint64_t timeout_ns;    /**< gives up one replay after this long; 0 = the engine's default */
+    const struct ronde_cancel *cancel; /**< ends a replay, or a choice, with CANCELLED; NULL = never */
+    const char *topology; /**< platform file or the name of a shipped one, to be priced; NULL = none */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

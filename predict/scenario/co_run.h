@@ -1,0 +1,62 @@
+/**
+ * A scenario run: each collective alone on the healthy machine, and all of it together on the machine as it is.
+ */
+#ifndef RONDE_PREDICT_CO_RUN_H
+#define RONDE_PREDICT_CO_RUN_H
+
+#include "ronde/predicted.h"
+
+#include "ronde/record.h"
+#include "ronde/scenario.h"
+#include "ronde/trace.h"
+
+/** Parts of a scenario at most: the main collective, companions, background flows. */
+#define RONDE_MAX_PARTS (1u + 2u * RONDE_SCENARIO_STATEMENTS)
+
+/** What became of one collective or flow. */
+struct ronde_co_run_part {
+    char name[160];     /**< e.g. "all_reduce ring 4M" */
+    double alone_ns;    /**< without the scenario; 0 for a flow */
+    double together_ns; /**< with it */
+    uint32_t repeats;   /**< of a flow; 0 for a collective */
+};
+
+/** What stays the same over all sizes of the main collective. */
+struct ronde_co_run {
+    const struct ronde_scenario *scenario; /**< what happens */
+    struct ronde_platform *machine;        /**< as it is: with degraded links; its own */
+    struct ronde_schedule *schedules[RONDE_SCENARIO_STATEMENTS]; /**< of the companions */
+    struct ronde_forecast
+        forecasts[RONDE_SCENARIO_STATEMENTS]; /**< of the companions, on the healthy machine */
+    struct ronde_co_run_part parts[RONDE_MAX_PARTS]; /**< of the last run; the main collective first */
+    uint32_t part_count;                             /**< how many */
+};
+
+/**
+ * Reads the forecast's platform file once more, degrades its links and compiles the companions, which are predicted as
+ * `forecast` is. The scenario outlives *out_co_run, which the caller closes in every case. Errors: as ronde_platform_read,
+ * ronde_platform_degrade and ronde_compile; BAD_ARGUMENT for a straggler that is no rank of the forecast.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_co_run_open(const struct ronde_scenario *scenario, const struct ronde_forecast *forecast,
+                  struct ronde_co_run *out_co_run, struct ronde_error *error);
+
+/**
+ * Runs a size of the main collective; the record is that of the main collective together with the rest. `out_kept`
+ * starts from zeroes; the caller releases it in every case. Errors: those of the engine; BAD_ARGUMENT where a
+ * background message is too short to be repeated for so long.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_co_run_run(struct ronde_co_run *co_run, const struct ronde_forecast *forecast,
+                 const char *engine, struct ronde_record *out_record, struct ronde_kept *out_kept,
+                 struct ronde_error *error);
+
+/** Names of the parts for a trace or a timeline; returns how many. */
+RONDE_API uint32_t ronde_co_run_groups(const struct ronde_co_run *co_run,
+                                       const struct ronde_kept *kept,
+                                       struct ronde_trace_group groups[RONDE_MAX_PARTS]);
+
+/** Closes it; zeroes are allowed. */
+RONDE_API void ronde_co_run_close(struct ronde_co_run *co_run);
+
+#endif

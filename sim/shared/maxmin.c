@@ -1,0 +1,235 @@
+/*
+ * Replay with max-min sharing of every link, as SimGrid has it, in time that follows what changes: flows that begin and
+ * end at one moment are worked out together, and rates are found again only for flows that a tight link joins to them
+ * (maxmin_share.c). Times are those of SimGrid to rounding: tests/property/flat_simgrid_test.c compares.
+ */
+#include "maxmin_share.h"
+#include "sim/check.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+/* What differs by less, relative, is one moment: equal times reached by different sums. */
+#define SAME 1e-12
+
+/* Rates that differ by less are the same: an end found before stays, to the last bit. */
+#define EVEN 1e-13
+
+/* Moments between two looks at the clock: one of a large tree takes 20 ms. */
+#define PATIENCE 16u
+
+/* A replay is judged by its beginning once it has taken so long, where it would take so many times its limit. */
+#define LEAST_S 0.5
+#define FAR 1.5
+
+/* The state of a replay. */
+struct maxmin {
+    struct ronde_sim_forward *walk;
+    struct ronde_sim_share share;
+    uint32_t *ends; /* flows as a heap, the one that ends first on top */
+    size_t end_capacity;
+    uint32_t end_count;
+    struct timespec start; /* of the replay, without what was prepared */
+    uint64_t flow_count;   /* of the whole run */
+    uint64_t begun;        /* of them */
+};
+
+static double end_of(const struct maxmin *maxmin, uint32_t at)
+{
+    return maxmin->share.flows[maxmin->ends[at]].end_ns;
+}
+
+static void put_end(struct maxmin *maxmin, uint32_t at, uint32_t flow)
+{
+    maxmin->ends[at] = flow;
+    maxmin->share.flows[flow].heap_at = at;
+}
+
+/* Moves a flow up or down to its place among the ends. */
+static void settle_end(struct maxmin *maxmin, uint32_t at)
+{
+    const uint32_t flow = maxmin->ends[at];
+    const double end_ns = maxmin->share.flows[flow].end_ns;
+    for (; at > 0 && end_ns < end_of(maxmin, (at - 1) / 2); at = (at - 1) / 2)
+        put_end(maxmin, at, maxmin->ends[(at - 1) / 2]);
+    for (uint32_t child = 2 * at + 1; child < maxmin->end_count; child = 2 * at + 1) {
+        child += child + 1 < maxmin->end_count && end_of(maxmin, child + 1) < end_of(maxmin, child);
+        if (end_ns <= end_of(maxmin, child))
+            break;
+        put_end(maxmin, at, maxmin->ends[child]);
+        at = child;
+    }
+    put_end(maxmin, at, flow);
+}
+
+static bool add_end(struct maxmin *maxmin, uint32_t flow)
+{
+    void *block = maxmin->ends;
+    const bool fits = ronde_mem_grow(maxmin->walk->scene.mem, &block, &maxmin->end_capacity,
+                                     (size_t)maxmin->end_count + 1, sizeof *maxmin->ends);
+    maxmin->ends = block;
+    if (!fits)
+        return false;
+    put_end(maxmin, maxmin->end_count++, flow);
+    settle_end(maxmin, maxmin->end_count - 1);
+    return true;
+}
+
+static uint32_t take_first_end(struct maxmin *maxmin)
+{
+    const uint32_t flow = maxmin->ends[0];
+    if (--maxmin->end_count > 0) {
+        put_end(maxmin, 0, maxmin->ends[maxmin->end_count]);
+        settle_end(maxmin, 0);
+    }
+    return flow;
+}
+
+/* Flows that are over by then; each at its own time, so that what is one moment costs no accuracy. */
+static bool end_flows(struct maxmin *maxmin, double until_ns)
+{
+    bool fits = true;
+    while (fits && maxmin->end_count > 0 && end_of(maxmin, 0) <= until_ns) {
+        const uint32_t index = take_first_end(maxmin);
+        const struct ronde_sim_flow flow = maxmin->share.flows[index];
+        fits = ronde_sim_share_leave(&maxmin->share, index) &&
+               ronde_sim_forward_finish(maxmin->walk,
+                                        (struct ronde_sim_over){flow.end_ns, flow.op, flow.kind});
+    }
+    return fits && ronde_sim_forward_settle(maxmin->walk);
+}
+
+static double first_arrival(const struct maxmin *maxmin)
+{
+    const struct ronde_sim_queue *queue = &maxmin->walk->queue;
+    return queue->heap_count > 0 ? queue->heap[0].at_ns : INFINITY;
+}
+
+static double first_end(const struct maxmin *maxmin)
+{
+    return maxmin->end_count > 0 ? end_of(maxmin, 0) : INFINITY;
+}
+
+/* Flows that begin by then. */
+static bool begin_flows(struct maxmin *maxmin, double until_ns)
+{
+    const struct ronde_sim_arrival *batch;
+    bool fits = true;
+    while (fits && first_arrival(maxmin) <= until_ns) {
+        double at_ns;
+        uint32_t count;
+        fits = ronde_sim_queue_pop(&maxmin->walk->queue, &at_ns, &batch, &count);
+        for (uint32_t i = 0; fits && i < count; i++)
+            fits = ronde_sim_share_join(&maxmin->share, at_ns, &batch[i]) != RONDE_NONE;
+        maxmin->begun += count;
+    }
+    return fits;
+}
+
+/* Goes on at another rate. What flowed until now stays flowed. */
+static bool change_rate(struct maxmin *maxmin, uint32_t index, double now_ns)
+{
+    struct ronde_sim_flow *flow = &maxmin->share.flows[index];
+    if (fabs(flow->found_GBps - flow->rate_GBps) <= EVEN * flow->rate_GBps)
+        return true;
+    const double flowed = flow->rate_GBps * fmax(now_ns - flow->since_ns, 0);
+    flow->left_bytes = fmax(flow->left_bytes - flowed, 0);
+    flow->since_ns = fmax(flow->since_ns, now_ns);
+    flow->rate_GBps = flow->found_GBps;
+    flow->end_ns = flow->since_ns + flow->left_bytes / flow->rate_GBps;
+    if (flow->heap_at == RONDE_NONE)
+        return add_end(maxmin, index);
+    settle_end(maxmin, flow->heap_at);
+    return true;
+}
+
+/* Everything that happens at the next moment, what follows from it at once included; then the new rates. */
+static bool live_moment(struct maxmin *maxmin)
+{
+    const double now_ns = fmin(first_arrival(maxmin), first_end(maxmin));
+    const double until_ns = now_ns * (1 + SAME);
+    bool fits = true;
+    while (fits && fmin(first_arrival(maxmin), first_end(maxmin)) <= until_ns)
+        fits = end_flows(maxmin, until_ns) && begin_flows(maxmin, until_ns);
+    fits = fits && ronde_sim_share_solve(&maxmin->share);
+    for (uint32_t i = 0; fits && i < maxmin->share.affected.count; i++)
+        fits = change_rate(maxmin, maxmin->share.affected.all[i], now_ns);
+    return fits;
+}
+
+/* Flows of the whole run. */
+static uint64_t count_flows(const struct ronde_sim_forward_graph *graph)
+{
+    uint64_t flows = 0;
+    for (uint32_t i = 0; i < graph->kind_count; i++)
+        flows += graph->kinds[i].hop_count > 0 ? graph->kinds[i].ops : 0;
+    return flows;
+}
+
+/* Gives up at the limit, and before it where what has been done so far says that it will be far beyond. */
+static enum ronde_status look_at_clock(const struct maxmin *maxmin)
+{
+    const double limit_s = maxmin->walk->scene.options->time_limit_s;
+    struct timespec now = maxmin->start;
+    (void)timespec_get(&now, TIME_UTC);
+    const double spent_s = difftime(now.tv_sec, maxmin->start.tv_sec) +
+                           (double)(now.tv_nsec - maxmin->start.tv_nsec) * 1e-9;
+    const double whole_s = spent_s * (double)maxmin->flow_count / (double)maxmin->begun;
+    if (limit_s <= 0 || (spent_s <= limit_s && (spent_s < LEAST_S || whole_s <= FAR * limit_s)))
+        return RONDE_OK;
+    return ronde_fail(maxmin->walk->scene.error, RONDE_TIMEOUT,
+                      "the replay takes some %.0f s, longer than its limit of %g s", whole_s,
+                      limit_s);
+}
+
+static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *out_result)
+{
+    enum ronde_status status = RONDE_OK;
+    maxmin->flow_count = count_flows(&maxmin->walk->graph);
+    (void)timespec_get(&maxmin->start, TIME_UTC);
+    bool fits =
+        ronde_sim_share_open(&maxmin->share, &maxmin->walk->graph, maxmin->walk->scene.mem) &&
+        ronde_sim_forward_begin(maxmin->walk);
+    for (uint32_t moment = 1; fits && status == RONDE_OK; moment++) {
+        if (maxmin->end_count == 0 && maxmin->walk->queue.heap_count == 0)
+            break;
+        fits = live_moment(maxmin);
+        status = ronde_sim_check_cancel(&maxmin->walk->scene);
+        if (status == RONDE_OK && moment % PATIENCE == 0)
+            status = look_at_clock(maxmin);
+    }
+    if (!fits)
+        return ronde_sim_no_memory(&maxmin->walk->scene);
+    /* As of simgrid: what flows share is in the times. */
+    out_result->is_contention_free = true;
+    return status == RONDE_OK ? ronde_sim_forward_report(maxmin->walk, "maxmin", out_result)
+                              : status;
+}
+
+enum ronde_status ronde_sim_maxmin_walk(struct ronde_sim_forward *walk,
+                                        struct ronde_sim_result *out_result)
+{
+    const struct ronde_mem *mem = walk->scene.mem;
+    struct maxmin maxmin = {.walk = walk};
+    const enum ronde_status status = replay(&maxmin, out_result);
+    ronde_sim_share_close(&maxmin.share);
+    ronde_mem_free(mem, maxmin.ends, maxmin.end_capacity, sizeof *maxmin.ends);
+    return status;
+}
+
+enum ronde_status
+ronde_sim_maxmin(const struct ronde_platform *platform, const struct ronde_dag *dag,
+                 const struct ronde_sim_options *options, const struct ronde_mem *mem,
+                 struct ronde_sim_result *out_result, struct ronde_error *error)
+{
+    const struct ronde_sim_scene scene = {platform, dag, options ? options : &ronde_sim_defaults,
+                                          mem, error};
+    struct ronde_sim_forward walk;
+    memset(out_result, 0, sizeof *out_result);
+    enum ronde_status status = ronde_sim_forward_open(&walk, &scene, "maxmin");
+    if (status == RONDE_OK)
+        status = ronde_sim_maxmin_walk(&walk, out_result);
+    ronde_sim_forward_close(&walk);
+    return status;
+}

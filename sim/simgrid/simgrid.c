@@ -1,0 +1,154 @@
+/* The C side of the SimGrid engine: prepares the job, runs the shim behind the guard, reports. */
+#include "guard.h"
+#include "shim.h"
+#include "sim/check.h"
+
+#include <string.h>
+
+/* Wall time of a replay that gives no limit of its own. */
+#define DEFAULT_LIMIT_S 600.0
+
+/* Everything of one replay. `outcome` and the times behind it lie in memory shared with the child. */
+struct replay {
+    struct ronde_shim_job job;
+    struct ronde_shim_outcome *outcome;
+    size_t shared_bytes;
+    const char **hosts;
+    struct ronde_shim_link *changed;
+};
+
+/* Runs in the child; what it leaves is in shared memory. */
+static void work(void *argument)
+{
+    struct replay *replay = argument;
+    ronde_shim_run(&replay->job, replay->outcome);
+}
+
+/* Outcome and times in one mapping; times only where the caller wants them. */
+static enum ronde_status share(struct replay *replay, const struct ronde_dag *dag,
+                               const struct ronde_sim_options *options, struct ronde_error *error)
+{
+    const size_t count = dag->op_count;
+    const size_t arrays = (options->out_start_ns ? 1u : 0u) + (options->out_finish_ns ? 1u : 0u);
+    replay->shared_bytes = sizeof *replay->outcome + 16 + arrays * count * sizeof(double);
+    replay->outcome = ronde_guard_share(replay->shared_bytes);
+    if (!replay->outcome)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no %zu bytes of shared memory for the replay",
+                          replay->shared_bytes);
+    double *next = (double *)(void *)(replay->outcome + 1);
+    if (options->out_start_ns) {
+        replay->job.start_ns = next;
+        next += count;
+    }
+    if (options->out_finish_ns)
+        replay->job.finish_ns = next;
+    return RONDE_OK;
+}
+
+static uint32_t count_changed(const struct ronde_platform *platform)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ronde_platform_link_count(platform); i++)
+        count += ronde_platform_link(platform, i)->is_degraded ? 1 : 0;
+    return count;
+}
+
+/* SimGrid reads the file itself, so what was changed after ours was read has to be passed to it. */
+static void list_changed(struct replay *replay, const struct ronde_platform *platform)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < ronde_platform_link_count(platform); i++) {
+        const struct ronde_link *link = ronde_platform_link(platform, i);
+        if (link->is_degraded)
+            replay->changed[at++] = (struct ronde_shim_link){link->name, link->rate_GBps};
+    }
+    replay->job.changed = replay->changed;
+    replay->job.changed_count = at;
+}
+
+/* Names instead of indices: SimGrid has an order of its own. */
+static void describe(struct replay *replay, const struct ronde_platform *platform,
+                     const struct ronde_dag *dag, const struct ronde_sim_options *options)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+    const struct ronde_link *memory = ronde_platform_link(platform, facts->memory_link);
+    struct ronde_shim_job *job = &replay->job;
+    for (uint32_t rank = 0; rank < dag->ranks; rank++)
+        replay->hosts[rank] = ronde_platform_host(platform, ronde_sim_host(options, rank));
+    job->platform_path = ronde_platform_path(platform);
+    job->dag = dag;
+    job->hosts = replay->hosts;
+    job->cfg = options->cfg;
+    job->is_tcp = facts->is_tcp;
+    job->native_latency = options->native_latency || facts->is_tcp;
+    job->release_ns = options->release_ns;
+    list_changed(replay, platform);
+    job->memory_link = memory ? memory->name : NULL;
+    job->cores = facts->shared.cores;
+    job->core_step_ns = facts->shared.core_step_ns;
+    job->is_shared = ronde_sim_is_shared(platform);
+}
+
+/* Returns what the child left. */
+static enum ronde_status collect(const struct replay *replay,
+                                 const struct ronde_sim_options *options,
+                                 struct ronde_sim_result *out_result, struct ronde_error *error)
+{
+    const struct ronde_shim_outcome *outcome = replay->outcome;
+    const struct ronde_dag *dag = replay->job.dag;
+    if (!outcome->is_done)
+        return ronde_fail(error, RONDE_DEVICE, "SimGrid left without a result");
+    if (outcome->status != RONDE_OK)
+        return ronde_fail(error, outcome->status, "%s: %s", replay->job.platform_path,
+                          outcome->message);
+    if (options->out_start_ns)
+        memcpy(options->out_start_ns, replay->job.start_ns, dag->op_count * sizeof(double));
+    if (options->out_finish_ns)
+        memcpy(options->out_finish_ns, replay->job.finish_ns, dag->op_count * sizeof(double));
+    out_result->time_ns = outcome->time_ns + dag->launch_ns;
+    out_result->engine = "simgrid";
+    out_result->is_contention_free = true;
+    out_result->busiest_utilisation = outcome->busiest_utilisation;
+    memcpy(out_result->busiest_link, outcome->busiest_link, sizeof out_result->busiest_link);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
+                                    const struct ronde_dag *dag,
+                                    const struct ronde_sim_options *options,
+                                    struct ronde_sim_result *out_result, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    struct replay replay = {.outcome = NULL, .shared_bytes = 0, .hosts = NULL, .changed = NULL};
+    options = options ? options : &ronde_sim_defaults;
+    memset(out_result, 0, sizeof *out_result);
+    enum ronde_status status = ronde_sim_check(platform, dag, options, error);
+    if (status == RONDE_OK)
+        status = ronde_sim_refuse_groups(dag, "simgrid", error);
+    if (status != RONDE_OK)
+        return status;
+    const double limit_s = options->time_limit_s > 0 ? options->time_limit_s : DEFAULT_LIMIT_S;
+    const uint32_t changed = count_changed(platform);
+    replay.hosts = ronde_mem_new(mem, dag->ranks, sizeof *replay.hosts);
+    replay.changed = ronde_mem_new(mem, changed, sizeof *replay.changed);
+    if (!replay.hosts || !replay.changed)
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u host names", dag->ranks);
+    if (status == RONDE_OK)
+        status = share(&replay, dag, options, error);
+    if (status == RONDE_OK) {
+        describe(&replay, platform, dag, options);
+        status = ronde_guard_run(work, &replay, limit_s, options->cancel, error);
+    }
+    if (status == RONDE_OK)
+        status = collect(&replay, options, out_result, error);
+    ronde_guard_unshare(replay.outcome, replay.shared_bytes);
+    ronde_mem_free(mem, replay.changed, changed, sizeof *replay.changed);
+    ronde_mem_free(mem, replay.hosts, dag->ranks, sizeof *replay.hosts);
+    return status;
+}
+
+bool ronde_sim_simgrid_available(const char **out_text)
+{
+    *out_text = ronde_shim_version();
+    return true;
+}

@@ -1,0 +1,699 @@
+/**
+ * How long NCCL's algorithms take: values by hand on made-up constants, and on every shipped machine what no constant may
+ * undo: more bytes, more nodes and slower parts are never faster, and nothing is faster than the wires it goes over.
+ */
+#include "support/files.h"
+#include "support/suite.h"
+
+#include "ronde/nccl_model.h"
+
+#include "nccl/model/setting.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MIB (1u << 20)
+#define MAX_MACHINES 64u
+
+/** Shipped machines, and the shipped constants. */
+struct shipped {
+    struct ronde_nccl_constants constants;
+    struct ronde_nccl_machine machines[MAX_MACHINES];
+    uint32_t count;
+};
+
+static void read_machine(const char *file, void *context)
+{
+    struct shipped *shipped = context;
+    struct ronde_error error = {.status = RONDE_OK};
+    CU_ASSERT_FATAL(shipped->count < MAX_MACHINES);
+    CU_ASSERT_EQUAL_FATAL(ronde_nccl_machine_read(file, &shipped->machines[shipped->count++], &error),
+                          RONDE_OK);
+}
+
+static const struct shipped *all(void)
+{
+    static struct shipped shipped;
+    struct ronde_error error = {.status = RONDE_OK};
+    char folder[4096];
+    if (shipped.count > 0)
+        return &shipped;
+    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "nccl/model/constants"));
+    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &shipped.constants, &error), RONDE_OK);
+    CU_ASSERT_FATAL(files_walk("topologies/published", ".txt", read_machine, &shipped) > 10);
+    return &shipped;
+}
+
+static const enum ronde_collective collectives[] = {RONDE_ALL_REDUCE, RONDE_ALL_GATHER,
+                                                    RONDE_REDUCE_SCATTER, RONDE_BROADCAST,
+                                                    RONDE_REDUCE};
+
+/** A call on a machine, and how it is run. */
+struct run {
+    const struct ronde_nccl_machine *machine;
+    struct ronde_nccl_call call;
+    struct ronde_nccl_choice choice;
+};
+
+static double us_of(const struct run *run)
+{
+    return ronde_nccl_execution_us(&all()->constants, run->machine, &run->call, run->choice);
+}
+
+/** Every run of a number of bytes: machines, collectives, GPUs a node, one to eight nodes, what each algorithm is for. */
+static uint32_t each(uint64_t bytes, void (*show)(const struct run *run))
+{
+    uint32_t runs = 0;
+    for (uint32_t m = 0; m < all()->count; m++)
+        for (size_t c = 0; c < sizeof collectives / sizeof collectives[0]; c++)
+            for (uint32_t g = 1; g <= all()->machines[m].gpus; g++)
+                for (uint32_t nodes = 1; nodes <= 8; nodes *= 2)
+                    for (unsigned p = 0; p < 2 * RONDE_NCCL_PROTOCOL_COUNT; p++) {
+                        const struct run run = {&all()->machines[m],
+                                                {collectives[c], g * nodes, nodes, 229, bytes},
+                                                {(enum ronde_nccl_algorithm)(p / 3),
+                                                 (enum ronde_nccl_protocol)(p % 3)}};
+                        struct ronde_error error = {.status = RONDE_OK};
+                        if (ronde_nccl_call_check(run.machine, &run.call, &error) != RONDE_OK ||
+                            (p / 3 == RONDE_NCCL_TREE && c > 0))
+                            continue;
+                        show(&run);
+                        runs++;
+                    }
+    return runs;
+}
+
+/** Asserts that a run is not faster than another, but for rounding. */
+static void not_faster(const struct run *run, double us, double than_us, const char *what)
+{
+    const bool is_so = us >= than_us * (1 - 1e-9);
+    if (!is_so)
+        suite_note("%s, %s of %u ranks on %u nodes, %s %s, %llu bytes: %s: %.3f us, not %.3f us",
+                   run->machine->name, ronde_collective_text(run->call.collective), run->call.ranks,
+                   run->call.nodes, ronde_nccl_algorithm_text(run->choice.algorithm),
+                   ronde_nccl_protocol_text(run->choice.protocol),
+                   (unsigned long long)run->call.bytes, what, us, than_us);
+    CU_ASSERT(is_so);
+}
+
+static void shows_time_above_launch(const struct run *run)
+{
+    const double launch =
+        all()
+            ->constants
+            .all[RONDE_NCCL_COMMON_COUNT +
+                 (size_t)run->machine->generation * RONDE_NCCL_OF_GENERATION_COUNT +
+                 RONDE_NCCL_OF_launch_us]
+            .value;
+    CU_ASSERT(isfinite(us_of(run)));
+    not_faster(run, us_of(run), launch, "launch alone");
+}
+
+static void a_run_takes_its_launch_at_least(void)
+{
+    CU_ASSERT(each(1, shows_time_above_launch) > 1000);
+    CU_ASSERT(each(MIB + 1, shows_time_above_launch) > 1000);
+}
+
+/* A tree's chunk grows by doubling, which may save a little of what is filled: no more than 2 % from size to size. */
+static void shows_more_bytes_take_longer(const struct run *run)
+{
+    struct run larger = *run;
+    double last = us_of(run);
+    for (uint32_t step = 0; step < 60; step++) {
+        larger.call.bytes += larger.call.bytes / 2 + 1;
+        const double us = us_of(&larger);
+        not_faster(&larger, us, run->choice.algorithm == RONDE_NCCL_TREE ? .98 * last : last,
+                   "fewer bytes");
+        if (larger.call.bytes > (uint64_t)1 << 34)
+            break;
+        last = us;
+    }
+}
+
+static void more_bytes_take_longer(void)
+{
+    CU_ASSERT(each(1024, shows_more_bytes_take_longer) > 1000);
+}
+
+/* Data-sheet rates without any efficiency, each algorithm's least traffic: all_reduce sends and takes in every byte at
+ * least once, others (n-1)/n of them. */
+static void shows_wires_are_not_beaten(const struct run *run)
+{
+    const uint32_t g = run->call.ranks / run->call.nodes;
+    const double n = run->call.ranks, bytes = (double)run->call.bytes;
+    const double least = run->call.collective == RONDE_ALL_REDUCE ? 1 : (n - 1) / n;
+    const bool has_nvlink =
+        run->machine->link != RONDE_NCCL_PCIE && (run->machine->link != RONDE_NCCL_PAIRS || g == 2);
+    const double link = has_nvlink ? run->machine->nvlink_GBps : run->machine->pcie_GBps;
+    if (g > 1)
+        not_faster(run, us_of(run), bytes * least / 1e3 / link, "the link of a GPU");
+    if (run->call.nodes > 1)
+        not_faster(run, us_of(run),
+                   bytes * least / 1e3 / (run->machine->nics * run->machine->nic_GBps),
+                   "the NICs of a node");
+}
+
+static void nothing_is_faster_than_its_wires(void)
+{
+    CU_ASSERT(each((uint64_t)1 << 32, shows_wires_are_not_beaten) > 1000);
+    CU_ASSERT(each(64 * MIB, shows_wires_are_not_beaten) > 1000);
+}
+
+/** A run whose messages no network asks about before it sends. */
+static double us_without_rendezvous(const struct run *run)
+{
+    struct ronde_nccl_constants constants = all()->constants;
+    constants.all[RONDE_NCCL_COMMON_infiniband_rendezvous_us].value = 0;
+    constants.all[RONDE_NCCL_COMMON_slingshot_rendezvous_us].value = 0;
+    constants.all[RONDE_NCCL_COMMON_efa_rendezvous_us].value = 0;
+    constants.all[RONDE_NCCL_COMMON_roce_rendezvous_us].value = 0;
+    constants.all[RONDE_NCCL_COMMON_ethernet_rendezvous_us].value = 0;
+    return ronde_nccl_execution_us(&constants, run->machine, &run->call, run->choice);
+}
+
+/*
+ * Blocks of more ranks are smaller: where they become too small to be asked about, LL on more nodes may well be faster, so
+ * that is left out. A tree's chunks are halved as it becomes deeper, which may save up to 7 %. A chain by LL has one channel up to a
+ * size that grows with its ranks, and hides its latency so long: of ABCI's A100 4 nodes take 43 us for 128 KiB, 2 take 58.
+ */
+static void shows_more_nodes_are_not_faster(const struct run *run)
+{
+    struct run wider = *run;
+    const bool is_chain = !(ronde_nccl_ring_steps(run->call.collective, run->call.ranks) > 0);
+    if (run->machine->nics == 0 || (is_chain && run->choice.protocol == RONDE_NCCL_LL))
+        return;
+    wider.call.nodes *= 2;
+    wider.call.ranks *= 2;
+    not_faster(&wider, us_without_rendezvous(&wider),
+               us_without_rendezvous(run) * (run->choice.algorithm == RONDE_NCCL_TREE ? .93 : 1),
+               "half the nodes");
+}
+
+static void more_nodes_are_not_faster(void)
+{
+    static const uint64_t sizes[] = {1024, 65536, MIB, 64 * MIB, (uint64_t)1 << 32};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        CU_ASSERT(each(sizes[s], shows_more_nodes_are_not_faster) > 1000);
+}
+
+/*
+ * Links and NICs of half the rate, a bridge on the way, processes that launch in turn. From 45 GB/s a NIC on NCCL doubles its
+ * channels, and a tree's chunks are halved less often: up to 3 %.
+ */
+static void shows_slower_parts_are_not_faster(const struct run *run)
+{
+    for (int part = 0; part < 5; part++) {
+        struct ronde_nccl_machine slower = *run->machine;
+        struct run changed = *run;
+        changed.machine = &slower;
+        slower.nvlink_GBps /= part == 0 ? 2 : 1;
+        slower.pcie_GBps /= part == 1 ? 2 : 1;
+        slower.nic_GBps /= part == 2 ? 2 : 1;
+        slower.behind_bridge |= part == 3;
+        slower.is_one_process |= part == 4;
+        const bool is_tree = run->choice.algorithm == RONDE_NCCL_TREE && part == 2;
+        not_faster(run, us_of(&changed), us_of(run) * (is_tree ? .97 : 1),
+                   "a machine of faster parts");
+    }
+}
+
+static void slower_parts_are_not_faster(void)
+{
+    CU_ASSERT(each(1024, shows_slower_parts_are_not_faster) > 1000);
+    CU_ASSERT(each(64 * MIB, shows_slower_parts_are_not_faster) > 1000);
+}
+
+/* What a fit turns: a launch is added as it is, latencies and rates change what they are of. */
+static void shows_factors_change_their_part(const struct run *run)
+{
+    const double launch = 100, us = us_of(run);
+    struct ronde_nccl_machine machine = *run->machine;
+    struct ronde_nccl_constants later = all()->constants, turned = all()->constants;
+    machine.is_one_process = false;
+    later.launch_us = launch;
+    const double first = ronde_nccl_execution_us(&later, &machine, &run->call, run->choice);
+    later.launch_us = launch + 50;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&later, &machine, &run->call, run->choice),
+                           first + 50, 1e-6);
+    for (int which = 0; which < 4; which++) {
+        turned = all()->constants;
+        turned.inside *= which == 0 ? 3 : 1;
+        turned.between *= which == 1 ? 3 : 1;
+        turned.links *= which == 2 ? .3 : 1;
+        turned.nics *= which == 3 ? .3 : 1;
+        const double after = ronde_nccl_execution_us(&turned, run->machine, &run->call, run->choice);
+        not_faster(run, after, us, "smaller latencies or greater rates");
+        if ((which == 1 || which == 3) && run->call.nodes == 1)
+            CU_ASSERT_EQUAL(after, us);
+    }
+}
+
+static void factors_change_their_part(void)
+{
+    CU_ASSERT(each(16384, shows_factors_change_their_part) > 1000);
+    CU_ASSERT(each(64 * MIB, shows_factors_change_their_part) > 1000);
+}
+
+static void set_of(struct ronde_nccl_constants *constants, enum ronde_nccl_of_generation which,
+                   double value)
+{
+    constants
+        ->all[RONDE_NCCL_COMMON_COUNT + (size_t)RONDE_NCCL_HOPPER * RONDE_NCCL_OF_GENERATION_COUNT +
+              which]
+        .value = value;
+}
+
+/* Launch 5, a hop of 2 x 3 us, a link of half 300 GB/s, 10 channels of 20 GB/s, nothing overlaps. */
+static struct ronde_nccl_constants made_up(void)
+{
+    struct ronde_nccl_constants made = {.inside = 1, .between = 1, .links = 1, .nics = 1};
+    set_of(&made, RONDE_NCCL_OF_launch_us, 5);
+    set_of(&made, RONDE_NCCL_OF_hop_ratio, 2);
+    set_of(&made, RONDE_NCCL_OF_link_ratio, 1);
+    set_of(&made, RONDE_NCCL_OF_channel_ratio, 1);
+    set_of(&made, RONDE_NCCL_OF_channels, 10);
+    set_of(&made, RONDE_NCCL_OF_nvls_channels, 16);
+    set_of(&made, RONDE_NCCL_OF_nvls_efficiency, .5);
+    made.all[RONDE_NCCL_COMMON_nvlink_efficiency].value = .5;
+    made.all[RONDE_NCCL_COMMON_nvlink_simple_us].value = 3;
+    made.all[RONDE_NCCL_COMMON_channel_simple_GBps].value = 20;
+    made.all[RONDE_NCCL_COMMON_nvls_us].value = 30;
+    made.all[RONDE_NCCL_COMMON_nvls_chunk_us].value = .25;
+    made.all[RONDE_NCCL_COMMON_launch_us_per_channel].value = 2;
+    made.all[RONDE_NCCL_COMMON_launch_us_per_gpu].value = 4;
+    for (unsigned o = RONDE_NCCL_COMMON_overlap_inside_ll; o <= RONDE_NCCL_COMMON_overlap_host; o++)
+        made.all[o].value = 1;
+    return made;
+}
+
+static const struct ronde_nccl_machine made_machine = {.name = "made",
+                                                       .generation = RONDE_NCCL_HOPPER,
+                                                       .link = RONDE_NCCL_SWITCH,
+                                                       .gpus = 8,
+                                                       .sockets = 1,
+                                                       .nvlink_GBps = 300};
+
+/** A link of 150 GB/s and channels of so many GB/s for operations, of which `work` come to one block on the link. */
+static double both(double channels_GBps, double work)
+{
+    return pow(pow(150, -6) + pow(channels_GBps / work, -6), -1 / 6.);
+}
+
+/** What NVLS's first two rounds take through a link of 150 GB/s. */
+static double filled(uint64_t bytes, unsigned ranks)
+{
+    return (double)bytes / 1e3 / (150 / (1 + 1. / ranks));
+}
+
+/* By Simple a broadcast's sender is up to 8 slots of 512 KiB ahead in each of 10 channels, and shows one hop at least. A channel is opened for 32 KiB. NVLS's chunks: 16 KiB below 2 rounds of 16 channels times ranks, 32 KiB below 8, 64 KiB
+ * below 64; a chunk of 4 GPUs costs half of one of 8. */
+static void values_are_those_by_hand(void)
+{
+    const struct {
+        enum ronde_collective collective;
+        uint32_t ranks;
+        unsigned algorithm;
+        uint64_t bytes;
+        double latency_us, GBps;
+    } rows[] = {
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, MIB, 6 * 6, both(200, 7 / 6.) * 4 / 6.},
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, 65536, 6 * 6, both(40, 7 / 6.) * 4 / 6.},
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_RING, 1024, 6 * 6, both(20, 7 / 6.) * 4 / 6.},
+        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_RING, MIB, 14 * 6, both(200, 15 / 14.) * 8 / 14.},
+        {RONDE_ALL_GATHER, 4, RONDE_NCCL_RING, MIB, 3 * 6, both(200, 4 / 3.) * 4 / 3.},
+        {RONDE_REDUCE_SCATTER, 2, RONDE_NCCL_RING, MIB, 6, both(200, 2) * 2},
+        {RONDE_BROADCAST, 4, RONDE_NCCL_RING, MIB, 6, both(200, 1)},
+        {RONDE_BROADCAST, 4, RONDE_NCCL_RING, 20 * MIB, 3 * 6 / 2., both(200, 1)},
+        {RONDE_BROADCAST, 4, RONDE_NCCL_RING, 80 * MIB, 3 * 6, both(200, 1)},
+        {RONDE_REDUCE, 4, RONDE_NCCL_RING, 65536, 6, both(40, 1)},
+        {RONDE_ALL_REDUCE, 4, RONDE_NCCL_NVLS, MIB, 30 + filled(2 * MIB, 4) + 64 * .25 / 2,
+         300 * .5 / 1.25},
+        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_NVLS, 16 * MIB, 30 + filled(8 * MIB, 8) + 512 * .25,
+         300 * .5 / 1.125},
+        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_NVLS, 64 * MIB, 30 + filled(16 * MIB, 8) + 1024 * .25,
+         300 * .5 / 1.125},
+        {RONDE_ALL_REDUCE, 8, RONDE_NCCL_NVLS, 1024 * MIB, 30 + filled(32 * MIB, 8) + 8192 * .25,
+         300 * .5 / 1.125},
+        {RONDE_ALL_GATHER, 4, RONDE_NCCL_NVLS, MIB, 30 + filled(2 * MIB, 4), both(200, 1) * 4 / 3.},
+    };
+    const struct ronde_nccl_constants made = made_up();
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_call call = {rows[r].collective, rows[r].ranks, 1, 229,
+                                             rows[r].bytes};
+        const struct ronde_nccl_choice choice = {(enum ronde_nccl_algorithm)rows[r].algorithm,
+                                                 RONDE_NCCL_SIMPLE};
+        const double us = ronde_nccl_execution_us(&made, &made_machine, &call, choice);
+        CU_ASSERT_DOUBLE_EQUAL(us,
+                               5 + rows[r].latency_us + (double)rows[r].bytes / 1e3 / rows[r].GBps,
+                               1e-6 * us);
+    }
+}
+
+/* 2 us for each of 4 channels before NCCL 2.14; 4 us for each of 8 GPUs that one process launches on. */
+static void hosts_take_their_time(void)
+{
+    struct ronde_nccl_constants made = made_up();
+    struct ronde_nccl_machine machine = made_machine;
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
+    struct ronde_nccl_call call = {RONDE_ALL_REDUCE, 8, 1, 214, 131072};
+    const double us = ronde_nccl_execution_us(&made, &machine, &call, ring);
+    call.version = 0;
+    CU_ASSERT_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us);
+    call.version = 213;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us + 8, 1e-9);
+    call.version = 214;
+    machine.is_one_process = true;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us + 32, 1e-9);
+    /* Until 2.21 that process writes 3 us of items for each of 4 channels on each GPU. */
+    made.all[RONDE_NCCL_COMMON_launch_us_per_gpu_channel].value = 3;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us + 32 + 96,
+                           1e-9);
+    call.version = 222;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us + 32, 1e-9);
+    made.all[RONDE_NCCL_COMMON_overlap_host].value = 100;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), us, 1e-9);
+}
+
+/** Bus bandwidth of a call that is all bytes, by ring and a protocol. */
+static double ring_GBps(const struct ronde_nccl_constants *made,
+                        const struct ronde_nccl_machine *machine, uint32_t g, uint32_t nodes,
+                        enum ronde_nccl_protocol protocol)
+{
+    const struct ronde_nccl_call call = {RONDE_ALL_GATHER, g * nodes, nodes, 229, 1ull << 40};
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, protocol};
+    const double n = call.ranks;
+    return (double)call.bytes / 1e3 / ronde_nccl_execution_us(made, machine, &call, ring) *
+           (n - 1) / n;
+}
+
+/** Constants by which links and NICs are all that counts. */
+static struct ronde_nccl_constants links_alone(void)
+{
+    struct ronde_nccl_constants made = made_up();
+    set_of(&made, RONDE_NCCL_OF_ll128_ratio, .6);
+    made.all[RONDE_NCCL_COMMON_channel_simple_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_channel_ll128_share].value = 1;
+    made.all[RONDE_NCCL_COMMON_net_channel_simple_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_infiniband_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_slot_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_pcie_efficiency].value = .5;
+    made.all[RONDE_NCCL_COMMON_pcie_pairs_efficiency].value = .25;
+    made.all[RONDE_NCCL_COMMON_pcie_switch_efficiency].value = .75;
+    made.all[RONDE_NCCL_COMMON_p2p_host_channel_GBps].value = 1;
+    return made;
+}
+
+/* A link of 150 GB/s carries 7 of 8 of a ring's hops when NICs carry the eighth; a chain's root sends all through it. */
+static void nics_relieve_links_of_rings(void)
+{
+    const struct ronde_nccl_constants made = links_alone();
+    const struct ronde_nccl_call chain = {RONDE_BROADCAST, 16, 2, 229, 1ull << 40};
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
+    struct ronde_nccl_machine machine = made_machine;
+    machine.nics = 8;
+    machine.nic_GBps = 1e4;
+    machine.pcie_GBps = 1e5;
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 1, RONDE_NCCL_SIMPLE), 150, .01);
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 2, RONDE_NCCL_SIMPLE), 150 * 8 / 7., .01);
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 2, 4, RONDE_NCCL_SIMPLE), 150 * 2, .01);
+    machine.nics = 4;
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 2, RONDE_NCCL_SIMPLE), 150, .01);
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 8, 1, RONDE_NCCL_LL128), 150 * .6 * 15 / 16,
+                           .01);
+    CU_ASSERT_DOUBLE_EQUAL((double)chain.bytes / 1e3 /
+                               ronde_nccl_execution_us(&made, &machine, &chain, ring),
+                           150, .01);
+}
+
+/*
+ * Broadcasts by LL over 4 nodes of 2, a channel for every 32 KiB: 64 threads carry 0.3 of 20 GB/s up to 4 KiB, 128 twice that, 512 no
+ * more than all, and no latency shows. With two channels 4 hops of 2 x 1 us and 3 of 10 us do.
+ */
+static void chains_by_one_channel_hide_their_latency(void)
+{
+    static const struct {
+        uint64_t bytes;
+        double GBps;
+    } rows[] = {{1024, 6}, {4096, 6}, {8192, 12}, {16384, 20}, {65535, 20}};
+    struct ronde_nccl_constants made = links_alone();
+    struct ronde_nccl_machine machine = made_machine;
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_LL};
+    machine.nics = 8;
+    machine.nic_GBps = 1e4;
+    machine.pcie_GBps = 1e5;
+    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 20;
+    made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_socket_ll_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_nvlink_ll_us].value = 1;
+    made.all[RONDE_NCCL_COMMON_infiniband_ll_us].value = 10;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_call call = {RONDE_BROADCAST, 8, 4, 217, rows[r].bytes};
+        CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring),
+                               5 + (double)rows[r].bytes / 1e3 / rows[r].GBps, 1e-9);
+    }
+    const struct ronde_nccl_call two = {RONDE_BROADCAST, 8, 4, 217, 65536};
+    CU_ASSERT(ronde_nccl_execution_us(&made, &machine, &two, ring) >
+              5 + (4 * 2 + 3 * 10) * 65536. / (16 * 32768));
+}
+
+/* A search has 16 channels: of a rack's 72 GPUs those of 16 NICs of 10 GB/s. */
+static void racks_use_the_nics_that_a_search_has_channels_for(void)
+{
+    const struct ronde_nccl_constants made = links_alone();
+    struct ronde_nccl_machine machine = made_machine;
+    machine.gpus = 4;
+    machine.nvlink_nodes = 18;
+    machine.nvlink_GBps = 1e6;
+    machine.nics = 4;
+    machine.nic_GBps = 10;
+    machine.pcie_GBps = 1e5;
+    CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 4, 36, RONDE_NCCL_SIMPLE), 160, .1);
+}
+
+/* Half of a slot by host bridges, a quarter between bridged pairs, 3/4 by switches; by host memory 1 GB/s a channel of 2, gen4 2 of 4. */
+static void slots_reach_what_lies_between_them(void)
+{
+    static const struct {
+        enum ronde_nccl_link link;
+        enum ronde_nccl_gpu_path path;
+        double slot_GBps, GBps;
+    } rows[] = {
+        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_BRIDGE, 31.5, 15.75},
+        {RONDE_NCCL_PAIRS, RONDE_NCCL_GPU_BRIDGE, 31.5, 7.875},
+        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_SWITCH, 31.5, 23.625},
+        {RONDE_NCCL_PAIRS, RONDE_NCCL_GPU_SWITCH, 31.5, 23.625},
+        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_HOST, 31.5, 4 * 2 * 3 / 4.},
+        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_HOST, 15.75, 2 * 1 * 3 / 4.},
+    };
+    const struct ronde_nccl_constants made = links_alone();
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct ronde_nccl_machine machine = made_machine;
+        machine.link = rows[r].link;
+        machine.gpu_path = rows[r].path;
+        machine.pcie_GBps = rows[r].slot_GBps;
+        machine.nvlink_GBps = 1e6;
+        CU_ASSERT_DOUBLE_EQUAL(ring_GBps(&made, &machine, 4, 1, RONDE_NCCL_SIMPLE), rows[r].GBps,
+                               1e-3 * rows[r].GBps);
+    }
+}
+
+/** 4 nodes of 8 on 2 sockets, whose NICs and links are out of the way; LL before 2.18, which opens more channels on such NICs. */
+static double lines_us(struct ronde_nccl_constants *made, uint32_t g, uint64_t bytes)
+{
+    struct ronde_nccl_machine machine = made_machine;
+    const struct ronde_nccl_call call = {RONDE_ALL_GATHER, 4 * g, 4, 217, bytes};
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_LL};
+    machine.nics = 8;
+    machine.nic_GBps = 1e5;
+    machine.sockets = 2;
+    machine.nvlink_GBps = 1e6;
+    machine.pcie_GBps = 1e6;
+    made->all[RONDE_NCCL_COMMON_slot_efficiency].value = 1;
+    made->all[RONDE_NCCL_COMMON_infiniband_efficiency].value = 1;
+    made->all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 1e5;
+    set_of(made, RONDE_NCCL_OF_channels, 8);
+    return ronde_nccl_execution_us(made, &machine, &call, ring);
+}
+
+/* LL by 8 channels of 1 GB/s each, 5 GB/s a socket; then by 1 of 8 GPUs, which has 2 channels. */
+static void ll_between_nodes_goes_through_proxies(void)
+{
+    static const struct {
+        uint32_t g;
+        double channel, socket, GBps;
+    } rows[] = {{8, 1, 5, 8}, {8, 1, 2, 4}, {1, 1, 5, 2}, {1, 10, 5, 5}, {4, 10, 5, 5}};
+    struct ronde_nccl_constants made = made_up();
+    made.all[RONDE_NCCL_COMMON_overlap_net_ring_ll].value = 100;
+    made.all[RONDE_NCCL_COMMON_net_message_us].value = 0;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const double n = 4. * rows[r].g, bytes = 256. * MIB;
+        made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = rows[r].channel;
+        made.all[RONDE_NCCL_COMMON_socket_ll_GBps].value = rows[r].socket;
+        const double us = lines_us(&made, rows[r].g, 256 * MIB);
+        CU_ASSERT(isfinite(us));
+        CU_ASSERT_DOUBLE_EQUAL(us, 5 + bytes * (n - 1) / n / 1e3 / rows[r].GBps, 1e-3 * us);
+    }
+}
+
+/*
+ * 32 ranks, 31 steps, 3 of them between nodes, 256 KiB: blocks of 8 KiB by 2 channels. Nothing is in the way of a block: 3 times a
+ * channel's 4 KiB by its rate. Where messages cost a processor 10 us, 2 processors take 31 times 10 us; the longer counts.
+ */
+static void rings_by_ll_take_the_longer_of_path_and_messages(void)
+{
+    struct ronde_nccl_constants made = made_up();
+    made.all[RONDE_NCCL_COMMON_overlap_net_ring_ll].value = 100;
+    made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = .5;
+    made.all[RONDE_NCCL_COMMON_socket_ll_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_net_message_us].value = 0;
+    made.all[RONDE_NCCL_COMMON_nvlink_ll_us].value = 2;
+    made.all[RONDE_NCCL_COMMON_infiniband_ll_us].value = 10;
+    /* A hop inside is twice 2 us (hop_ratio). */
+    const double hops = 28 * 4 + 3 * 10;
+    /* The two channels' own 31 blocks of 4 KiB are longer than that of one block. */
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + 31 * 8.192, 1);
+    made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = 10;
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 3 * .4096, 1);
+    made.all[RONDE_NCCL_COMMON_net_message_us].value = 10;
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + 31 * 10, 1);
+    made.all[RONDE_NCCL_COMMON_overlap_net_ring_ll].value = 1;
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 3 * .4096 + 31 * 10, 1);
+}
+
+/* Two bridged pairs: a ring goes over PCIe on 2 of 4 hops, a chain on 1 of 3, up and down; two GPUs of a pair never do. */
+static void hops_between_bridges_are_counted(void)
+{
+    static const struct {
+        enum ronde_nccl_algorithm algorithm;
+        uint32_t ranks;
+        double hops_us;
+    } rows[] = {{RONDE_NCCL_RING, 4, 6 * (9 + 3) / 2.},
+                {RONDE_NCCL_TREE, 4, 2 * (9 + 2 * 3)},
+                {RONDE_NCCL_RING, 2, 2 * 3},
+                {RONDE_NCCL_TREE, 2, 2 * 3}};
+    struct ronde_nccl_constants made = made_up();
+    struct ronde_nccl_machine machine = made_machine;
+    machine.link = RONDE_NCCL_PAIRS;
+    machine.gpus = 4;
+    machine.pcie_GBps = 1e6;
+    machine.nvlink_GBps = 1e6;
+    made.all[RONDE_NCCL_COMMON_pcie_pairs_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_tree_nvlink_efficiency].value = 1;
+    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_pcie_ll_share].value = 1;
+    made.all[RONDE_NCCL_COMMON_pcie_ll_us].value = 9;
+    made.all[RONDE_NCCL_COMMON_nvlink_ll_us].value = 3 / 2.;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        const struct ronde_nccl_call call = {RONDE_ALL_REDUCE, rows[r].ranks, 1, 229, 1024};
+        const struct ronde_nccl_choice choice = {rows[r].algorithm, RONDE_NCCL_LL};
+        CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, choice),
+                               5 + rows[r].hops_us, .1);
+    }
+}
+
+/* Packets of PCIe leave LL and LL128 less than their flags do; NVLink's do not. */
+static void pcie_leaves_ll_less(void)
+{
+    struct ronde_nccl_constants made = made_up();
+    struct ronde_nccl_machine machine = made_machine;
+    machine.pcie_GBps = 100;
+    set_of(&made, RONDE_NCCL_OF_channels, 4);
+    made.all[RONDE_NCCL_COMMON_pcie_efficiency].value = .5;
+    made.all[RONDE_NCCL_COMMON_pcie_ll_share].value = .4;
+    made.all[RONDE_NCCL_COMMON_pcie_ll128_share].value = .6;
+    static const double pcie[] = {20, 30, 50}, nvlink[] = {75, 150 * 15 / 16., 150};
+    for (unsigned p = 0; p < RONDE_NCCL_PROTOCOL_COUNT; p++) {
+        const struct ronde_nccl_call call = {RONDE_ALL_GATHER, 4, 1, 229, 1024 * MIB};
+        const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, (enum ronde_nccl_protocol)p};
+        made.all[RONDE_NCCL_COMMON_channel_ll_GBps + p].value = 1e5;
+        made.all[RONDE_NCCL_COMMON_nvlink_ll_us + p].value = 0;
+        for (int is_pcie = 0; is_pcie < 2; is_pcie++) {
+            machine.link = is_pcie ? RONDE_NCCL_PCIE : RONDE_NCCL_SWITCH;
+            const double us = ronde_nccl_execution_us(&made, &machine, &call, ring);
+            CU_ASSERT_DOUBLE_EQUAL(us,
+                                   5 + (double)call.bytes * .75 / 1e3 /
+                                           (is_pcie ? pcie[p] : nvlink[p]),
+                                   1e-6 * us);
+        }
+    }
+}
+
+static void the_shorter_of_two_times_hides(void)
+{
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_overlapped(3, 4, 1), 7, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_overlapped(3, 4, 2), 5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_overlapped(4, 3, 2), 5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_overlapped(3, 4, 1000), 4, 1e-12);
+    CU_ASSERT(ronde_nccl_overlapped(3, 4, .5) > 7);
+    CU_ASSERT_EQUAL(ronde_nccl_overlapped(0, 0, 2), 0);
+    CU_ASSERT_EQUAL(ronde_nccl_overlapped(0, 4, .5), 4);
+    CU_ASSERT_EQUAL(ronde_nccl_overlapped(INFINITY, 4, 2), INFINITY);
+}
+
+static void versions_follow_dates(void)
+{
+    static const struct {
+        uint32_t year, month, version;
+    } rows[] = {{2015, 1, 207}, {2021, 6, 208},  {2024, 1, 218}, {2024, 2, 219},
+                {2024, 7, 220}, {2024, 12, 222}, {2025, 2, 223}, {2040, 1, 230}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+        CU_ASSERT_EQUAL(ronde_nccl_version_at(rows[r].year, rows[r].month), rows[r].version);
+}
+
+static void calls_that_cannot_be_are_refused(void)
+{
+    static const struct {
+        struct ronde_nccl_call call;
+        uint32_t nics;
+        const char *says; /**< NULL = fine */
+    } cases[] = {
+        {{RONDE_ALL_REDUCE, 4, 1, 0, 1}, 0, NULL},
+        {{RONDE_ALL_REDUCE, 8, 2, 0, 1}, 1, NULL},
+        {{RONDE_ALL_REDUCE, 1, 1, 0, 1}, 1, "at least 2 ranks"},
+        {{RONDE_ALL_REDUCE, 0, 1, 0, 1}, 1, "0 ranks on 1 nodes"},
+        {{RONDE_ALL_REDUCE, 4, 0, 0, 1}, 1, "4 ranks on 0 nodes"},
+        {{RONDE_ALL_REDUCE, 4, 3, 0, 1}, 1, "equally many on each"},
+        {{RONDE_ALL_REDUCE, 4, 8, 0, 1}, 1, "equally many on each"},
+        {{RONDE_ALL_REDUCE, 5, 1, 0, 1}, 1, "made has 4 GPUs a node, not 5"},
+        {{RONDE_ALL_REDUCE, 10, 2, 0, 1}, 1, "made has 4 GPUs a node, not 5"},
+        {{RONDE_ALL_REDUCE, 8, 2, 0, 1}, 0, "made is described without NICs"},
+        {{RONDE_ALL_REDUCE, 4, 1, 0, 0}, 1, "a call of 0 bytes has no time"},
+        {{RONDE_BARRIER, 4, 1, 0, 1}, 1, "barrier is not modelled"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct ronde_nccl_machine machine = {.name = "made", .gpus = 4, .nics = cases[i].nics};
+        struct ronde_error error = {.status = RONDE_OK};
+        const enum ronde_status status = ronde_nccl_call_check(&machine, &cases[i].call, &error);
+        CU_ASSERT_EQUAL(status == RONDE_OK, cases[i].says == NULL);
+        CU_ASSERT(!cases[i].says || strstr(error.message, cases[i].says));
+    }
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"a_run_takes_its_launch_at_least", a_run_takes_its_launch_at_least},
+        {"more_bytes_take_longer", more_bytes_take_longer},
+        {"nothing_is_faster_than_its_wires", nothing_is_faster_than_its_wires},
+        {"more_nodes_are_not_faster", more_nodes_are_not_faster},
+        {"slower_parts_are_not_faster", slower_parts_are_not_faster},
+        {"factors_change_their_part", factors_change_their_part},
+        {"values_are_those_by_hand", values_are_those_by_hand},
+        {"hosts_take_their_time", hosts_take_their_time},
+        {"nics_relieve_links_of_rings", nics_relieve_links_of_rings},
+        {"chains_by_one_channel_hide_their_latency", chains_by_one_channel_hide_their_latency},
+        {"racks_use_the_nics_that_a_search_has_channels_for",
+         racks_use_the_nics_that_a_search_has_channels_for},
+        {"slots_reach_what_lies_between_them", slots_reach_what_lies_between_them},
+        {"ll_between_nodes_goes_through_proxies", ll_between_nodes_goes_through_proxies},
+        {"rings_by_ll_take_the_longer_of_path_and_messages",
+         rings_by_ll_take_the_longer_of_path_and_messages},
+        {"hops_between_bridges_are_counted", hops_between_bridges_are_counted},
+        {"pcie_leaves_ll_less", pcie_leaves_ll_less},
+        {"the_shorter_of_two_times_hides", the_shorter_of_two_times_hides},
+        {"versions_follow_dates", versions_follow_dates},
+        {"calls_that_cannot_be_are_refused", calls_that_cannot_be_are_refused},
+    };
+    return suite_run("nccl_execution", cases, sizeof cases / sizeof cases[0]);
+}
