@@ -1,7 +1,7 @@
 /* What both engines check of their arguments. */
 #include "check.h"
 
-const struct ronde_sim_options ronde_sim_defaults = {NULL, NULL, false, 0, NULL, NULL, NULL, NULL};
+const struct ronde_sim_options ronde_sim_defaults = {.host_of = NULL};
 
 /* Without a placement ranks sit on hosts in the order of the file. */
 uint32_t ronde_sim_host(const struct ronde_sim_options *options, uint32_t rank)

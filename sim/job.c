@@ -89,7 +89,7 @@ static enum ronde_status run_flat_or_folded(struct ronde_sim_job_state *run)
     if (status == RONDE_UNSUPPORTED) {
         if (run->job->schedule->symmetry != RONDE_SYMMETRY_NONE)
             run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
-        status = ronde_sim_job_fold(run, RONDE_SIM_PATIENCE_S, &refusal);
+        status = ronde_sim_job_fold(run, RONDE_SIM_MOST_WORK, &refusal);
         if (ronde_sim_job_is_refusal(status))
             status = ronde_sim_symmetric_if_free(run->job, run->options, run->mem, UINT64_MAX,
                                                  run->result, &refusal);

@@ -36,20 +36,21 @@ enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ro
 enum ronde_status ronde_sim_job_make(struct ronde_sim_job_state *run, bool is_named,
                                      struct ronde_error *error);
 
-/** What `auto` waits for shared links. */
-#define RONDE_SIM_PATIENCE_S 10.0
+/** Work that `auto` does to share links (ronde_sim_options.work_limit): 5 to 20 s, by how much of it lies in caches. */
+#define RONDE_SIM_MOST_WORK UINT64_C(300000000)
 
 /**
- * Folds a schedule that SimGrid would not be done with at once, for so long (0: as long as options say). Errors: UNSUPPORTED
- * where that is not so, has been tried before, or cannot be; those of ronde_sim_folded.
+ * Folds a schedule that SimGrid would not be done with at once, for so much work (0: as much as options say). Errors:
+ * UNSUPPORTED where that is not so, has been tried before, or cannot be; those of ronde_sim_folded.
  */
-enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, double patience_s,
+enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t most_work,
                                      struct ronde_error *error);
 
-/** A time limit, or the caller's where that is shorter. */
-double ronde_sim_job_within(const struct ronde_sim_options *options, double patience_s);
+/** The options with a limit of work, or with the caller's where that is less. */
+struct ronde_sim_options ronde_sim_job_limited(const struct ronde_sim_options *options,
+                                               uint64_t most_work);
 
-/** Whether an engine has only refused, so that another may replay. */
+/** Whether an engine has only refused, so that another may replay; one that is out of time has not: the run is over. */
 bool ronde_sim_job_is_refusal(enum ronde_status status);
 
 /** Replays where flows share links, by the engine that is right and affordable. Errors: UNSUPPORTED where none is. */

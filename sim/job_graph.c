@@ -69,10 +69,10 @@ enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ro
     return ronde_sim_job_make(run, false, error);
 }
 
-enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, double patience_s,
+enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t most_work,
                                      struct ronde_error *error)
 {
-    struct ronde_sim_options hurried = *run->options;
+    struct ronde_sim_options limited = *run->options;
     const struct ronde_schedule *schedule = run->job->schedule;
     if (run->has_folded || schedule->symmetry == RONDE_SYMMETRY_NONE ||
         (unsigned)run->job->load->dtype >= RONDE_DTYPE_COUNT ||
@@ -80,7 +80,7 @@ enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, double pat
         return ronde_fail(error, RONDE_UNSUPPORTED, "%s on %u ranks is not folded",
                           schedule->algorithm, schedule->ranks);
     run->has_folded = true;
-    if (patience_s > 0)
-        hurried.time_limit_s = ronde_sim_job_within(run->options, patience_s);
-    return ronde_sim_folded(run->job, &hurried, run->mem, run->result, error);
+    if (most_work > 0)
+        limited = ronde_sim_job_limited(run->options, most_work);
+    return ronde_sim_folded(run->job, &limited, run->mem, run->result, error);
 }

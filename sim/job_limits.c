@@ -1,4 +1,4 @@
-/* What bounds the engines of a job: how many steps it has, how long one may try. */
+/* What bounds the engines of a job: how many steps it has, how much work one may do. */
 #include "job.h"
 
 #include "ronde/split.h"
@@ -19,11 +19,14 @@ uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job)
 
 bool ronde_sim_job_is_refusal(enum ronde_status status)
 {
-    return status == RONDE_UNSUPPORTED || status == RONDE_UNAVAILABLE || status == RONDE_TIMEOUT;
+    return status == RONDE_UNSUPPORTED || status == RONDE_UNAVAILABLE;
 }
 
-double ronde_sim_job_within(const struct ronde_sim_options *options, double patience_s)
+struct ronde_sim_options ronde_sim_job_limited(const struct ronde_sim_options *options,
+                                               uint64_t most_work)
 {
-    return options->time_limit_s > 0 && options->time_limit_s < patience_s ? options->time_limit_s
-                                                                           : patience_s;
+    struct ronde_sim_options limited = *options;
+    if (limited.work_limit == 0 || limited.work_limit > most_work)
+        limited.work_limit = most_work;
+    return limited;
 }

@@ -1,6 +1,7 @@
 /*
- * Which engine replays a job whose flows share links: SimGrid while it is quick, `maxmin` while it gets done, periods
- * where there are any, and queues where a smaller load of the same schedule shows that they are near enough.
+ * Which engine replays a job whose flows share links: SimGrid where it is quick, `maxmin` where its work is not too
+ * much, periods where there are any, and queues where a smaller load of the same schedule shows that they are near enough.
+ * Work is counted and never timed: the same job has the same engine on every machine, however busy.
  */
 #include "shorten.h"
 #include "sim/check.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 /* The same for all windows of an extrapolation: trees are refused only after many of them. */
-#define WINDOWS_PATIENCE_S 2.0
+#define WINDOWS_WORK (RONDE_SIM_MOST_WORK / 5)
 
 /* Pieces in the shortest three windows, 8, 16 and 24, and the least that makes an extrapolation worth while. */
 #define WINDOWS_PIECES 48u
@@ -21,7 +22,7 @@
 
 /* Pieces of the load on which queues are held against fair sharing, and what they may be off. */
 #define PROBE_PIECES 8u
-#define PROBE_PATIENCE_S 10.0
+#define UNPROBED_TIMES 4u
 #define MOST_OFF 0.10
 
 /* The load of the probe: the same chunks, fewer pieces of them. */
@@ -39,25 +40,27 @@ static struct ronde_load probe_load(const struct ronde_sim_job *job)
     return load;
 }
 
-/* How far queues are from fair sharing on the probe, relative; INFINITY where even that is too long to find out. */
-static double probe(const struct ronde_sim_job_state *run)
+/* How far queues are from fair sharing on the probe, relative; INFINITY where even that is too much work to find out. */
+static enum ronde_status probe(const struct ronde_sim_job_state *run, double *out_off)
 {
     const struct ronde_load load = probe_load(run->job);
     struct ronde_error refusal = {RONDE_OK, 0, ""};
     struct ronde_sim_result shared = {0}, queued = {0};
-    struct ronde_sim_options hurried = *run->options;
+    struct ronde_sim_options limited = ronde_sim_job_limited(run->options, RONDE_SIM_MOST_WORK);
     struct ronde_dag *dag = NULL;
-    hurried.out_start_ns = NULL;
-    hurried.out_finish_ns = NULL;
-    hurried.time_limit_s = ronde_sim_job_within(run->options, PROBE_PATIENCE_S);
+    limited.out_start_ns = NULL;
+    limited.out_finish_ns = NULL;
     enum ronde_status status =
         ronde_dag_create(run->job->schedule, &load, run->job->params, run->mem, &dag, &refusal);
     if (status == RONDE_OK)
-        status = ronde_sim_maxmin(run->job->platform, dag, &hurried, run->mem, &shared, &refusal);
+        status = ronde_sim_maxmin(run->job->platform, dag, &limited, run->mem, &shared, &refusal);
     if (status == RONDE_OK)
-        status = ronde_sim_fifo(run->job->platform, dag, &hurried, run->mem, &queued, &refusal);
+        status = ronde_sim_fifo(run->job->platform, dag, &limited, run->mem, &queued, &refusal);
     ronde_dag_destroy(dag, run->mem);
-    return status == RONDE_OK ? fabs(queued.time_ns / shared.time_ns - 1) : INFINITY;
+    *out_off = status == RONDE_OK ? fabs(queued.time_ns / shared.time_ns - 1) : INFINITY;
+    return status == RONDE_TIMEOUT || status == RONDE_CANCELLED
+               ? ronde_fail(run->error, status, "%s", refusal.message)
+               : RONDE_OK;
 }
 
 /* Too large for a graph: names an engine that would make it all the same only where there is one. */
@@ -78,37 +81,53 @@ static enum ronde_status refuse_size(const struct ronde_sim_job_state *run, cons
                       schedule->algorithm, schedule->ranks, steps, RONDE_SIM_MOST_GRAPH_OPS, why);
 }
 
-/* Queues, where they are near enough. `why` is what the others said; `is_slow`: that they take longer than they may. */
-static enum ronde_status queue_up(struct ronde_sim_job_state *run, const char *why, bool is_slow)
+/* Where no probe is less than half of the load, finding out costs as much as the replay: it is done, within reason. */
+static enum ronde_status replay_unprobed(struct ronde_sim_job_state *run)
 {
-    const char *slow = is_slow ? "--engine maxmin takes that time or more (--timeout), " : "";
-    const double off = probe(run);
+    const struct ronde_sim_options limited =
+        ronde_sim_job_limited(run->options, UNPROBED_TIMES * RONDE_SIM_MOST_WORK);
+    struct ronde_error refusal = {RONDE_OK, 0, ""};
     const enum ronde_status status =
-        ronde_cancel_check(run->options->cancel, "the replay", run->error);
+        ronde_sim_maxmin(run->job->platform, run->dag, &limited, run->mem, run->result, &refusal);
+    if (!ronde_sim_job_is_refusal(status))
+        return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
+    return ronde_fail(run->error, RONDE_UNSUPPORTED,
+                      "%s on %u ranks: exact engines have too much work (%s); --engine maxmin does "
+                      "it in minutes, --engine flat_fifo in seconds",
+                      run->job->schedule->algorithm, run->job->schedule->ranks, refusal.message);
+}
+
+/* Queues, where they are near enough. `why` is what the others said. */
+static enum ronde_status queue_up(struct ronde_sim_job_state *run, const char *why)
+{
+    double off = INFINITY;
+    if (probe_load(run->job).count > run->job->load->count / 2)
+        return replay_unprobed(run);
+    const enum ronde_status status = probe(run, &off);
     if (status != RONDE_OK)
         return status;
     if (off <= MOST_OFF)
         return ronde_sim_fifo(run->job->platform, run->dag, run->options, run->mem, run->result,
                               run->error);
     if (isfinite(off))
-        return ronde_fail(run->error, RONDE_UNSUPPORTED,
-                          "%s on %u ranks: flat_fifo is %.0f %% off on %u pieces, and nothing else "
-                          "gets done (%s); %s--engine flat_fifo takes it all the same",
-                          run->job->schedule->algorithm, run->job->schedule->ranks, 100 * off,
-                          PROBE_PIECES, why, slow);
-    return ronde_fail(
-        run->error, RONDE_UNSUPPORTED,
-        "%s on %u ranks: how far flat_fifo is off cannot be found in %g s, and nothing "
-        "else gets done (%s); %s--engine flat_fifo takes it all the same",
-        run->job->schedule->algorithm, run->job->schedule->ranks,
-        ronde_sim_job_within(run->options, PROBE_PATIENCE_S), why, slow);
+        return ronde_fail(
+            run->error, RONDE_UNSUPPORTED,
+            "%s on %u ranks: flat_fifo is %.0f %% off on %u pieces, and exact engines "
+            "have too much work (%s); --engine maxmin does it in minutes, --engine "
+            "flat_fifo in seconds",
+            run->job->schedule->algorithm, run->job->schedule->ranks, 100 * off, PROBE_PIECES, why);
+    return ronde_fail(run->error, RONDE_UNSUPPORTED,
+                      "%s on %u ranks: exact engines have too much work, even to find out how far "
+                      "flat_fifo is off (%s); --engine maxmin does it in minutes, --engine "
+                      "flat_fifo in seconds",
+                      run->job->schedule->algorithm, run->job->schedule->ranks, why);
 }
 
 /*
- * Whether windows may be done in time. Those of pieces replay a part of what has just been given up, so their time is known
- * to be at least that part of the limit; those of steps are far shorter than the whole.
+ * Whether windows may keep to their work. Those of pieces replay a part of what has just been given up (if it was begun), so
+ * their work is known to be at least that part of the limit; those of steps are far shorter than the whole.
  */
-static bool may_extrapolate(const struct ronde_sim_job_state *run, enum ronde_status shared)
+static bool may_extrapolate(const struct ronde_sim_job_state *run)
 {
     const struct ronde_schedule *schedule = run->job->schedule;
     struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
@@ -117,35 +136,33 @@ static bool may_extrapolate(const struct ronde_sim_job_state *run, enum ronde_st
     const struct ronde_sim_job one_piece = {run->job->platform, schedule, &whole, run->job->params};
     const uint64_t least = ronde_sim_job_steps(&one_piece);
     const double pieces = least > 0 ? (double)steps / (double)least : 1;
-    if (shared != RONDE_TIMEOUT || ronde_sim_phases(schedule, LEAST_PERIODS - 1, phases) > 0)
+    if (!run->dag || ronde_sim_phases(schedule, LEAST_PERIODS - 1, phases) > 0)
         return true;
-    return ronde_sim_job_within(run->options, RONDE_SIM_PATIENCE_S) * WINDOWS_PIECES <=
-           ronde_sim_job_within(run->options, WINDOWS_PATIENCE_S) * pieces;
+    return (double)RONDE_SIM_MOST_WORK * WINDOWS_PIECES <= (double)WINDOWS_WORK * pieces;
 }
 
 enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run)
 {
-    struct ronde_sim_options hurried = *run->options;
+    struct ronde_sim_options limited = ronde_sim_job_limited(run->options, RONDE_SIM_MOST_WORK);
     struct ronde_error refusal = {RONDE_OK, 0, ""}, too_large = {RONDE_OK, 0, ""};
-    enum ronde_status status = ronde_sim_job_fold(run, RONDE_SIM_PATIENCE_S, &refusal);
+    enum ronde_status status = ronde_sim_job_fold(run, RONDE_SIM_MOST_WORK, &refusal);
     if (!ronde_sim_job_is_refusal(status))
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
     refusal = (struct ronde_error){RONDE_OK, 0, ""};
     status = run->dag ? RONDE_OK : ronde_sim_job_graph(run, &too_large);
     if (status != RONDE_OK && status != RONDE_UNSUPPORTED)
         return ronde_fail(run->error, status, "%s", too_large.message);
-    hurried.time_limit_s = ronde_sim_job_within(run->options, RONDE_SIM_PATIENCE_S);
-    status = run->dag ? ronde_sim_share_links(run->job->platform, run->dag, &hurried, run->mem,
+    status = run->dag ? ronde_sim_share_links(run->job->platform, run->dag, &limited, run->mem,
                                               run->result, &refusal)
                       : RONDE_UNSUPPORTED;
-    if (ronde_sim_job_is_refusal(status) && may_extrapolate(run, status)) {
+    if (ronde_sim_job_is_refusal(status) && may_extrapolate(run)) {
         refusal = (struct ronde_error){RONDE_OK, 0, ""};
-        hurried.time_limit_s = ronde_sim_job_within(run->options, WINDOWS_PATIENCE_S);
-        status = ronde_sim_extrapolate(run->job, &hurried, run->mem, run->result, &refusal);
+        limited = ronde_sim_job_limited(run->options, WINDOWS_WORK);
+        status = ronde_sim_extrapolate(run->job, &limited, run->mem, run->result, &refusal);
     }
     if (!ronde_sim_job_is_refusal(status))
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
     if (run->dag)
-        return queue_up(run, refusal.message, status == RONDE_TIMEOUT);
+        return queue_up(run, refusal.message);
     return refuse_size(run, refusal.message);
 }

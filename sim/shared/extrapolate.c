@@ -21,7 +21,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* Largest relative difference of two slopes that count as one. */
 #define TOLERANCE 1e-9
@@ -48,8 +47,8 @@ struct extrapolation {
     uint32_t window;                 /* K */
     struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
     uint32_t phase_count;
-    double limit_s; /* for all windows together; 0 = none */
-    struct timespec start;
+    uint64_t work_limit; /* for all windows together; 0 = none */
+    uint64_t work;       /* of those replayed */
 };
 
 /* Ends of all ranks in three windows, and what follows from them. */
@@ -81,20 +80,26 @@ static void ends_free(const struct extrapolation *run, struct ends *ends)
     ronde_mem_free(run->mem, ends->sum, ranks, sizeof *ends->sum);
 }
 
-/* Leaves a window what is left of the limit. */
-static enum ronde_status limit_window(struct extrapolation *run)
+static bool is_worked_out(const struct extrapolation *run)
 {
-    struct timespec now = run->start;
-    if (run->limit_s <= 0)
-        return RONDE_OK;
-    (void)timespec_get(&now, TIME_UTC);
-    const double spent_s =
-        difftime(now.tv_sec, run->start.tv_sec) + (double)(now.tv_nsec - run->start.tv_nsec) * 1e-9;
-    run->options.time_limit_s = run->limit_s - spent_s;
-    return run->options.time_limit_s > 0
-               ? RONDE_OK
-               : ronde_fail(run->error, RONDE_TIMEOUT,
-                            "the windows of an extrapolation took longer than %g s", run->limit_s);
+    return run->work_limit > 0 && run->work >= run->work_limit;
+}
+
+/* Replays a window with what is left of the limit; what is too much for that uses it up. */
+static enum ronde_status replay_window(struct extrapolation *run, const struct ronde_dag *dag,
+                                       struct ronde_sim_result *out_result)
+{
+    if (is_worked_out(run))
+        return ronde_fail(run->error, RONDE_UNSUPPORTED,
+                          "the windows of an extrapolation take more than %.1e visits of flows to "
+                          "links",
+                          (double)run->work_limit);
+    if (run->work_limit > 0)
+        run->options.work_limit = run->work_limit - run->work;
+    const enum ronde_status status =
+        ronde_sim_auto(run->job->platform, dag, &run->options, run->mem, out_result, run->error);
+    run->work += status == RONDE_OK ? dag->op_count + out_result->work : run->work_limit;
+    return status;
 }
 
 /* Replays a graph and records when each rank is done. */
@@ -103,10 +108,7 @@ static enum ronde_status replay_graph(struct extrapolation *run, const struct ro
 {
     struct ronde_sim_result result;
     run->options.out_finish_ns = finish_ns;
-    enum ronde_status status = limit_window(run);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_sim_auto(run->job->platform, dag, &run->options, run->mem, &result, run->error);
+    const enum ronde_status status = replay_window(run, dag, &result);
     if (status != RONDE_OK)
         return status;
     for (uint32_t i = 0; i < dag->op_count; i++)
@@ -348,7 +350,9 @@ static enum ronde_status try_windows(struct extrapolation *run, struct ronde_sim
 {
     const struct ronde_schedule *schedule = run->job->schedule;
     enum ronde_status status = RONDE_UNSUPPORTED;
-    for (size_t i = 0; i < sizeof windows / sizeof *windows && status == RONDE_UNSUPPORTED; i++) {
+    for (size_t i = 0;
+         i < sizeof windows / sizeof *windows && status == RONDE_UNSUPPORTED && !is_worked_out(run);
+         i++) {
         run->window = windows[i];
         run->phase_count = ronde_sim_phases(schedule, LEAST(run->window) - 1, run->phases);
         run->load = run->phase_count > 0 && has_equal_channels(schedule)
@@ -374,8 +378,7 @@ ronde_sim_extrapolate(const struct ronde_sim_job *job, const struct ronde_sim_op
     struct ronde_error refusal = {RONDE_OK, 0, ""};
     struct extrapolation run = {.job = job, .mem = mem, .error = &refusal};
     run.options = options ? *options : ronde_sim_defaults;
-    run.limit_s = run.options.time_limit_s;
-    (void)timespec_get(&run.start, TIME_UTC);
+    run.work_limit = run.options.work_limit;
     memset(out_result, 0, sizeof *out_result);
     if ((unsigned)job->load->dtype >= RONDE_DTYPE_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "data type %u does not exist",

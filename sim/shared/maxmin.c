@@ -19,8 +19,9 @@
 /* Moments between two looks at the clock: one of a large tree takes 20 ms. */
 #define PATIENCE 16u
 
-/* A replay is judged by its beginning once it has taken so long, where it would take so many times its limit. */
+/* A replay is judged by its beginning once it has taken so much, where it would take so many times its limit. */
 #define LEAST_S 0.5
+#define LEAST_WORK 1e7
 #define FAR 1.5
 
 /* The state of a replay. */
@@ -167,20 +168,41 @@ static uint64_t count_flows(const struct ronde_sim_forward_graph *graph)
     return flows;
 }
 
-/* Gives up at the limit, and before it where what has been done so far says that it will be far beyond. */
-static enum ronde_status look_at_clock(const struct maxmin *maxmin)
+/* What the whole takes, if the rest goes on like the part that has been replayed. */
+static double whole_of(const struct maxmin *maxmin, double spent)
 {
-    const double limit_s = maxmin->walk->scene.options->time_limit_s;
+    return spent * (double)maxmin->flow_count / (double)maxmin->begun;
+}
+
+/* Whether it is beyond its limit, or will be far beyond by what has been replayed so far. */
+static bool is_beyond(const struct maxmin *maxmin, double spent, double least, double limit)
+{
+    return limit > 0 && (spent > limit || (spent > least && whole_of(maxmin, spent) > FAR * limit));
+}
+
+static double spent_s(const struct maxmin *maxmin)
+{
     struct timespec now = maxmin->start;
     (void)timespec_get(&now, TIME_UTC);
-    const double spent_s = difftime(now.tv_sec, maxmin->start.tv_sec) +
-                           (double)(now.tv_nsec - maxmin->start.tv_nsec) * 1e-9;
-    const double whole_s = spent_s * (double)maxmin->flow_count / (double)maxmin->begun;
-    if (limit_s <= 0 || (spent_s <= limit_s && (spent_s < LEAST_S || whole_s <= FAR * limit_s)))
-        return RONDE_OK;
-    return ronde_fail(maxmin->walk->scene.error, RONDE_TIMEOUT,
-                      "the replay takes some %.0f s, longer than its limit of %g s", whole_s,
-                      limit_s);
+    return difftime(now.tv_sec, maxmin->start.tv_sec) +
+           (double)(now.tv_nsec - maxmin->start.tv_nsec) * 1e-9;
+}
+
+/* Work is counted and decides what `auto` does next; time depends on the machine and ends the whole run. */
+static enum ronde_status check_limits(const struct maxmin *maxmin)
+{
+    const struct ronde_sim_options *options = maxmin->walk->scene.options;
+    const double work = (double)maxmin->share.work, work_limit = (double)options->work_limit;
+    if (is_beyond(maxmin, work, LEAST_WORK, work_limit))
+        return ronde_fail(maxmin->walk->scene.error, RONDE_UNSUPPORTED,
+                          "sharing links takes some %.1e visits of flows to links, more than %.1e",
+                          whole_of(maxmin, work), work_limit);
+    const double time_s = options->time_limit_s > 0 ? spent_s(maxmin) : 0.0;
+    if (is_beyond(maxmin, time_s, LEAST_S, options->time_limit_s))
+        return ronde_fail(maxmin->walk->scene.error, RONDE_TIMEOUT,
+                          "the replay takes some %.0f s, longer than its limit of %g s",
+                          whole_of(maxmin, time_s), options->time_limit_s);
+    return RONDE_OK;
 }
 
 static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *out_result)
@@ -197,12 +219,13 @@ static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *
         fits = live_moment(maxmin);
         status = ronde_sim_check_cancel(&maxmin->walk->scene);
         if (status == RONDE_OK && moment % PATIENCE == 0)
-            status = look_at_clock(maxmin);
+            status = check_limits(maxmin);
     }
     if (!fits)
         return ronde_sim_no_memory(&maxmin->walk->scene);
     /* As of simgrid: what flows share is in the times. */
     out_result->is_contention_free = true;
+    out_result->work = maxmin->share.work;
     return status == RONDE_OK ? ronde_sim_forward_report(maxmin->walk, "maxmin", out_result)
                               : status;
 }

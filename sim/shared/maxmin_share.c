@@ -258,6 +258,7 @@ static bool collect(struct ronde_sim_share *share)
     for (uint32_t i = 0; i < share->affected.count && fits; i++) {
         const uint32_t flow = share->affected.all[i];
         const uint32_t hops = share->flows[flow].hop_count;
+        share->work += hops + 1;
         for (uint32_t hop = 0; hop < hops && fits; hop++)
             fits = take_link(share, link_of(share, flow, hop));
     }

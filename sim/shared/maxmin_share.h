@@ -84,6 +84,7 @@ struct ronde_sim_share {
     size_t level_capacity;          /**< reserved */
     uint32_t level_count;           /**< used */
     uint64_t solution;              /**< number of the next one */
+    uint64_t work;                  /**< hops of all flows that took part in solutions so far, each flow's and one more */
 };
 
 /** Starts without flows; false where there is no memory. */
@@ -107,8 +108,8 @@ bool ronde_sim_share_leave(struct ronde_sim_share *share, uint32_t flow);
 bool ronde_sim_share_solve(struct ronde_sim_share *share);
 
 /**
- * Replays what a walk has been opened for: the moments of ronde_sim_maxmin (maxmin.c). Errors: TIMEOUT, CANCELLED,
- * NO_MEMORY.
+ * Replays what a walk has been opened for: the moments of ronde_sim_maxmin (maxmin.c). Errors: TIMEOUT, UNSUPPORTED (too
+ * much work), CANCELLED, NO_MEMORY.
  */
 enum ronde_status ronde_sim_maxmin_walk(struct ronde_sim_forward *walk,
                                         struct ronde_sim_result *out_result);

@@ -22,7 +22,12 @@ struct ronde_sim_options {
     const uint32_t *host_of; /**< per rank, index of its host; NULL = rank r on host r */
     const char *const *cfg;  /**< extra SimGrid flags "key:value", NULL-terminated, or NULL */
     bool native_latency; /**< leave link latencies to SimGrid instead of charging them as timers */
-    double time_limit_s; /**< wall time after which the replay is given up; 0 = 600 */
+    double time_limit_s; /**< wall time after which the replay ends with TIMEOUT; 0 = 600 */
+    /**
+     * Work (ronde_sim_result.work) after which sharing links is given up with UNSUPPORTED; 0 = never. It is counted, so a
+     * replay is given up on every machine or on none, however busy the machine is. `auto` sets limits of its own below this.
+     */
+    uint64_t work_limit;
     const double *release_ns; /**< per rank, before which none of its steps starts; NULL = 0 */
     double *out_start_ns;     /**< op_count entries, or NULL: when each operation's delay began */
     double *out_finish_ns;    /**< op_count entries, or NULL */
@@ -41,6 +46,9 @@ struct ronde_sim_result {
     uint32_t window; /**< periods of the smallest window an extrapolation rests on; 0 = replayed in full */
     double slope_difference; /**< relative, the largest over the phases of an extrapolation */
     double size_difference; /**< extrapolation: relative, by how much the load grew for its chunks to be equal */
+    /** maxmin: visits of flows to links of their routes while rates were found; simgrid under auto: as many as it is expected
+        to be worth; else 0 */
+    uint64_t work;
     char busiest_link[64];      /**< link with the largest utilisation, "" if none */
     double busiest_utilisation; /**< bytes carried / (capacity * time), 0..1 */
 };
@@ -70,7 +78,7 @@ ronde_sim_flat(const struct ronde_platform *platform, const struct ronde_dag *da
 /**
  * Replays with max-min sharing of links, in this process: the times of ronde_sim_simgrid to rounding, 10 to 100 times as
  * fast where many flows change at one moment. Memory: 24 bytes an operation with its route, 4 an edge, some 100 a flow
- * on its way. Errors: as ronde_sim_flat; TIMEOUT where options give a limit.
+ * on its way. Errors: as ronde_sim_flat; TIMEOUT and UNSUPPORTED where options limit time and work.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_sim_maxmin(const struct ronde_platform *platform, const struct ronde_dag *dag,

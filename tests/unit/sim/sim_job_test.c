@@ -18,6 +18,9 @@ static const struct leaves_shape narrow = {2, 8, 50, 100};
 
 static const struct ronde_time_params costs = {.alpha_ns = 700, .step_ns = 40, .launch_ns = 900};
 
+/* Visits of flows to links that are done in a fifth of a second. */
+#define LITTLE_WORK 5000000u
+
 /* A schedule on a machine; its load is set by the test. */
 struct stage {
     struct leaves leaves;
@@ -161,7 +164,7 @@ static void no_engine_is_named_that_refuses_too(void)
 {
     static const char *const engines[] = {"auto", "maxmin", "flat_fifo", "simgrid", "extrapolate"};
     static const char *const algorithms[] = {"double_tree", "direct", "hierarchical"};
-    const struct ronde_sim_options hurried = {.time_limit_s = 0.2};
+    const struct ronde_sim_options limited = {.work_limit = LITTLE_WORK};
     for (size_t a = 0; a < sizeof algorithms / sizeof algorithms[0]; a++) {
         struct stage stage;
         unsigned refused = 0;
@@ -171,7 +174,7 @@ static void no_engine_is_named_that_refuses_too(void)
         stage.load.slot_bytes = 4096;
         CU_ASSERT(ronde_sim_job_steps(&stage.job) > RONDE_SIM_MOST_GRAPH_OPS);
         for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++) {
-            if (run(&stage, engines[i], &hurried) == RONDE_OK)
+            if (run(&stage, engines[i], &limited) == RONDE_OK)
                 continue;
             refused++;
             CU_ASSERT_PTR_NULL(engine_named(stage.error.message));
@@ -188,7 +191,7 @@ static void what_is_too_large_unasked_is_possible_on_request(void)
 {
     /* Ranks 0 and 8 are on the wrong leaves, so that no rank is like another. */
     static const uint32_t crossed[16] = {8, 1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13, 14, 15};
-    const struct ronde_sim_options hurried = {.host_of = crossed, .time_limit_s = 0.2};
+    const struct ronde_sim_options limited = {.host_of = crossed, .work_limit = LITTLE_WORK};
     struct stage stage;
     if (!begin(&stage, "direct", 16))
         return;
@@ -196,9 +199,51 @@ static void what_is_too_large_unasked_is_possible_on_request(void)
     stage.load = leaves_load(stage.schedule, 20000000 / steps, 4096);
     CU_ASSERT(ronde_sim_job_steps(&stage.job) > RONDE_SIM_MOST_AUTO_OPS &&
               ronde_sim_job_steps(&stage.job) < RONDE_SIM_MOST_GRAPH_OPS);
-    CU_ASSERT_EQUAL(run(&stage, "auto", &hurried), RONDE_UNSUPPORTED);
+    CU_ASSERT_EQUAL(run(&stage, "auto", &limited), RONDE_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL_FATAL(engine_named(stage.error.message));
     CU_ASSERT_STRING_EQUAL(engine_named(stage.error.message), "flat_fifo");
+    end(&stage);
+}
+
+/* Work is the same in every run, and what is beyond a limit of it is refused. */
+static void work_is_counted_and_limited(void)
+{
+    struct ronde_sim_options options = {.work_limit = 0};
+    struct stage stage;
+    if (!begin(&stage, "double_tree", 16))
+        return;
+    stage.load = leaves_load(stage.schedule, 256, 65536);
+    CU_ASSERT_EQUAL(run(&stage, "maxmin", &options), RONDE_OK);
+    const uint64_t work = stage.result.work;
+    const double time_ns = stage.result.time_ns;
+    CU_ASSERT(work > 10000);
+    CU_ASSERT_EQUAL(run(&stage, "maxmin", &options), RONDE_OK);
+    CU_ASSERT_EQUAL(stage.result.work, work);
+    options.work_limit = work;
+    CU_ASSERT_EQUAL(run(&stage, "maxmin", &options), RONDE_OK);
+    CU_ASSERT_EQUAL(stage.result.time_ns, time_ns);
+    options.work_limit = work / 2;
+    expect_refused(&stage, "maxmin", &options, RONDE_UNSUPPORTED, "visits of flows to links, more");
+    end(&stage);
+}
+
+/* With less work than sharing takes auto goes on to another engine; out of time it ends, whatever engine it would take. */
+static void work_chooses_the_engine_and_time_ends_the_run(void)
+{
+    struct ronde_sim_options options = {.work_limit = 1000};
+    struct stage stage;
+    if (!begin(&stage, "double_tree", 16))
+        return;
+    stage.load = leaves_load(stage.schedule, 4096, 65536);
+    const char *version = NULL;
+    const uint64_t steps = ronde_sim_job_steps(&stage.job);
+    CU_ASSERT(!ronde_sim_simgrid_available(&version) || steps * (1 + 16 / 3.0) > 500000);
+    CU_ASSERT_EQUAL(run(&stage, "auto", NULL), RONDE_OK);
+    CU_ASSERT_STRING_EQUAL(stage.result.engine, "maxmin");
+    CU_ASSERT_NOT_EQUAL(run(&stage, "auto", &options), RONDE_OK);
+    CU_ASSERT_EQUAL(stage.error.status, RONDE_UNSUPPORTED);
+    options = (struct ronde_sim_options){.time_limit_s = 1e-6};
+    expect_refused(&stage, "auto", &options, RONDE_TIMEOUT, "longer than its limit");
     end(&stage);
 }
 
@@ -327,6 +372,9 @@ int main(void)
         {"flags_are_for_who_takes_them", flags_are_for_who_takes_them},
         {"graphs_beyond_the_limit_are_never_made", graphs_beyond_the_limit_are_never_made},
         {"no_engine_is_named_that_refuses_too", no_engine_is_named_that_refuses_too},
+        {"work_is_counted_and_limited", work_is_counted_and_limited},
+        {"work_chooses_the_engine_and_time_ends_the_run",
+         work_chooses_the_engine_and_time_ends_the_run},
         {"what_is_too_large_unasked_is_possible_on_request",
          what_is_too_large_unasked_is_possible_on_request},
         {"where_nothing_is_shared_all_engines_agree", where_nothing_is_shared_all_engines_agree},
