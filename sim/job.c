@@ -3,10 +3,14 @@
 #include "check.h"
 #include "sim/flat/symmetric.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Flows that `auto` watches on the quotient before it tries to fold: a second or two. */
 #define MOST_WATCHED (UINT64_C(1) << 28)
+
+/* Room for the names of all engines. */
+#define NAMES_BYTES 128u
 
 static enum ronde_status run_simgrid(struct ronde_sim_job_state *run)
 {
@@ -121,21 +125,60 @@ static enum ronde_status run_auto(struct ronde_sim_job_state *run)
     return ronde_fail(error, status, "%s", refusal.message);
 }
 
-/* The engines by name. */
+/* SimGrid allocates for itself. */
+static enum ronde_status
+simgrid_graph(const struct ronde_platform *platform, const struct ronde_dag *dag,
+              const struct ronde_sim_options *options, const struct ronde_mem *mem,
+              struct ronde_sim_result *out_result, struct ronde_error *error)
+{
+    (void)mem;
+    return ronde_sim_simgrid(platform, dag, options, out_result, error);
+}
+
+/* The engines by name: the one table of them. */
 static const struct engine {
     const char *name;
     enum ronde_status (*run)(struct ronde_sim_job_state *run);
+    /* Replays a graph that is of no one schedule (scenarios, workloads); NULL where an engine needs the schedule. */
+    enum ronde_status (*run_graph)(const struct ronde_platform *platform,
+                                   const struct ronde_dag *dag,
+                                   const struct ronde_sim_options *options,
+                                   const struct ronde_mem *mem, struct ronde_sim_result *out_result,
+                                   struct ronde_error *error);
     bool takes_flags; /* SimGrid's */
 } engines[] = {
-    {"auto", run_auto, true},       {"flat", run_flat, false},
-    {"simgrid", run_simgrid, true}, {"maxmin", run_maxmin, false},
-    {"flat_fifo", run_fifo, false}, {"ports", run_ports, false},
-    {"cores", run_cores, false},    {"extrapolate", run_extrapolate, true},
+    {"auto", run_auto, ronde_sim_auto, true},
+    {"flat", run_flat, ronde_sim_flat, false},
+    {"simgrid", run_simgrid, simgrid_graph, true},
+    {"maxmin", run_maxmin, ronde_sim_maxmin, false},
+    {"flat_fifo", run_fifo, ronde_sim_fifo, false},
+    {"ports", run_ports, NULL, false},
+    {"cores", run_cores, NULL, false},
+    {"extrapolate", run_extrapolate, NULL, true},
 };
+
+#define ENGINES (sizeof engines / sizeof engines[0])
+
+/* "auto, flat, ... and extrapolate": all engines, or those that replay graphs. */
+static const char *list_engines(bool of_graphs, char *text, size_t bytes)
+{
+    size_t last = ENGINES, used = 0;
+    while (of_graphs && !engines[last - 1].run_graph)
+        last--;
+    text[0] = '\0';
+    for (size_t i = 0; i < last && used < bytes; i++)
+        if (!of_graphs || engines[i].run_graph)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s",
+                                     i == 0          ? ""
+                                     : i == last - 1 ? " and "
+                                                     : ", ",
+                                     engines[i].name);
+    return text;
+}
 
 static const struct engine *find_engine(const char *name)
 {
-    for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++)
+    for (size_t i = 0; i < ENGINES; i++)
         if (strcmp(engines[i].name, name) == 0)
             return &engines[i];
     return NULL;
@@ -157,14 +200,13 @@ static const struct engine *choose_engine(const struct ronde_platform *platform,
 {
     const struct engine *found = find_engine(engine);
     const char *malformed = find_malformed(options->cfg);
+    char list[NAMES_BYTES];
     if (malformed)
         (void)ronde_fail(error, RONDE_BAD_ARGUMENT,
                          "--cfg: \"%s\" is not KEY:VALUE, e.g. network/model:LV08", malformed);
     else if (!found)
-        (void)ronde_fail(error, RONDE_BAD_ARGUMENT,
-                         "unknown engine \"%s\"; there are auto, flat, simgrid, maxmin, flat_fifo, "
-                         "ports, cores and extrapolate",
-                         engine);
+        (void)ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown engine \"%s\"; there are %s", engine,
+                         list_engines(false, list, sizeof list));
     else if (ronde_sim_has_flags(platform, options) && !found->takes_flags)
         (void)ronde_fail(error, RONDE_BAD_ARGUMENT,
                          "--cfg, --native-latency and the TCP model (ronde.network_model) are "
@@ -180,6 +222,21 @@ enum ronde_status ronde_sim_check_engine(const struct ronde_platform *platform, 
                                          struct ronde_error *error)
 {
     return choose_engine(platform, engine, options, error) ? RONDE_OK : RONDE_BAD_ARGUMENT;
+}
+
+enum ronde_status ronde_sim_graph_run(const struct ronde_platform *platform,
+                                      const struct ronde_dag *dag, const char *engine,
+                                      const struct ronde_sim_options *options,
+                                      const struct ronde_mem *mem,
+                                      struct ronde_sim_result *out_result, struct ronde_error *error)
+{
+    const struct engine *found = find_engine(engine);
+    char list[NAMES_BYTES];
+    return found && found->run_graph
+               ? found->run_graph(platform, dag, options, mem, out_result, error)
+               : ronde_fail(error, RONDE_BAD_ARGUMENT,
+                            "engine \"%s\" replays no scenario and no workload; %s do", engine,
+                            list_engines(true, list, sizeof list));
 }
 
 enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char *engine,

@@ -199,34 +199,14 @@ enum ronde_status ronde_forecast_keep(const struct ronde_forecast *forecast, con
     return status == RONDE_OK ? explain(out_kept, error) : status;
 }
 
-/** Scenes are graphs, not jobs: no quotient and no period speaks for several schedules. */
-static enum ronde_status replay_graph(struct ronde_kept *kept, const char *engine,
-                                      struct ronde_error *error)
-{
-    const struct ronde_mem *mem = ronde_mem_default();
-    const struct ronde_platform *platform = kept->replay.platform;
-    const struct ronde_dag *dag = kept->replay.dag;
-    if (strcmp(engine, "auto") == 0)
-        return ronde_sim_auto(platform, dag, &kept->sim, mem, &kept->result, error);
-    if (strcmp(engine, "flat") == 0)
-        return ronde_sim_flat(platform, dag, &kept->sim, mem, &kept->result, error);
-    if (strcmp(engine, "maxmin") == 0)
-        return ronde_sim_maxmin(platform, dag, &kept->sim, mem, &kept->result, error);
-    if (strcmp(engine, "flat_fifo") == 0)
-        return ronde_sim_fifo(platform, dag, &kept->sim, mem, &kept->result, error);
-    if (strcmp(engine, "simgrid") == 0)
-        return ronde_sim_simgrid(platform, dag, &kept->sim, &kept->result, error);
-    return ronde_fail(
-        error, RONDE_BAD_ARGUMENT,
-        "engine \"%s\" replays no scenario; auto, flat, simgrid, maxmin and flat_fifo do", engine);
-}
-
 enum ronde_status ronde_scene_keep(struct ronde_kept *kept, const struct ronde_platform *platform,
                                    const char *engine, struct ronde_error *error)
 {
     enum ronde_status status = prepare(kept, platform, error);
     if (status == RONDE_OK)
-        status = replay_graph(kept, engine, error);
+        /* Scenes are graphs, not jobs: no quotient and no period speaks for several schedules. */
+        status = ronde_sim_graph_run(platform, kept->replay.dag, engine, &kept->sim,
+                                     ronde_mem_default(), &kept->result, error);
     return status == RONDE_OK ? explain(kept, error) : status;
 }
 

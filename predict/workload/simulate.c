@@ -30,30 +30,6 @@ struct replayed {
     uint32_t room; /* entries of the times */
 };
 
-static enum ronde_status replay_graph(const struct simulation *simulation,
-                                      struct replayed *replayed, struct ronde_error *error)
-{
-    const struct ronde_platform *platform = simulation->options->platform;
-    const struct ronde_dag *dag = &replayed->graph.dag;
-    const char *engine = simulation->options->engine ? simulation->options->engine : "auto";
-    const struct ronde_mem *mem = simulation->mem;
-    if (strcmp(engine, "auto") == 0)
-        return ronde_sim_auto(platform, dag, &replayed->sim, mem, &replayed->result, error);
-    if (strcmp(engine, "flat") == 0)
-        return ronde_sim_flat(platform, dag, &replayed->sim, mem, &replayed->result, error);
-    if (strcmp(engine, "maxmin") == 0)
-        return ronde_sim_maxmin(platform, dag, &replayed->sim, mem, &replayed->result, error);
-    if (strcmp(engine, "flat_fifo") == 0)
-        return ronde_sim_fifo(platform, dag, &replayed->sim, mem, &replayed->result, error);
-    if (strcmp(engine, "simgrid") == 0)
-        return ronde_sim_simgrid(platform, dag, &replayed->sim, &replayed->result, error);
-    return ronde_fail(
-        error, RONDE_BAD_ARGUMENT,
-        "engine \"%s\" replays no workload; auto, flat, simgrid, maxmin and flat_fifo "
-        "do",
-        engine);
-}
-
 /* The caller frees *replayed in every case. */
 static enum ronde_status replay(struct simulation *simulation, struct replayed *replayed,
                                 struct ronde_error *error)
@@ -80,7 +56,9 @@ static enum ronde_status replay(struct simulation *simulation, struct replayed *
     if (!replayed->sim.out_start_ns || !replayed->sim.out_finish_ns)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to keep the times of %u operations",
                           replayed->room);
-    return replay_graph(simulation, replayed, error);
+    return ronde_sim_graph_run(simulation->options->platform, &replayed->graph.dag,
+                               simulation->options->engine ? simulation->options->engine : "auto",
+                               &replayed->sim, mem, &replayed->result, error);
 }
 
 static void free_replayed(struct simulation *simulation, struct replayed *replayed)

@@ -204,6 +204,16 @@ ronde_sim_job_run(const struct ronde_sim_job *job, const char *engine,
                   const struct ronde_sim_options *options, const struct ronde_mem *mem,
                   struct ronde_sim_result *out_result, struct ronde_error *error);
 
+/**
+ * Replays a graph that is of no one schedule, a scenario's or a workload's, with a named engine: auto (ronde_sim_auto), flat,
+ * simgrid, maxmin or flat_fifo. Errors: BAD_ARGUMENT for another name; those of the engine.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_graph_run(const struct ronde_platform *platform, const struct ronde_dag *dag,
+                    const char *engine, const struct ronde_sim_options *options,
+                    const struct ronde_mem *mem, struct ronde_sim_result *out_result,
+                    struct ronde_error *error);
+
 /** Whether SimGrid was built in; *out_text is its version, or what is missing and the package that brings it. */
 RONDE_API bool ronde_sim_simgrid_available(const char **out_text);
 

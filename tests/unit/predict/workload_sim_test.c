@@ -307,7 +307,10 @@ static void names_that_mean_nothing_are_refused(void)
     end(&step);
     step = run(HEAD, "ports", NULL, 0);
     CU_ASSERT_EQUAL(step.status, RONDE_BAD_ARGUMENT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(step.error.message, "engine \"ports\" replays no workload"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(step.error.message,
+               "engine \"ports\" replays no scenario and no workload; auto, flat, simgrid, "
+               "maxmin and flat_fifo do"));
     end(&step);
 }
 
