@@ -5,7 +5,7 @@
 #define SIMGRID_MOST_S 0.5
 
 /* What a visit of a flow to a link takes maxmin, roughly, to count SimGrid's work in the same unit. */
-#define VISIT_S 40e-9
+#define VISIT_S 15e-9
 
 /*
  * Wall time SimGrid takes, in seconds. Where flows share, it solves for all that hang together at every event, so a

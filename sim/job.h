@@ -36,7 +36,7 @@ enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ro
 enum ronde_status ronde_sim_job_make(struct ronde_sim_job_state *run, bool is_named,
                                      struct ronde_error *error);
 
-/** Work that `auto` does to share links (ronde_sim_options.work_limit): 5 to 20 s, by how much of it lies in caches. */
+/** Work that `auto` does to share links (ronde_sim_options.work_limit) before it looks for something cheaper: some 5 s. */
 #define RONDE_SIM_MOST_WORK UINT64_C(300000000)
 
 /**

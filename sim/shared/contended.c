@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The same for all windows of an extrapolation: trees are refused only after many of them. */
@@ -22,7 +23,7 @@
 
 /* Pieces of the load on which queues are held against fair sharing, and what they may be off. */
 #define PROBE_PIECES 8u
-#define UNPROBED_TIMES 4u
+#define LENGTH_TIMES 8u
 #define MOST_OFF 0.10
 
 /* The load of the probe: the same chunks, fewer pieces of them. */
@@ -81,46 +82,38 @@ static enum ronde_status refuse_size(const struct ronde_sim_job_state *run, cons
                       schedule->algorithm, schedule->ranks, steps, RONDE_SIM_MOST_GRAPH_OPS, why);
 }
 
-/* Where no probe is less than half of the load, finding out costs as much as the replay: it is done, within reason. */
-static enum ronde_status replay_unprobed(struct ronde_sim_job_state *run)
+/* Shares links after all, with far more work, where nothing else is near enough. `off`: by how much queues are not. */
+static enum ronde_status replay_at_length(struct ronde_sim_job_state *run, double off)
 {
     const struct ronde_sim_options limited =
-        ronde_sim_job_limited(run->options, UNPROBED_TIMES * RONDE_SIM_MOST_WORK);
+        ronde_sim_job_limited(run->options, LENGTH_TIMES * RONDE_SIM_MOST_WORK);
     struct ronde_error refusal = {RONDE_OK, 0, ""};
+    char text[64] = "";
     const enum ronde_status status =
         ronde_sim_maxmin(run->job->platform, run->dag, &limited, run->mem, run->result, &refusal);
     if (!ronde_sim_job_is_refusal(status))
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
+    if (isfinite(off))
+        (void)snprintf(text, sizeof text, ", %.0f %% off on %u pieces", 100 * off, PROBE_PIECES);
     return ronde_fail(run->error, RONDE_UNSUPPORTED,
                       "%s on %u ranks: exact engines have too much work (%s); --engine maxmin does "
-                      "it in minutes, --engine flat_fifo in seconds",
-                      run->job->schedule->algorithm, run->job->schedule->ranks, refusal.message);
+                      "it in minutes, --engine flat_fifo in seconds%s",
+                      run->job->schedule->algorithm, run->job->schedule->ranks, refusal.message,
+                      text);
 }
 
-/* Queues, where they are near enough. `why` is what the others said. */
-static enum ronde_status queue_up(struct ronde_sim_job_state *run, const char *why)
+/* Queues, where they are near enough; to find that out on more than half of the load costs as much as the exact replay. */
+static enum ronde_status queue_up(struct ronde_sim_job_state *run)
 {
     double off = INFINITY;
-    if (probe_load(run->job).count > run->job->load->count / 2)
-        return replay_unprobed(run);
-    const enum ronde_status status = probe(run, &off);
+    enum ronde_status status = RONDE_OK;
+    if (probe_load(run->job).count <= run->job->load->count / 2)
+        status = probe(run, &off);
     if (status != RONDE_OK)
         return status;
-    if (off <= MOST_OFF)
-        return ronde_sim_fifo(run->job->platform, run->dag, run->options, run->mem, run->result,
-                              run->error);
-    if (isfinite(off))
-        return ronde_fail(
-            run->error, RONDE_UNSUPPORTED,
-            "%s on %u ranks: flat_fifo is %.0f %% off on %u pieces, and exact engines "
-            "have too much work (%s); --engine maxmin does it in minutes, --engine "
-            "flat_fifo in seconds",
-            run->job->schedule->algorithm, run->job->schedule->ranks, 100 * off, PROBE_PIECES, why);
-    return ronde_fail(run->error, RONDE_UNSUPPORTED,
-                      "%s on %u ranks: exact engines have too much work, even to find out how far "
-                      "flat_fifo is off (%s); --engine maxmin does it in minutes, --engine "
-                      "flat_fifo in seconds",
-                      run->job->schedule->algorithm, run->job->schedule->ranks, why);
+    return off <= MOST_OFF ? ronde_sim_fifo(run->job->platform, run->dag, run->options, run->mem,
+                                            run->result, run->error)
+                           : replay_at_length(run, off);
 }
 
 /*
@@ -163,6 +156,6 @@ enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run)
     if (!ronde_sim_job_is_refusal(status))
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
     if (run->dag)
-        return queue_up(run, refusal.message);
+        return queue_up(run);
     return refuse_size(run, refusal.message);
 }

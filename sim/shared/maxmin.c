@@ -19,10 +19,15 @@
 /* Moments between two looks at the clock: one of a large tree takes 20 ms. */
 #define PATIENCE 16u
 
-/* A replay is judged by its beginning once it has taken so much, where it would take so many times its limit. */
+/* A replay is judged by its beginning once it has taken so much. */
 #define LEAST_S 0.5
-#define LEAST_WORK 1e7
+#define LEAST_WORK UINT64_C(10000000)
+
+/* By time it is given up where it would take so many times its limit. */
 #define FAR 1.5
+
+/* So many flows at once are no longer in the nearest caches, and a visit costs twice as much. */
+#define MANY_FLOWS 8192u
 
 /* The state of a replay. */
 struct maxmin {
@@ -34,6 +39,9 @@ struct maxmin {
     struct timespec start; /* of the replay, without what was prepared */
     uint64_t flow_count;   /* of the whole run */
     uint64_t begun;        /* of them */
+    uint64_t work;         /* so far */
+    uint64_t marked_work; /* when the rest was last estimated; that is done whenever work has doubled */
+    uint64_t marked_begun;
 };
 
 static double end_of(const struct maxmin *maxmin, uint32_t at)
@@ -52,14 +60,18 @@ static void settle_end(struct maxmin *maxmin, uint32_t at)
 {
     const uint32_t flow = maxmin->ends[at];
     const double end_ns = maxmin->share.flows[flow].end_ns;
-    for (; at > 0 && end_ns < end_of(maxmin, (at - 1) / 2); at = (at - 1) / 2)
+    maxmin->share.visits++;
+    for (; at > 0 && end_ns < end_of(maxmin, (at - 1) / 2); at = (at - 1) / 2) {
         put_end(maxmin, at, maxmin->ends[(at - 1) / 2]);
+        maxmin->share.visits++;
+    }
     for (uint32_t child = 2 * at + 1; child < maxmin->end_count; child = 2 * at + 1) {
         child += child + 1 < maxmin->end_count && end_of(maxmin, child + 1) < end_of(maxmin, child);
         if (end_ns <= end_of(maxmin, child))
             break;
         put_end(maxmin, at, maxmin->ends[child]);
         at = child;
+        maxmin->share.visits++;
     }
     put_end(maxmin, at, flow);
 }
@@ -168,41 +180,51 @@ static uint64_t count_flows(const struct ronde_sim_forward_graph *graph)
     return flows;
 }
 
-/* What the whole takes, if the rest goes on like the part that has been replayed. */
-static double whole_of(const struct maxmin *maxmin, double spent)
+static void count_work(struct maxmin *maxmin)
 {
-    return spent * (double)maxmin->flow_count / (double)maxmin->begun;
+    maxmin->work += maxmin->share.visits * (maxmin->share.flow_count > MANY_FLOWS ? 2 : 1);
+    maxmin->share.visits = 0;
 }
 
-/* Whether it is beyond its limit, or will be far beyond by what has been replayed so far. */
-static bool is_beyond(const struct maxmin *maxmin, double spent, double least, double limit)
+/* What the whole takes, if flows to come are as much work as those since the last mark. */
+static double estimate_work(const struct maxmin *maxmin)
 {
-    return limit > 0 && (spent > limit || (spent > least && whole_of(maxmin, spent) > FAR * limit));
+    const double flows = (double)(maxmin->begun - maxmin->marked_begun);
+    const double per_flow = flows > 0 ? (double)(maxmin->work - maxmin->marked_work) / flows : 0.0;
+    return (double)maxmin->work + per_flow * (double)(maxmin->flow_count - maxmin->begun);
 }
 
-static double spent_s(const struct maxmin *maxmin)
+/* Work is counted, so that what `auto` does next is the same on every machine. */
+static enum ronde_status check_work(struct maxmin *maxmin)
 {
+    const uint64_t limit = maxmin->walk->scene.options->work_limit;
+    const bool is_doubled = maxmin->work >= LEAST_WORK && maxmin->work >= 2 * maxmin->marked_work;
+    const double whole = is_doubled ? estimate_work(maxmin) : (double)maxmin->work;
+    if (is_doubled) {
+        maxmin->marked_work = maxmin->work;
+        maxmin->marked_begun = maxmin->begun;
+    }
+    if (limit == 0 || whole <= (double)limit)
+        return RONDE_OK;
+    return ronde_fail(maxmin->walk->scene.error, RONDE_UNSUPPORTED,
+                      "sharing links takes %.1e visits of flows to links or more, above %.1e",
+                      whole, (double)limit);
+}
+
+/* Time depends on the machine and ends the whole run: at the limit, and before it where that is far from enough. */
+static enum ronde_status check_time(const struct maxmin *maxmin)
+{
+    const double limit_s = maxmin->walk->scene.options->time_limit_s;
     struct timespec now = maxmin->start;
     (void)timespec_get(&now, TIME_UTC);
-    return difftime(now.tv_sec, maxmin->start.tv_sec) +
-           (double)(now.tv_nsec - maxmin->start.tv_nsec) * 1e-9;
-}
-
-/* Work is counted and decides what `auto` does next; time depends on the machine and ends the whole run. */
-static enum ronde_status check_limits(const struct maxmin *maxmin)
-{
-    const struct ronde_sim_options *options = maxmin->walk->scene.options;
-    const double work = (double)maxmin->share.work, work_limit = (double)options->work_limit;
-    if (is_beyond(maxmin, work, LEAST_WORK, work_limit))
-        return ronde_fail(maxmin->walk->scene.error, RONDE_UNSUPPORTED,
-                          "sharing links takes some %.1e visits of flows to links, more than %.1e",
-                          whole_of(maxmin, work), work_limit);
-    const double time_s = options->time_limit_s > 0 ? spent_s(maxmin) : 0.0;
-    if (is_beyond(maxmin, time_s, LEAST_S, options->time_limit_s))
-        return ronde_fail(maxmin->walk->scene.error, RONDE_TIMEOUT,
-                          "the replay takes some %.0f s, longer than its limit of %g s",
-                          whole_of(maxmin, time_s), options->time_limit_s);
-    return RONDE_OK;
+    const double spent_s = difftime(now.tv_sec, maxmin->start.tv_sec) +
+                           (double)(now.tv_nsec - maxmin->start.tv_nsec) * 1e-9;
+    const double whole_s = spent_s * (double)maxmin->flow_count / (double)maxmin->begun;
+    if (limit_s <= 0 || (spent_s <= limit_s && (spent_s < LEAST_S || whole_s <= FAR * limit_s)))
+        return RONDE_OK;
+    return ronde_fail(maxmin->walk->scene.error, RONDE_TIMEOUT,
+                      "the replay takes some %.0f s, longer than its limit of %g s", whole_s,
+                      limit_s);
 }
 
 static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *out_result)
@@ -217,15 +239,18 @@ static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *
         if (maxmin->end_count == 0 && maxmin->walk->queue.heap_count == 0)
             break;
         fits = live_moment(maxmin);
+        count_work(maxmin);
         status = ronde_sim_check_cancel(&maxmin->walk->scene);
+        if (status == RONDE_OK)
+            status = check_work(maxmin);
         if (status == RONDE_OK && moment % PATIENCE == 0)
-            status = check_limits(maxmin);
+            status = check_time(maxmin);
     }
     if (!fits)
         return ronde_sim_no_memory(&maxmin->walk->scene);
     /* As of simgrid: what flows share is in the times. */
     out_result->is_contention_free = true;
-    out_result->work = maxmin->share.work;
+    out_result->work = maxmin->work;
     return status == RONDE_OK ? ronde_sim_forward_report(maxmin->walk, "maxmin", out_result)
                               : status;
 }

@@ -258,7 +258,7 @@ static bool collect(struct ronde_sim_share *share)
     for (uint32_t i = 0; i < share->affected.count && fits; i++) {
         const uint32_t flow = share->affected.all[i];
         const uint32_t hops = share->flows[flow].hop_count;
-        share->work += hops + 1;
+        share->visits += hops + 1;
         for (uint32_t hop = 0; hop < hops && fits; hop++)
             fits = take_link(share, link_of(share, flow, hop));
     }
@@ -270,12 +270,14 @@ static void sink(struct ronde_sim_share *share, uint32_t at)
 {
     struct ronde_sim_level *levels = share->levels;
     const struct ronde_sim_level moved = levels[at];
+    share->visits++;
     for (uint32_t child = 2 * at + 1; child < share->level_count; child = 2 * at + 1) {
         child += child + 1 < share->level_count && levels[child + 1].GBps < levels[child].GBps;
         if (levels[child].GBps >= moved.GBps)
             break;
         levels[at] = levels[child];
         at = child;
+        share->visits++;
     }
     levels[at] = moved;
 }

@@ -84,7 +84,8 @@ struct ronde_sim_share {
     size_t level_capacity;          /**< reserved */
     uint32_t level_count;           /**< used */
     uint64_t solution;              /**< number of the next one */
-    uint64_t work;                  /**< hops of all flows that took part in solutions so far, each flow's and one more */
+    /** visits of flows to links, and of entries to places in heaps, since they were last counted */
+    uint64_t visits;
 };
 
 /** Starts without flows; false where there is no memory. */

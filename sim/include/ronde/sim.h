@@ -46,8 +46,8 @@ struct ronde_sim_result {
     uint32_t window; /**< periods of the smallest window an extrapolation rests on; 0 = replayed in full */
     double slope_difference; /**< relative, the largest over the phases of an extrapolation */
     double size_difference; /**< extrapolation: relative, by how much the load grew for its chunks to be equal */
-    /** maxmin: visits of flows to links of their routes while rates were found; simgrid under auto: as many as it is expected
-        to be worth; else 0 */
+    /** maxmin: visits of flows to links and of entries to places in heaps, twice where flows are many; simgrid under auto: as
+        many as it is expected to be worth; else 0 */
     uint64_t work;
     char busiest_link[64];      /**< link with the largest utilisation, "" if none */
     double busiest_utilisation; /**< bytes carried / (capacity * time), 0..1 */
