@@ -41,7 +41,7 @@ static double time_of(const struct bench *bench, uint32_t candidate, const char 
     struct ronde_forecast forecast = ronde_forecast_of(bench->platform, what->schedule,
                                                        &what->request, &bench->selector.options);
     struct ronde_prediction prediction;
-    forecast.load = bench->load;
+    ronde_forecast_set_count(&forecast, bench->load.count);
     forecast.sim.time_limit_s = bench->limit_s;
     const enum ronde_status status = ronde_forecast_replay(&forecast, engine, &prediction, NULL);
     return status == RONDE_OK ? prediction.time_ns : NAN;

@@ -35,7 +35,7 @@ struct session {
     struct ronde_bound_share share; /* of what is predicted, where it is known */
     struct ronde_forecast forecast;
     struct ronde_co_run co_run;
-    bool cuts_by_size; /* no slot was given and the schedule is pipelined: pieces as NCCL's */
+    bool is_whole; /* beside others: one piece where no slot is given */
     bool is_last_placement;
     bool is_last; /* no size and no placement follow: pictures show this one */
 };
@@ -108,9 +108,10 @@ static void print_head(const struct session *session)
 {
     const struct ronde_schedule *schedule = session->schedule;
     const struct ronde_platform_facts *facts = ronde_platform_facts(session->platform);
-    const uint64_t slot_bytes = session->forecast.load.slot_bytes;
-    const char *unlimited =
-        session->cuts_by_size ? "as NCCL's by size (--slot sets them)" : "unlimited";
+    const uint64_t slot_bytes = session->forecast.slot_bytes;
+    const bool is_cut = !session->is_whole &&
+                        (ronde_is_auto(session->options) || ronde_schedule_is_pipelined(schedule));
+    const char *unlimited = is_cut ? "as NCCL's by size (--slot sets them)" : "unlimited";
     FILE *file = session->sink.file;
     fprintf(file, "# ronde %s: %s %s, %u ranks on %s (%s), slot bytes %s", RONDE_VERSION,
             ronde_collective_text(schedule->collective),
@@ -200,11 +201,8 @@ static enum ronde_status open_algorithm(struct session *session, const char *alg
         session->share =
             ronde_bound_share_find(session->platform, &request, session->placed.host_of);
     /* Beside others all algorithms are whole; trees made for a machine are nothing without pieces. */
-    const bool may_cut =
-        !session->has_scenario || strcmp(session->schedule->algorithm, RONDE_SYNTHESIZED) == 0;
-    session->cuts_by_size = session->forecast.load.slot_bytes == 0 && may_cut &&
-                            !ronde_is_auto(session->options) &&
-                            ronde_schedule_is_pipelined(session->schedule);
+    session->is_whole =
+        session->has_scenario && strcmp(session->schedule->algorithm, RONDE_SYNTHESIZED) != 0;
     status = ronde_sim_check_engine(session->platform, session->options->engine,
                                     &session->forecast.sim, error);
     if (status == RONDE_OK)
@@ -284,12 +282,6 @@ static uint64_t count_of(const struct session *session, uint64_t bytes)
                               session->options->dtype);
 }
 
-/* What one block of a launch holds. */
-static uint64_t block_bytes(const struct session *session, uint64_t count)
-{
-    return count * ronde_dtype_bytes(session->options->dtype);
-}
-
 /* Sizes that come to the same number of elements are one. */
 static uint64_t next_bytes(const struct session *session, uint64_t bytes)
 {
@@ -312,10 +304,10 @@ walk_sizes(struct session *session,
         session->is_last = next == 0 && session->is_last_placement;
         if (ronde_is_auto(session->options))
             status = choose(session, count, error);
-        session->forecast.load.count = count;
-        if (session->cuts_by_size)
-            session->forecast.load.slot_bytes =
-                ronde_pipeline_slot(session->schedule, block_bytes(session, count));
+        if (session->is_whole)
+            session->forecast.load.count = count;
+        else if (status == RONDE_OK)
+            ronde_forecast_set_count(&session->forecast, count);
         if (status == RONDE_OK)
             status = one_size(session, error);
         bytes = next;

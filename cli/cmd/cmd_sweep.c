@@ -63,7 +63,7 @@ static enum ronde_status replay_point(struct ronde_forecast *forecast,
 {
     struct ronde_record record;
     struct ronde_sink sink = {.file = out, .json = true};
-    forecast->load.count = point->count;
+    ronde_forecast_set_count(forecast, point->count);
     enum ronde_status status = ronde_record_replay(forecast, engine, &record, NULL, error);
     if (status == RONDE_OK)
         status = ronde_sink_record(&sink, &record, error);

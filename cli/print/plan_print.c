@@ -4,6 +4,8 @@
 #include "cli/cmd/common.h"
 #include "cli/options/tune_options.h"
 
+#include "ronde/pieces.h"
+
 #include <inttypes.h>
 #include <math.h>
 
@@ -128,7 +130,7 @@ static void print_head(const struct ronde_plan *plan, const struct ronde_sink *s
     fprintf(file, "# ronde %s: %s, %u ranks, %u algorithms, slot bytes %s\n", RONDE_VERSION,
             ronde_collective_text(request->collective), request->ranks, plan->selector->choice.count,
             slot_bytes                                 ? ronde_cell_size(slot_bytes).text
-            : plan->selector->platform_pricer.platform ? "unlimited"
+            : plan->selector->platform_pricer.platform ? "as NCCL's by size (--slot sets them)"
                                                        : "the backend's");
     char basis[RONDE_BASIS_BYTES];
     fprintf(file, "# by %s\n", ronde_basis_text(plan->selector, basis));
@@ -200,7 +202,10 @@ static size_t layout_request(const struct ronde_plan *plan, const struct ronde_p
     field[at++] = ronde_field_integer("count", row->decision.load.count);
     field[at++] = ronde_field_text("dtype", ronde_dtype_text(row->decision.load.dtype));
     field[at++] = has_root ? ronde_field_integer("root", request->root) : ronde_field_null("root");
-    field[at++] = ronde_field_integer("slot_bytes", row->decision.load.slot_bytes);
+    struct ronde_load load = row->decision.load;
+    if (plan->selector->platform_pricer.platform)
+        ronde_load_cut(&load, plan->selector->choice.candidates[row->decision.best].schedule);
+    field[at++] = ronde_field_integer("slot_bytes", load.slot_bytes);
     return at;
 }
 

@@ -1,6 +1,5 @@
 /** Published calls as schedules, replayed on the links of their machines. See published.h. */
 #include "ronde/nccl_node.h"
-#include "ronde/pieces.h"
 #include "ronde/placement.h"
 #include "ronde/predict.h"
 #include "ronde/published.h"
@@ -171,14 +170,10 @@ static uint64_t count_of(const struct ronde_nccl_call *call)
 /** Pieces of a GPU's part by NVLS: loading one, sending and storing others go on at once, as over NCCL's channels and chunks. */
 static const uint64_t nvls_pieces = 64;
 
-static uint64_t slot_of(const struct stage *stage, uint64_t count)
+static uint64_t nvls_slot(const struct ronde_schedule *schedule, uint64_t count)
 {
     const uint64_t block_bytes = count * ronde_dtype_bytes(RONDE_FLOAT32);
-    const struct ronde_schedule *schedule = stage->schedule;
-    const uint64_t chunk_bytes = block_bytes / schedule->channel_count / schedule->chunks_per_block;
-    return ronde_schedule_is_pipelined(schedule) ? ronde_pipeline_slot(schedule, block_bytes)
-           : stage->is_nvls                      ? chunk_bytes / nvls_pieces
-                                                 : 0;
+    return block_bytes / schedule->channel_count / schedule->chunks_per_block / nvls_pieces;
 }
 
 static enum ronde_status replay(const struct stage *stage, const struct ronde_nccl_call *call,
@@ -191,8 +186,9 @@ static enum ronde_status replay(const struct stage *stage, const struct ronde_nc
         ronde_forecast_of(stage->platform, stage->schedule, &stage->request, &options);
     struct ronde_prediction prediction;
     forecast.sim.host_of = stage->placed.host_of;
-    forecast.load.count = count_of(call);
-    forecast.load.slot_bytes = slot_of(stage, forecast.load.count);
+    if (stage->is_nvls)
+        forecast.slot_bytes = nvls_slot(stage->schedule, count_of(call));
+    ronde_forecast_set_count(&forecast, count_of(call));
     /* The machine is in no file that SimGrid could read; times are the same. */
     const enum ronde_status status = ronde_forecast_replay(&forecast, "maxmin", &prediction, error);
     *out_us = status == RONDE_OK ? prediction.time_ns / 1e3 : 0;

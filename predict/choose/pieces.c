@@ -93,3 +93,10 @@ uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t blo
         slot_bytes *= 2;
     return slot_bytes < chunk_bytes ? slot_bytes : 0;
 }
+
+void ronde_load_cut(struct ronde_load *load, const struct ronde_schedule *schedule)
+{
+    if (load->slot_bytes == 0)
+        load->slot_bytes =
+            ronde_pipeline_slot(schedule, load->count * ronde_dtype_bytes(load->dtype));
+}

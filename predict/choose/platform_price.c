@@ -1,6 +1,8 @@
 /** Prices on a platform. See platform_price.h. */
 #include "ronde/platform_price.h"
 
+#include "ronde/pieces.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -41,6 +43,7 @@ static struct ronde_forecast forecast_of(const struct ronde_platform_pricer *pla
         ronde_forecast_of(platform_pricer->platform, candidate->schedule, &candidate->request,
                           &platform_pricer->options);
     forecast.load = *load;
+    ronde_load_cut(&forecast.load, candidate->schedule);
     forecast.sim.host_of = platform_pricer->host_of;
     return forecast;
 }
@@ -251,9 +254,9 @@ static enum ronde_status settle(const void *self, const struct ronde_candidate *
                                 struct ronde_quote *out_quote, struct ronde_error *error)
 {
     const struct ronde_forecast forecast = forecast_of(self, candidate, load);
-    return ronde_candidate_steps(candidate, load) <= MOST_SHARED_STEPS
+    return ronde_candidate_steps(candidate, &forecast.load) <= MOST_SHARED_STEPS
                ? replay(&forecast, "maxmin", out_quote, error)
-               : settle_by_fewer(self, candidate, load, mem, out_quote, error);
+               : settle_by_fewer(self, candidate, &forecast.load, mem, out_quote, error);
 }
 
 /** Whether SimGrid is told how to model the network. */
@@ -294,7 +297,7 @@ static enum ronde_status price(const void *self, const struct ronde_candidate *c
         load->count > 0 && !platform_pricer->is_stretched ? own_engine(platform_pricer) : NULL;
     enum ronde_status status = RONDE_OK;
     (void)mem;
-    if (engine && (platform_pricer->engine || is_short(candidate, load)))
+    if (engine && (platform_pricer->engine || is_short(candidate, &forecast.load)))
         return replay(&forecast, engine, out_quote, error);
     if (engine || load->count == 0 || !has_routes(platform_pricer))
         return price_on_network(platform_pricer, candidate, &forecast, out_quote, error);

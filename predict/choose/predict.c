@@ -1,6 +1,7 @@
 /** Predictions. See predict.h. */
 #include "ronde/predict.h"
 
+#include "ronde/pieces.h"
 #include "ronde/split.h"
 
 #include <string.h>
@@ -26,8 +27,16 @@ struct ronde_forecast ronde_forecast_of(const struct ronde_platform *platform,
     forecast.sim.time_limit_s = (double)options->timeout_ns / 1e9;
     forecast.load.dtype = options->dtype;
     forecast.load.depth = options->depth;
-    forecast.load.slot_bytes = ronde_forecast_slot(platform, options);
+    forecast.slot_bytes = ronde_forecast_slot(platform, options);
+    forecast.load.slot_bytes = forecast.slot_bytes;
     return forecast;
+}
+
+void ronde_forecast_set_count(struct ronde_forecast *forecast, uint64_t count)
+{
+    forecast->load.count = count;
+    forecast->load.slot_bytes = forecast->slot_bytes;
+    ronde_load_cut(&forecast->load, forecast->schedule);
 }
 
 enum ronde_status ronde_forecast_check(const struct ronde_forecast *forecast,

@@ -1,7 +1,6 @@
 /* Times of schedules that are compared. See timing.h. */
 #include "timing.h"
 
-#include "ronde/pieces.h"
 #include "ronde/predict.h"
 
 enum ronde_status ronde_synthesis_time(const struct ronde_platform *platform,
@@ -16,9 +15,7 @@ enum ronde_status ronde_synthesis_time(const struct ronde_platform *platform,
     struct ronde_forecast forecast = ronde_forecast_of(platform, schedule, &request, &options);
     const uint64_t count =
         ronde_collective_count(schedule->collective, schedule->ranks, bytes, RONDE_FLOAT32);
-    forecast.load.count = count > 0 ? count : 1;
-    forecast.load.slot_bytes =
-        ronde_pipeline_slot(schedule, forecast.load.count * ronde_dtype_bytes(RONDE_FLOAT32));
+    ronde_forecast_set_count(&forecast, count > 0 ? count : 1);
     struct ronde_error why_not = {0};
     enum ronde_status status = ronde_forecast_replay(&forecast, "auto", &prediction, &why_not);
     /* Too many messages to share links exactly: candidates are compared coarsely, all alike. */

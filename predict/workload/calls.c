@@ -2,7 +2,6 @@
 #include "calls.h"
 
 #include "ronde/mem.h"
-#include "ronde/pieces.h"
 #include "ronde/predict.h"
 #include "ronde/schedules.h"
 
@@ -69,11 +68,9 @@ static enum ronde_status forecast_of(const struct ronde_workload *workload,
     if (status != RONDE_OK)
         return status;
     *out_forecast = ronde_forecast_of(options->platform, *out_schedule, &request, &how);
-    out_forecast->load.count =
-        ronde_collective_count(call->collective, call->ranks, call->bytes, RONDE_UINT8);
+    ronde_forecast_set_count(out_forecast, ronde_collective_count(call->collective, call->ranks,
+                                                                  call->bytes, RONDE_UINT8));
     out_forecast->sim.host_of = hosts_of(workload, call);
-    if (out_forecast->load.slot_bytes == 0 && ronde_schedule_is_pipelined(*out_schedule))
-        out_forecast->load.slot_bytes = ronde_pipeline_slot(*out_schedule, out_forecast->load.count);
     return RONDE_OK;
 }
 

@@ -231,9 +231,55 @@ static void a_pool_survives_its_processes(void)
     CU_ASSERT_EQUAL(seen.total, 50);
 }
 
+/* The time of the first record of a command's lines that says so. */
+static double time_of(const char *arguments)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "\"%s\" %s", suite_ronde(), arguments);
+    char *text = said_by(command, 0);
+    const char *at = text ? strstr(text, "\"time_ns\": ") : NULL;
+    CU_ASSERT_PTR_NOT_NULL(at);
+    const double time_ns = at ? strtod(at + strlen("\"time_ns\": "), NULL) : 0.0;
+    free(text);
+    return time_ns;
+}
+
+/* One question, three commands: pieces are cut alike, and so are the times. A plan prices algorithms one by one, too. */
+static void sweeps_and_plans_cut_as_sim_does(void)
+{
+    static const char *const names[] = {"ring", "tree", "double_tree", "hierarchical_tree"};
+    static const char *const sizes[] = {"64K", "16M", "256M"};
+    static const char on[] = "--topo dgx-h100-pod -N 64";
+    if (!is_possible())
+        return;
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        char command[512];
+        snprintf(command, sizeof command, "\"%s\" plan all_reduce %s -b %s -e %s --json",
+                 suite_ronde(), on, sizes[k], sizes[k]);
+        char *plan = said_by(command, 0);
+        for (size_t a = 0; plan && a < sizeof names / sizeof names[0]; a++) {
+            char asked[256], quoted[64];
+            snprintf(asked, sizeof asked, "sim all_reduce -a %s %s -b %s -e %s --json", names[a],
+                     on, sizes[k], sizes[k]);
+            const double sim_ns = time_of(asked);
+            snprintf(asked, sizeof asked, "sweep all_reduce -a %s %s -b %s -e %s 2>/dev/null",
+                     names[a], on, sizes[k], sizes[k]);
+            CU_ASSERT_EQUAL(time_of(asked), sim_ns);
+            snprintf(quoted, sizeof quoted, "\"algorithm\": \"%s\", \"time_ns\": ", names[a]);
+            const char *quote = strstr(plan, quoted);
+            CU_ASSERT_PTR_NOT_NULL(quote);
+            const double plan_ns = quote ? strtod(quote + strlen(quoted), NULL) : 0.0;
+            /* What is no winner keeps its bound where flows share links. */
+            CU_ASSERT(plan_ns <= sim_ns * (1 + 1e-9));
+        }
+        free(plan);
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"sweeps_and_plans_cut_as_sim_does", sweeps_and_plans_cut_as_sim_does},
         {"shards_and_resumption_give_the_whole", shards_and_resumption_give_the_whole},
         {"bad_sweeps_are_refused", bad_sweeps_are_refused},
         {"what_is_not_named_is_everything", what_is_not_named_is_everything},

@@ -77,7 +77,7 @@ static double time_of(const struct ronde_selector *selector, uint32_t candidate,
                           &selector->options);
     struct ronde_prediction prediction;
     struct ronde_error error = {0};
-    forecast.load = *load;
+    ronde_forecast_set_count(&forecast, load->count);
     const enum ronde_status status = ronde_forecast_replay(&forecast, engine, &prediction, &error);
     if (status != RONDE_OK)
         suite_note("%s by %s: %s", what->request.algorithm, engine, error.message);

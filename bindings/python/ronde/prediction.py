@@ -76,9 +76,6 @@ class _Forecast:
         error = errors.record()
         errors.check(lib.ronde_forecast_check(self.forecast, error), error)
         self.collective, self.ranks = schedule._handle.collective, schedule.ranks
-        # As the command does: nobody said how, and ranks pass on whole blocks.
-        self._pipelined = (self.forecast.load.slot_bytes == 0
-                           and lib.ronde_schedule_is_pipelined(schedule._handle))
 
     def row(self, record: Any) -> dict[str, Any]:
         """What the command prints; a machine that was made here has no file."""
@@ -86,10 +83,7 @@ class _Forecast:
 
     def at(self, size: int) -> Any:
         count = lib.ronde_collective_count(self.collective, self.ranks, size, self.options.dtype)
-        self.forecast.load.count = count
-        if self._pipelined:
-            block_bytes = count * lib.ronde_dtype_bytes(self.options.dtype)
-            self.forecast.load.slot_bytes = lib.ronde_pipeline_slot(self._keep[0]._handle, block_bytes)
+        lib.ronde_forecast_set_count(self.forecast, count)
         return self.forecast
 
 

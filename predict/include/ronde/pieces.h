@@ -7,7 +7,7 @@
 #ifndef RONDE_PIECES_H
 #define RONDE_PIECES_H
 
-#include "ronde/ir.h"
+#include "ronde/dag.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +29,9 @@ RONDE_API bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule
  * where its messages are few, 16 for each of those in a row, as far as slots of 32 KiB give them. 0 = one piece: what is not pipelined, or a block of no more than a piece.
  */
 RONDE_API uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t block_bytes);
+
+/** Cuts a load that has no slots yet as ronde_pipeline_slot does: how every prediction is cut that nobody cuts otherwise. */
+RONDE_API void ronde_load_cut(struct ronde_load *load, const struct ronde_schedule *schedule);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
  * Predictions of one load on one platform: replayed, by closed form, by the longest path of the step graph.
  *
  *     struct ronde_forecast forecast = ronde_forecast_of(platform, schedule, &request, &options);
- *     forecast.load.count = count;
+ *     ronde_forecast_set_count(&forecast, count);
  *     ronde_forecast_replay(&forecast, "auto", &prediction, &error);
  */
 #ifndef RONDE_PREDICT_H
@@ -23,9 +23,10 @@ struct ronde_forecast {
     const struct ronde_platform *platform; /**< the machine */
     const struct ronde_schedule *schedule; /**< what runs on it */
     struct ronde_compile_request request;  /**< what it was compiled from */
-    struct ronde_load load;                /**< what is launched */
-    enum ronde_op op;                      /**< of the load */
-    struct ronde_sim_options sim;          /**< placement, SimGrid's flags, time limit */
+    struct ronde_load load; /**< what is launched; ronde_forecast_set_count sets it */
+    uint64_t slot_bytes; /**< of the load: asked for, or the machine's; 0 = by its size (pieces.h) */
+    enum ronde_op op;    /**< of the load */
+    struct ronde_sim_options sim; /**< placement, SimGrid's flags, time limit */
 };
 
 /** Labels of a prediction, at most. */
@@ -66,12 +67,15 @@ struct ronde_kept {
 
 /**
  * The forecast of a load whose count is set next: its slot is that of the options, else the one the platform's constants
- * were measured with. What is given outlives it.
+ * were measured with, else by the load's size where the schedule is pipelined. What is given outlives it.
  */
 RONDE_API struct ronde_forecast ronde_forecast_of(const struct ronde_platform *platform,
                                                   const struct ronde_schedule *schedule,
                                                   const struct ronde_compile_request *request,
                                                   const struct ronde_tune_options *options);
+
+/** Sets the elements of a block, and with them the slots of a load that is cut by its size. */
+RONDE_API void ronde_forecast_set_count(struct ronde_forecast *forecast, uint64_t count);
 
 /** The slot of a load: that of the options, else the one the platform's constants were measured with. */
 RONDE_API uint64_t ronde_forecast_slot(const struct ronde_platform *platform,
