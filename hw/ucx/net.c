@@ -87,16 +87,17 @@ static enum ronde_status check_files(struct ronde_error *error)
 }
 
 /*
- * Non-blocking connects, unless the user sets otherwise: where a peer dies during a blocking one, UCX 1.13
- * (uct_tcp_ep_connect) frees an endpoint that it still returns, and aborts the process. Up to 1.14 options of
- * transports are named without the transport (github.com/openucx/ucx/issues/8649); a later UCX would warn of this name.
+ * Non-blocking connects, unless the user sets otherwise: where a peer dies during a blocking one, UCX frees an endpoint
+ * that it still returns, and aborts the process (1.13: uct_tcp_ep_connect; 1.18: uct_tcp_ep_destroy_progress). Up to 1.14
+ * options of transports are named without the transport (github.com/openucx/ucx/issues/8649); each warns of the other name.
  */
 static void connect_without_waiting(ucp_config_t *config)
 {
     unsigned major, minor, release;
     ucp_get_version(&major, &minor, &release);
-    if (major == 1 && minor <= 14 && !getenv("UCX_TCP_CONN_NB"))
-        (void)ucp_config_modify(config, "CONN_NB", "y");
+    const bool is_short = major == 1 && minor <= 14;
+    if (!getenv("UCX_TCP_CONN_NB"))
+        (void)ucp_config_modify(config, is_short ? "CONN_NB" : "TCP_CONN_NB", "y");
 }
 
 static enum ronde_status open_context(uint32_t ranks, ucp_context_h *out_context,
