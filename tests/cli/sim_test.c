@@ -70,7 +70,7 @@ static void expect_refusal(const char *arguments, int expected, const char *part
 /* The number behind a key of the one JSON record a command prints; NAN without it. */
 static double number_of(const char *arguments, const char *key)
 {
-    char command[1024];
+    char command[2048];
     int code = -1;
     snprintf(command, sizeof command, "%s --json", arguments);
     char *text = run(command, false, &code);
