@@ -40,13 +40,13 @@ ronde_workload_match(const struct ronde_workload *workload, const struct ronde_m
 RONDE_API void ronde_workload_matching_free(struct workload_matching *matching);
 
 /** messages.c: fills in partner. Errors: as ronde_workload_match. */
-RONDE_API RONDE_MUST_CHECK enum ronde_status
-workload_match_messages(const struct ronde_workload *workload, struct workload_matching *matching,
-                        struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status workload_match_messages(const struct ronde_workload *workload,
+                                                           struct workload_matching *matching,
+                                                           struct ronde_error *error);
 
 /** sequence.c: fills in sequence. Errors: as ronde_workload_match. */
-RONDE_API RONDE_MUST_CHECK enum ronde_status workload_sequence(const struct ronde_workload *workload,
-                                                               struct workload_matching *matching,
-                                                               struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status workload_sequence(const struct ronde_workload *workload,
+                                                     struct workload_matching *matching,
+                                                     struct ronde_error *error);
 
 #endif
