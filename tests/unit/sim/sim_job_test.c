@@ -223,7 +223,8 @@ static void work_is_counted_and_limited(void)
     CU_ASSERT_EQUAL(run(&stage, "maxmin", &options), RONDE_OK);
     CU_ASSERT_EQUAL(stage.result.time_ns, time_ns);
     options.work_limit = work / 2;
-    expect_refused(&stage, "maxmin", &options, RONDE_UNSUPPORTED, "visits of flows to links or more");
+    expect_refused(&stage, "maxmin", &options, RONDE_UNSUPPORTED,
+                   "visits of flows to links or more");
     end(&stage);
 }
 
