@@ -238,7 +238,7 @@ static void work_chooses_the_engine_and_time_ends_the_run(void)
     stage.load = leaves_load(stage.schedule, 4096, 65536);
     const char *version = NULL;
     const uint64_t steps = ronde_sim_job_steps(&stage.job);
-    CU_ASSERT(!ronde_sim_simgrid_available(&version) || steps * (1 + 16 / 3.0) > 500000);
+    CU_ASSERT(!ronde_sim_simgrid_available(&version) || (double)steps * (1 + 16 / 3.0) > 500000);
     CU_ASSERT_EQUAL(run(&stage, "auto", NULL), RONDE_OK);
     CU_ASSERT_STRING_EQUAL(stage.result.engine, "maxmin");
     CU_ASSERT_NOT_EQUAL(run(&stage, "auto", &options), RONDE_OK);
