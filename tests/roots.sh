@@ -40,7 +40,7 @@ in_root() {
     shift
     # shellcheck disable=SC2016 # the inner shell expands these
     unshare --mount --propagation private --pid --fork --kill-child bash -euc '
-        # Whoever makes name spaces in the root expects / to be a mount point.
+        # Programs that make name spaces in the root need / to be a mount point.
         mount --rbind "$1" "$1"
         mount -t proc proc "$1/proc"
         mount --rbind /sys "$1/sys"

@@ -1,6 +1,6 @@
 /*
- * ./dev as a script: it is sound, and it obeys what the environment says of components without forgetting what somebody
- * chose by hand. Nothing is configured or installed: its functions are asked what CMake would be told.
+ * ./dev as a script: shellcheck accepts it, and it obeys the environment's choice of components and keeps those made by
+ * hand. Nothing is configured or installed: its functions are asked what CMake would be told.
  */
 #include "support/built_with.h"
 #include "support/files.h"

@@ -30,7 +30,7 @@ RONDE_API bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule
  */
 RONDE_API uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t block_bytes);
 
-/** Cuts a load that has no slots yet as ronde_pipeline_slot does: how every prediction is cut that nobody cuts otherwise. */
+/** Gives a load without slots those of ronde_pipeline_slot: the default of every prediction. */
 RONDE_API void ronde_load_cut(struct ronde_load *load, const struct ronde_schedule *schedule);
 
 #ifdef __cplusplus
