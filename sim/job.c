@@ -244,8 +244,10 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
                                     const struct ronde_mem *mem,
                                     struct ronde_sim_result *out_result, struct ronde_error *error)
 {
+    /* Engines that are tried one after another look at the same routes. */
+    struct ronde_sim_options own = options ? *options : ronde_sim_defaults;
     struct ronde_sim_job_state run = {.job = job,
-                                      .options = options ? options : &ronde_sim_defaults,
+                                      .options = &own,
                                       .mem = mem,
                                       .result = out_result,
                                       .error = error,
@@ -254,7 +256,11 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
     const struct engine *found = choose_engine(job->platform, engine, run.options, error);
     if (!found)
         return RONDE_BAD_ARGUMENT;
+    struct ronde_sim_memo *memo = own.memo ? NULL : ronde_sim_memo_create(job->schedule, mem);
+    if (memo)
+        own.memo = memo;
     const enum ronde_status status = found->run(&run);
+    ronde_sim_memo_destroy(memo);
     out_result->is_multicast_ignored = run.is_plain;
     ronde_dag_destroy(run.dag, mem);
     return status;

@@ -23,10 +23,28 @@ struct ronde_sim_ways {
     uint32_t *way_of;     /**< per connection of the program, index of its offset */
     uint32_t *route_of;   /**< per channel, offset and position: route */
     size_t route_of_count;
+    uint32_t connection_count; /**< of the program */
+    uint32_t lane_count;       /**< likewise */
     struct ronde_sim_routes routes;
+    bool is_borrowed; /**< a memo's */
 };
 
-/** Finds the routes of a job. Errors: those of routes; UNSUPPORTED beyond 2^22 of them. Free in every case. */
+/** Ways that are kept from replay to replay. */
+struct ronde_sim_memo {
+    const struct ronde_schedule *schedule; /**< whose */
+    const struct ronde_mem *mem;
+    bool is_known;           /**< there are ways */
+    struct ronde_sim_job of; /**< for which; load and params do not count */
+    const uint32_t *host_of;
+    double alpha_ns;
+    double lane_GBps;
+    struct ronde_sim_ways ways;
+};
+
+/**
+ * Finds the routes of a job, or takes those of its options' memo, which then keeps them. Errors: those of routes; UNSUPPORTED
+ * beyond 2^22 of them. Free in every case.
+ */
 enum ronde_status ronde_sim_ways_make(struct ronde_sim_ways *ways, struct ronde_error *error);
 
 /** Frees what ways hold. */

@@ -53,6 +53,8 @@ static enum ronde_status find_offsets(struct ronde_sim_ways *ways, struct ronde_
     const struct ronde_program *program = &schedule->programs[0];
     const struct ronde_mem *mem = ways->mem;
     const uint32_t ends = program->connection_count;
+    ways->connection_count = ends;
+    ways->lane_count = program->lane_count;
     ways->offsets = ronde_mem_new(mem, ends, sizeof *ways->offsets);
     ways->way_of = ronde_mem_new(mem, ends, sizeof *ways->way_of);
     ways->lane_ways = ronde_mem_new(mem, ends, sizeof *ways->lane_ways);
@@ -117,20 +119,85 @@ static enum ronde_status find_routes(struct ronde_sim_ways *ways, struct ronde_e
     return status;
 }
 
+static bool is_memo_of(const struct ronde_sim_memo *memo, const struct ronde_sim_ways *ways)
+{
+    return memo->of.platform == ways->job->platform && memo->host_of == ways->options->host_of &&
+           memo->alpha_ns == ways->job->params->alpha_ns &&
+           memo->lane_GBps == ways->job->params->lane_GBps;
+}
+
+/* What a memo has; false where it has nothing, or something else. */
+static bool borrow(struct ronde_sim_ways *ways, const struct ronde_sim_memo *memo)
+{
+    const struct ronde_sim_ways asked = *ways;
+    if (!memo->is_known || !is_memo_of(memo, ways))
+        return false;
+    *ways = memo->ways;
+    ways->job = asked.job;
+    ways->options = asked.options;
+    ways->mem = asked.mem;
+    ways->is_borrowed = true;
+    return true;
+}
+
+/* Leaves ways to a memo that has none. */
+static void lend(struct ronde_sim_ways *ways, struct ronde_sim_memo *memo)
+{
+    if (memo->is_known || memo->mem != ways->mem)
+        return;
+    memo->is_known = true;
+    memo->of = (struct ronde_sim_job){.platform = ways->job->platform, .schedule = memo->schedule};
+    memo->host_of = ways->options->host_of;
+    memo->alpha_ns = ways->job->params->alpha_ns;
+    memo->lane_GBps = ways->job->params->lane_GBps;
+    memo->ways = *ways;
+    memo->ways.job = &memo->of;
+    ways->is_borrowed = true;
+}
+
 enum ronde_status ronde_sim_ways_make(struct ronde_sim_ways *ways, struct ronde_error *error)
 {
-    const enum ronde_status status = find_offsets(ways, error);
-    return status == RONDE_OK ? find_routes(ways, error) : status;
+    struct ronde_sim_memo *memo = ways->options->memo;
+    /* Windows of an extrapolation are other schedules with the same options. */
+    if (memo && memo->schedule != ways->job->schedule)
+        memo = NULL;
+    if (memo && borrow(ways, memo))
+        return RONDE_OK;
+    enum ronde_status status = find_offsets(ways, error);
+    if (status == RONDE_OK)
+        status = find_routes(ways, error);
+    if (status == RONDE_OK && memo)
+        lend(ways, memo);
+    return status;
+}
+
+struct ronde_sim_memo *ronde_sim_memo_create(const struct ronde_schedule *schedule,
+                                             const struct ronde_mem *mem)
+{
+    struct ronde_sim_memo *memo = ronde_mem_new(mem, 1, sizeof *memo);
+    if (memo)
+        *memo = (struct ronde_sim_memo){.schedule = schedule, .mem = mem};
+    return memo;
+}
+
+void ronde_sim_memo_destroy(struct ronde_sim_memo *memo)
+{
+    if (!memo)
+        return;
+    if (memo->is_known)
+        ronde_sim_ways_free(&memo->ways);
+    ronde_mem_free(memo->mem, memo, 1, sizeof *memo);
 }
 
 void ronde_sim_ways_free(struct ronde_sim_ways *ways)
 {
-    const struct ronde_program *program = &ways->job->schedule->programs[0];
-    const uint32_t ends = program->connection_count;
+    if (ways->is_borrowed)
+        return;
+    const uint32_t ends = ways->connection_count;
     const struct ronde_mem *mem = ways->mem;
     ronde_sim_routes_free(&ways->routes, mem);
     ronde_mem_free(mem, ways->route_of, ways->route_of_count, sizeof *ways->route_of);
-    ronde_mem_free(mem, ways->lane_first, (size_t)program->lane_count + 1, sizeof *ways->lane_first);
+    ronde_mem_free(mem, ways->lane_first, (size_t)ways->lane_count + 1, sizeof *ways->lane_first);
     ronde_mem_free(mem, ways->lane_ways, ends, sizeof *ways->lane_ways);
     ronde_mem_free(mem, ways->way_of, ends, sizeof *ways->way_of);
     ronde_mem_free(mem, ways->offsets, ends, sizeof *ways->offsets);

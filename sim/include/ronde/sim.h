@@ -17,6 +17,9 @@
 extern "C" {
 #endif
 
+/** What replays of one schedule on one machine have in common: the routes of its positions. */
+struct ronde_sim_memo;
+
 /** Knobs of a replay; zeroed means the defaults. */
 struct ronde_sim_options {
     const uint32_t *host_of; /**< per rank, index of its host; NULL = rank r on host r */
@@ -33,6 +36,8 @@ struct ronde_sim_options {
     double *out_finish_ns;    /**< op_count entries, or NULL */
     const struct ronde_cancel
         *cancel; /**< ends the replay with CANCELLED once it is requested; NULL = never */
+    struct ronde_sim_memo
+        *memo; /**< of the same schedule, platform and host_of, for one replay at a time; or NULL */
 };
 
 /** What a replay found. */
@@ -213,6 +218,13 @@ ronde_sim_graph_run(const struct ronde_platform *platform, const struct ronde_da
                     const char *engine, const struct ronde_sim_options *options,
                     const struct ronde_mem *mem, struct ronde_sim_result *out_result,
                     struct ronde_error *error);
+
+/** A memo of a schedule, which outlives it; NULL where there is no memory, which does no harm. The caller destroys it. */
+RONDE_API struct ronde_sim_memo *ronde_sim_memo_create(const struct ronde_schedule *schedule,
+                                                       const struct ronde_mem *mem);
+
+/** Frees a memo; NULL is allowed. */
+RONDE_API void ronde_sim_memo_destroy(struct ronde_sim_memo *memo);
 
 /** Whether SimGrid was built in; *out_text is its version, or what is missing and the package that brings it. */
 RONDE_API bool ronde_sim_simgrid_available(const char **out_text);
