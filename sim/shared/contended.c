@@ -21,6 +21,9 @@
 #define WINDOWS_PIECES 48u
 #define LEAST_PERIODS 32u
 
+/* Pieces from which on their windows, some 480 pieces if all are needed, are tried before the whole load is replayed. */
+#define MANY_PIECES 768.0
+
 /* Pieces of the load on which queues are held against fair sharing, and what they may be off. */
 #define PROBE_PIECES 8u
 #define LENGTH_TIMES 8u
@@ -116,43 +119,59 @@ static enum ronde_status queue_up(struct ronde_sim_job_state *run)
                            : replay_at_length(run, off);
 }
 
+/* Times that the steps of one piece are done. */
+static double pieces_of(const struct ronde_sim_job_state *run)
+{
+    const struct ronde_load whole = {run->job->load->count, run->job->load->dtype, 0, 0};
+    const struct ronde_sim_job one_piece = {run->job->platform, run->job->schedule, &whole,
+                                            run->job->params};
+    const uint64_t least = ronde_sim_job_steps(&one_piece);
+    return least > 0 ? (double)ronde_sim_job_steps(run->job) / (double)least : 1;
+}
+
 /*
  * Whether windows may keep to their work. Those of pieces replay a part of what has just been given up (if it was begun), so
  * their work is known to be at least that part of the limit; those of steps are far shorter than the whole.
  */
 static bool may_extrapolate(const struct ronde_sim_job_state *run)
 {
-    const struct ronde_schedule *schedule = run->job->schedule;
     struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
-    const uint64_t steps = ronde_sim_job_steps(run->job);
-    const struct ronde_load whole = {run->job->load->count, run->job->load->dtype, 0, 0};
-    const struct ronde_sim_job one_piece = {run->job->platform, schedule, &whole, run->job->params};
-    const uint64_t least = ronde_sim_job_steps(&one_piece);
-    const double pieces = least > 0 ? (double)steps / (double)least : 1;
-    if (!run->dag || ronde_sim_phases(schedule, LEAST_PERIODS - 1, phases) > 0)
+    if (!run->dag || ronde_sim_phases(run->job->schedule, LEAST_PERIODS - 1, phases) > 0)
         return true;
-    return (double)RONDE_SIM_MOST_WORK * WINDOWS_PIECES <= (double)WINDOWS_WORK * pieces;
+    return (double)RONDE_SIM_MOST_WORK * WINDOWS_PIECES <= (double)WINDOWS_WORK * pieces_of(run);
+}
+
+static enum ronde_status extrapolate(struct ronde_sim_job_state *run, uint64_t most_work,
+                                     struct ronde_error *refusal)
+{
+    const struct ronde_sim_options limited = ronde_sim_job_limited(run->options, most_work);
+    *refusal = (struct ronde_error){RONDE_OK, 0, ""};
+    return ronde_sim_extrapolate(run->job, &limited, run->mem, run->result, refusal);
+}
+
+/* Shares links on the whole graph, where there is room for it. */
+static enum ronde_status share_links(struct ronde_sim_job_state *run, struct ronde_error *refusal)
+{
+    const struct ronde_sim_options limited =
+        ronde_sim_job_limited(run->options, RONDE_SIM_MOST_WORK);
+    *refusal = (struct ronde_error){RONDE_OK, 0, ""};
+    const enum ronde_status status = run->dag ? RONDE_OK : ronde_sim_job_graph(run, refusal);
+    return status == RONDE_OK ? ronde_sim_share_links(run->job->platform, run->dag, &limited,
+                                                      run->mem, run->result, refusal)
+                              : status;
 }
 
 enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run)
 {
-    struct ronde_sim_options limited = ronde_sim_job_limited(run->options, RONDE_SIM_MOST_WORK);
-    struct ronde_error refusal = {RONDE_OK, 0, ""}, too_large = {RONDE_OK, 0, ""};
+    struct ronde_error refusal = {RONDE_OK, 0, ""};
+    const bool has_many = pieces_of(run) >= MANY_PIECES;
     enum ronde_status status = ronde_sim_job_fold(run, RONDE_SIM_MOST_WORK, &refusal);
-    if (!ronde_sim_job_is_refusal(status))
-        return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
-    refusal = (struct ronde_error){RONDE_OK, 0, ""};
-    status = run->dag ? RONDE_OK : ronde_sim_job_graph(run, &too_large);
-    if (status != RONDE_OK && status != RONDE_UNSUPPORTED)
-        return ronde_fail(run->error, status, "%s", too_large.message);
-    status = run->dag ? ronde_sim_share_links(run->job->platform, run->dag, &limited, run->mem,
-                                              run->result, &refusal)
-                      : RONDE_UNSUPPORTED;
-    if (ronde_sim_job_is_refusal(status) && may_extrapolate(run)) {
-        refusal = (struct ronde_error){RONDE_OK, 0, ""};
-        limited = ronde_sim_job_limited(run->options, WINDOWS_WORK);
-        status = ronde_sim_extrapolate(run->job, &limited, run->mem, run->result, &refusal);
-    }
+    if (ronde_sim_job_is_refusal(status) && has_many)
+        status = extrapolate(run, RONDE_SIM_MOST_WORK, &refusal);
+    if (ronde_sim_job_is_refusal(status))
+        status = share_links(run, &refusal);
+    if (ronde_sim_job_is_refusal(status) && !has_many && may_extrapolate(run))
+        status = extrapolate(run, WINDOWS_WORK, &refusal);
     if (!ronde_sim_job_is_refusal(status))
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
     if (run->dag)
