@@ -87,6 +87,7 @@ const struct ronde_algorithm ronde_algorithm_all_gather_hierarchical = {
     .name = "hierarchical",
     .summary = "rings between nodes, then inside them, piece by piece",
     .supports = ronde_axes_supports_nodes,
+    .has_grid = true,
     .build = build,
     .price = price,
     .source = "Traeff, Hunold 2020",

@@ -63,6 +63,7 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical = {
     .name = "hierarchical",
     .summary = "rings inside nodes and between them, one after another, piece by piece",
     .supports = ronde_axes_supports_nodes,
+    .has_grid = true,
     .build = build,
     .price = price,
     .source = "Cho, Finkler, Kung, Hunter 2019",

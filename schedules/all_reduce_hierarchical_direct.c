@@ -68,6 +68,7 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical_direct = {
     .name = "hierarchical_direct",
     .summary = "all pairs inside nodes, rings between them; best where a node has a switch",
     .supports = ronde_axes_supports_nodes,
+    .has_grid = true,
     .build = build,
     .price = price,
     .source = "Cho, Finkler, Kung, Hunter 2019",

@@ -67,6 +67,7 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical_tree = {
     .name = "hierarchical_tree",
     .summary = "rings inside nodes, double binary trees between them; best for many nodes",
     .supports = ronde_axes_supports_nodes,
+    .has_grid = true,
     .build = build,
     .price = price,
     .source = "NCCL 2.4, 2019; Sanders, Speck, Traeff 2009",

@@ -230,6 +230,7 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_nccl_tree = {
     .name = "nccl_tree",
     .summary = "NCCL's Tree: chains inside nodes, double binary trees between their first ranks",
     .supports = ronde_axes_supports_nodes,
+    .has_grid = true,
     .build = build,
     .price = price,
     .source = "NCCL 2.4, 2019; Sanders, Speck, Traeff 2009",

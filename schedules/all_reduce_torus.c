@@ -79,6 +79,7 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_torus = {
     .name = "torus",
     .summary = "rings along the axes of a grid",
     .supports = ronde_supports_any,
+    .has_grid = true,
     .build = build,
     .price = price,
     .source = "Mikami et al. 2018; Barnett et al. 1995",

@@ -156,6 +156,7 @@ const struct ronde_algorithm ronde_algorithm_all_to_all_hierarchical = {
     .name = "hierarchical",
     .summary = "inside nodes first, then one message per pair of nodes and local rank",
     .supports = supports,
+    .has_grid = true,
     .build = build,
     .price = price,
     .source = "Traeff, Rougier 2014",

@@ -39,6 +39,7 @@ struct ronde_algorithm {
     /** Whether it can serve a request (any ranks, root and channels in range). Errors: UNSUPPORTED with a reason. */
     enum ronde_status (*supports)(const struct ronde_compile_request *request,
                                   struct ronde_error *why_not);
+    bool has_grid; /**< its positions are a grid: the request's shape, nodes and their ranks, or axes */
     /** States the facts; a request that `supports` accepted. */
     void (*build)(const struct ronde_compile_request *request, struct ronde_builder *builder);
     /** Closed-form price of a load with `channels` channels; the formula and its source stand in the file. */
