@@ -15,10 +15,13 @@ static enum ronde_status choose(const struct ronde_options *options,
                                 struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
     struct ronde_compile_request request;
-    const struct ronde_tune_options how = ronde_tune_options_of(options);
+    struct ronde_tune_options how = ronde_tune_options_of(options);
     struct ronde_selector selector = {.quotes = NULL};
     struct ronde_decision decision;
-    char text[160], basis[RONDE_BASIS_BYTES];
+    char text[RONDE_DECISION_BYTES], basis[RONDE_BASIS_BYTES];
+    /* A schedule says how its rings go, and not where ranks sit. */
+    how.is_placed = true;
+    how.placement = RONDE_PLACE_AUTO;
     enum ronde_status status = ronde_open_request(options, &request, error);
     if (status == RONDE_OK)
         status = ronde_selector_open(&how, &request, &selector, error);

@@ -21,7 +21,7 @@ static enum ronde_status pick(struct ronde_run_session *session, uint64_t count,
 {
     const struct ronde_benchmark *last = session->benchmark;
     struct ronde_decision decision;
-    char text[160];
+    char text[RONDE_DECISION_BYTES];
     if (!session->is_autotuned)
         return RONDE_OK;
     const enum ronde_status status =

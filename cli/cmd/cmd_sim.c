@@ -9,6 +9,7 @@
 #include "nccl_style.h"
 
 #include "ronde/pieces.h"
+#include "ronde/setup.h"
 #include "ronde/synthesize.h"
 
 #include <inttypes.h>
@@ -26,13 +27,10 @@ struct session {
     bool has_scenario;
     struct ronde_sink sink;
 
-    struct ronde_placed seats;      /* of the chooser: of no algorithm in particular */
     struct ronde_selector selector; /* where no algorithm was named; made anew for each placement */
-    enum ronde_placement placement;
-    struct ronde_placed placed;
-    const char *algorithm; /* what the schedule was compiled from; NULL before the first */
-    struct ronde_schedule *schedule;
-    struct ronde_bound_share share; /* of what is predicted, where it is known */
+    struct ronde_candidate own;     /* where one was */
+    const struct ronde_candidate *is; /* what is predicted: own, or what was chosen; NULL before */
+    struct ronde_bound_share share;   /* of what is predicted, where it is known */
     struct ronde_forecast forecast;
     struct ronde_co_run co_run;
     bool is_whole; /* beside others: one piece where no slot is given */
@@ -78,8 +76,9 @@ static enum ronde_status sim_size(struct session *session, struct ronde_error *e
                                      .co_run = session->has_scenario ? &session->co_run : NULL,
                                      .share = &session->share};
     enum ronde_status status = find_view(session, &view, error);
-    if (status == RONDE_OK && session->placed.label[0])
-        ronde_record_label(&view.record, session->placed.label);
+    char label[RONDE_SETUP_LABEL_BYTES];
+    if (status == RONDE_OK && ronde_candidate_label(session->is, label)[0])
+        ronde_record_label(&view.record, label);
     if (status == RONDE_OK)
         status = ronde_view_print(&view, &session->sink, error);
     if (status == RONDE_OK && view.is_kept && session->is_last)
@@ -106,7 +105,7 @@ static enum ronde_status price_size(struct session *session, struct ronde_error 
 /* What was replayed or priced, on what. */
 static void print_head(const struct session *session)
 {
-    const struct ronde_schedule *schedule = session->schedule;
+    const struct ronde_schedule *schedule = session->is->schedule;
     const struct ronde_platform_facts *facts = ronde_platform_facts(session->platform);
     const uint64_t slot_bytes = session->forecast.slot_bytes;
     const bool is_cut = !session->is_whole &&
@@ -159,52 +158,23 @@ static void close_session(struct session *session)
     ronde_schedule_destroy(session->given);
 }
 
-/* What is sent from neighbour to neighbour goes through the machine as the placement finds best. */
-static enum ronde_status lay_schedule(struct session *session, struct ronde_compile_request *request,
-                                      struct ronde_error *error)
+/* Makes ready what is predicted next, and what else happens. */
+static enum ronde_status
+open_forecast(struct session *session, const struct ronde_candidate *candidate,
+              const struct ronde_forecast *forecast, struct ronde_error *error)
 {
-    struct ronde_schedule *laid = NULL;
-    const enum ronde_status status =
-        ronde_placed_lay(session->platform, session->schedule, &session->placed, &laid, error);
-    if (status != RONDE_OK || !laid)
-        return status;
-    if (session->schedule != session->given)
-        ronde_schedule_destroy(session->schedule);
-    session->schedule = laid;
-    request->channels = session->placed.channels;
-    request->channel_orders = session->placed.channel_orders;
-    return RONDE_OK;
-}
-
-/* Places the ranks of an algorithm, compiles for them, and makes ready what else happens. */
-static enum ronde_status open_algorithm(struct session *session, const char *algorithm,
-                                        struct ronde_error *error)
-{
-    struct ronde_compile_request request = session->request;
-    request.algorithm = algorithm;
-    session->algorithm = algorithm;
-    enum ronde_status status = ronde_placed_find(session->platform, session->placement,
-                                                 request.ranks, &session->placed, error);
-    session->schedule = session->given;
-    if (status == RONDE_OK && !session->given)
-        status = ronde_compile_default(&request, &session->schedule, error);
-    if (status == RONDE_OK)
-        status = lay_schedule(session, &request, error);
-    if (status != RONDE_OK)
-        return status;
-    session->forecast =
-        ronde_forecast_of(session->platform, session->schedule, &request, &session->how);
-    session->forecast.sim.host_of = session->placed.host_of;
+    session->is = candidate;
+    session->forecast = *forecast;
     /* What else happens in a scenario takes links from what the bound is of. */
     session->share = (struct ronde_bound_share){.is_known = false};
     if (!session->has_scenario)
         session->share =
-            ronde_bound_share_find(session->platform, &request, session->placed.host_of);
+            ronde_bound_share_find(session->platform, &candidate->request, candidate->host_of);
     /* Beside others all algorithms are whole; trees made for a machine are nothing without pieces. */
     session->is_whole =
-        session->has_scenario && strcmp(session->schedule->algorithm, RONDE_SYNTHESIZED) != 0;
-    status = ronde_sim_check_engine(session->platform, session->options->engine,
-                                    &session->forecast.sim, error);
+        session->has_scenario && strcmp(candidate->schedule->algorithm, RONDE_SYNTHESIZED) != 0;
+    enum ronde_status status = ronde_sim_check_engine(session->platform, session->options->engine,
+                                                      &session->forecast.sim, error);
     if (status == RONDE_OK)
         status = ronde_forecast_check(&session->forecast, error);
     if (status == RONDE_OK && session->has_scenario)
@@ -212,36 +182,40 @@ static enum ronde_status open_algorithm(struct session *session, const char *alg
     return status;
 }
 
-static void close_algorithm(struct session *session)
+/* An algorithm by name, or a schedule from a file, which keeps its own order unless it is asked to be laid. */
+static enum ronde_status open_algorithm(struct session *session, struct ronde_error *error)
 {
-    ronde_co_run_close(&session->co_run);
-    if (session->schedule != session->given)
-        ronde_schedule_destroy(session->schedule);
-    ronde_placed_free(&session->placed);
-    session->schedule = NULL;
-    session->algorithm = NULL;
+    const struct ronde_setup setup = {.platform = session->platform,
+                                      .request = session->request,
+                                      .given = session->given,
+                                      .is_placed = session->how.is_placed,
+                                      .placement = session->how.placement};
+    const enum ronde_status status =
+        ronde_candidate_open(&setup, ronde_mem_default(), &session->own, error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_forecast forecast =
+        ronde_candidate_forecast(&session->own, session->platform, &session->how);
+    return open_forecast(session, &session->own, &forecast, error);
 }
 
-/* Where the ranks sit while algorithms are compared; ring orders come with the algorithm that is chosen. */
 static enum ronde_status open_chooser(struct session *session, struct ronde_error *error)
 {
     struct ronde_compile_request plain = session->request;
     enum ronde_status status = ronde_selector_open(&session->how, &plain, &session->selector, error);
     if (status == RONDE_OK)
         status = ronde_selector_rely(&session->selector, session->platform, NULL, 0, error);
-    if (status == RONDE_OK)
-        status = ronde_placed_find(session->platform, session->placement, plain.ranks,
-                                   &session->seats, error);
-    session->selector.platform_pricer.host_of = session->seats.host_of;
     /* The engine asked for replays what is chosen; comparing a dozen algorithms is for what suits the platform. */
     session->selector.platform_pricer.engine = NULL;
     return status;
 }
 
-static void close_chooser(struct session *session)
+static void close_placement(struct session *session)
 {
+    ronde_co_run_close(&session->co_run);
+    ronde_candidate_close(&session->own, ronde_mem_default());
     ronde_selector_close(&session->selector);
-    ronde_placed_free(&session->seats);
+    session->is = NULL;
 }
 
 /* Results are opened when nothing can be refused any more: what stood in the file is then gone. */
@@ -253,20 +227,22 @@ static enum ronde_status open_sink(struct session *session, struct ronde_error *
     return status;
 }
 
-/* The algorithm of a size, compiled; what was chosen is said where it changes. */
+/* The best at a size; what was chosen is said where it changes. */
 static enum ronde_status choose(struct session *session, uint64_t count, struct ronde_error *error)
 {
     struct ronde_decision decision;
-    char text[160];
+    char text[RONDE_DECISION_BYTES];
     enum ronde_status status = ronde_selector_decide(&session->selector, count, &decision, error);
     if (status != RONDE_OK)
         return status;
-    const char *name = session->selector.choice.candidates[decision.best].request.algorithm;
-    const bool is_other = !session->algorithm || strcmp(session->algorithm, name) != 0;
+    const struct ronde_candidate *best = &session->selector.choice.candidates[decision.best];
+    const struct ronde_forecast forecast = ronde_decision_forecast(&session->selector, &decision);
+    const bool is_other = session->is != best;
     if (is_other) {
-        close_algorithm(session);
-        status = open_algorithm(session, name, error);
+        ronde_co_run_close(&session->co_run);
+        status = open_forecast(session, best, &forecast, error);
     }
+    session->forecast = forecast;
     if (status == RONDE_OK && !session->sink.file)
         status = open_sink(session, error);
     if (status == RONDE_OK && is_other && ronde_sink_is_table(&session->sink)) {
@@ -320,7 +296,7 @@ static enum ronde_status open_placement(struct session *session, struct ronde_er
 {
     if (ronde_is_auto(session->options))
         return open_chooser(session, error);
-    enum ronde_status status = open_algorithm(session, session->request.algorithm, error);
+    enum ronde_status status = open_algorithm(session, error);
     if (status == RONDE_OK && !session->sink.file)
         status = open_sink(session, error);
     return status;
@@ -335,12 +311,12 @@ walk_placements(struct session *session,
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; i < session->placements.count && status == RONDE_OK; i++) {
         session->is_last_placement = i + 1 == session->placements.count;
-        session->placement = session->placements.list[i];
+        session->how.is_placed = session->options->placement != NULL;
+        session->how.placement = session->placements.list[i];
         status = open_placement(session, error);
         if (status == RONDE_OK)
             status = walk_sizes(session, one_size, error);
-        close_algorithm(session);
-        close_chooser(session);
+        close_placement(session);
     }
     return status;
 }

@@ -17,6 +17,7 @@
 #include "commands.h"
 #include "common.h"
 #include "ronde/predicted.h"
+#include "ronde/setup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +76,15 @@ static enum ronde_status replay_point(struct ronde_forecast *forecast,
 static enum ronde_status do_unit(const struct session *session, struct unit unit, FILE *out,
                                  struct ronde_error *error)
 {
-    struct ronde_compile_request request;
-    struct ronde_schedule *schedule = NULL;
-    enum ronde_status status = request_of(session, unit, &request, error);
+    const struct ronde_tune_options how = ronde_tune_options_of(session->options);
+    struct ronde_setup setup = {.platform = session->platform};
+    struct ronde_candidate candidate;
+    enum ronde_status status = request_of(session, unit, &setup.request, error);
     if (status == RONDE_OK)
-        status = ronde_compile_default(&request, &schedule, error);
+        status = ronde_candidate_open(&setup, ronde_mem_default(), &candidate, error);
     if (status != RONDE_OK)
         return status;
-    const struct ronde_tune_options how = ronde_tune_options_of(session->options);
-    struct ronde_forecast forecast = ronde_forecast_of(session->platform, schedule, &request, &how);
+    struct ronde_forecast forecast = ronde_candidate_forecast(&candidate, session->platform, &how);
     status = ronde_forecast_check(&forecast, error);
     for (uint32_t s = 0; s < session->sweep.options.size_count && status == RONDE_OK; s++) {
         const struct ronde_sweep_point *point =
@@ -91,7 +92,7 @@ static enum ronde_status do_unit(const struct session *session, struct unit unit
         if (point->is_wanted && !point->is_done)
             status = replay_point(&forecast, point, session->options->engine, out, error);
     }
-    ronde_schedule_destroy(schedule);
+    ronde_candidate_close(&candidate, ronde_mem_default());
     return status;
 }
 

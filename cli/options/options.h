@@ -42,79 +42,79 @@ struct ronde_options {
     enum ronde_dtype dtype;                     /**< -d */
     enum ronde_op op;                           /**< --op, and -o in run */
     uint32_t root;                              /**< -r */
-    struct ronde_grid shape;                /**< --shape; implies the ranks where -N is absent */
-    struct ronde_pairs pairs;               /**< --pairs */
-    uint32_t channels;                      /**< --channels; 0 = the algorithm's default */
-    uint32_t trees;                         /**< --trees; 0 = not given */
-    uint32_t connections;                   /**< --connections; 0 = not given */
-    uint64_t for_bytes;                     /**< --for; 0 = not given */
-    bool synthesize;                        /**< --synthesize */
-    uint64_t slot_bytes;                    /**< --slot; 0 = the backend's or the machine file's */
-    uint32_t depth;                         /**< --depth; 0 = default */
-    enum ronde_protocol protocol;           /**< --protocol */
-    bool has_buffers;                       /**< --buffers was given */
-    bool has_user_buffers;                  /**< --buffers user */
-    bool is_unbound;                        /**< --bind none */
-    bool has_seed;                          /**< --seed was given */
-    uint64_t seed;                          /**< --seed */
-    double timeout_s;                       /**< --timeout, of one run; 0 = not given */
-    double budget_s;                        /**< --budget; 0 = not given */
-    bool has_backend;                       /**< --backend was given */
-    const char *backend;                    /**< --backend */
-    uint32_t rank;                          /**< --rank R or R..S; RONDE_NONE = not given */
-    uint32_t rank_span;                     /**< ranks from there on that this process makes */
-    const char *join;                       /**< --join HOST:PORT; NULL = not given */
-    const char *token;                      /**< --token; NULL = not given */
-    const char *transport;                  /**< --transport; NULL = not given */
-    const char *hosts;                      /**< --hosts A,B,...; NULL = not given */
-    const char *launcher;                   /**< --launcher; NULL = not given */
-    char **argv;                            /**< the command's words, its name first */
-    int argc;                               /**< how many */
-    const char *rig;                        /**< --rig, name of a virtual cluster; NULL = none */
-    const char *topo;                       /**< --topo; NULL = not given */
-    const char *engine;                     /**< --engine: auto, flat or simgrid */
-    const char *output;                     /**< --output; NULL = stdout */
-    const char *plot;                       /**< --plot; NULL = none */
-    const char *records;                    /**< --records; NULL = none */
-    const char *from;                       /**< --from; NULL = measure */
-    const char *style;                      /**< --style; NULL = replay */
-    const char *published;                  /**< --published; NULL = measure */
-    const char *system;                     /**< --system, of a published table; NULL = all */
-    const char *fit;                        /**< --fit; NULL = nominal */
-    const char *to;                         /**< --to; NULL = as the output's name says */
-    uint32_t ngpus;                         /**< --ngpus: ranks a thread; 0 = not given */
-    uint32_t nthreads;                      /**< --nthreads; 0 = not given */
-    const char *nccl_log;                   /**< --nccl-log; NULL = none */
-    const char *dialect;                    /**< --dialect; NULL = msccl */
-    bool json;                              /**< --json */
-    bool csv;                               /**< --csv */
-    bool all;                               /**< --all */
-    bool expand;                            /**< --expand */
-    bool markdown;                          /**< --markdown */
-    bool auto_topo;                         /**< --auto-topo */
-    bool replay;                            /**< --replay */
-    bool verbose;                           /**< --verbose */
-    const char *operation;                  /**< --operation; NULL = not given */
-    uint32_t world_size;                    /**< --world-size; 0 = not given */
-    uint32_t nodes;                         /**< --nodes; 0 = not given */
-    uint32_t gpus;                          /**< --gpus, of a node; 0 = not given */
-    uint32_t levels;                        /**< --levels; 0 = not given */
-    double oversubscription;                /**< --oversubscription; 0 = not given */
-    double nic_GBps;                        /**< --nic-GBps; 0 = not given */
-    double nvlink_GBps;                     /**< --nvlink-GBps; 0 = not given */
-    double memory_GBps;                     /**< --memory-GBps; 0 = not given */
-    const char *fabric;                     /**< --fabric; NULL = not given */
-    const char *nvlink;                     /**< --nvlink; NULL = not given */
-    const char *nics;                       /**< --nics; NULL = not given */
-    bool multicast;                         /**< --multicast */
-    const char *placement;                  /**< --placement; NULL = file */
-    const char *trace;                      /**< --trace; NULL = none */
-    const char *timeline;                   /**< --timeline; NULL = none */
-    const char *scenario;                   /**< --scenario; NULL = none */
-    const char *with[RONDE_MAX_REPEATS];    /**< --with, one by one */
-    uint32_t with_count;                    /**< how many */
-    const char *degrade[RONDE_MAX_REPEATS]; /**< --degrade LINK=FACTOR, one by one */
-    uint32_t degrade_count;                 /**< how many */
+    struct ronde_grid shape;      /**< --shape; implies the ranks where -N is absent */
+    struct ronde_pairs pairs;     /**< --pairs */
+    uint32_t channels;            /**< --channels; 0 = the machine's, or the algorithm's default */
+    uint32_t trees;               /**< --trees; 0 = not given */
+    uint32_t connections;         /**< --connections; 0 = not given */
+    uint64_t for_bytes;           /**< --for; 0 = not given */
+    bool synthesize;              /**< --synthesize */
+    uint64_t slot_bytes;          /**< --slot; 0 = the backend's or the machine file's */
+    uint32_t depth;               /**< --depth; 0 = default */
+    enum ronde_protocol protocol; /**< --protocol */
+    bool has_buffers;             /**< --buffers was given */
+    bool has_user_buffers;        /**< --buffers user */
+    bool is_unbound;              /**< --bind none */
+    bool has_seed;                /**< --seed was given */
+    uint64_t seed;                /**< --seed */
+    double timeout_s;             /**< --timeout, of one run; 0 = not given */
+    double budget_s;              /**< --budget; 0 = not given */
+    bool has_backend;             /**< --backend was given */
+    const char *backend;          /**< --backend */
+    uint32_t rank;                /**< --rank R or R..S; RONDE_NONE = not given */
+    uint32_t rank_span;           /**< ranks from there on that this process makes */
+    const char *join;             /**< --join HOST:PORT; NULL = not given */
+    const char *token;            /**< --token; NULL = not given */
+    const char *transport;        /**< --transport; NULL = not given */
+    const char *hosts;            /**< --hosts A,B,...; NULL = not given */
+    const char *launcher;         /**< --launcher; NULL = not given */
+    char **argv;                  /**< the command's words, its name first */
+    int argc;                     /**< how many */
+    const char *rig;              /**< --rig, name of a virtual cluster; NULL = none */
+    const char *topo;             /**< --topo; NULL = not given */
+    const char *engine;           /**< --engine: auto, flat or simgrid */
+    const char *output;           /**< --output; NULL = stdout */
+    const char *plot;             /**< --plot; NULL = none */
+    const char *records;          /**< --records; NULL = none */
+    const char *from;             /**< --from; NULL = measure */
+    const char *style;            /**< --style; NULL = replay */
+    const char *published;        /**< --published; NULL = measure */
+    const char *system;           /**< --system, of a published table; NULL = all */
+    const char *fit;              /**< --fit; NULL = nominal */
+    const char *to;               /**< --to; NULL = as the output's name says */
+    uint32_t ngpus;               /**< --ngpus: ranks a thread; 0 = not given */
+    uint32_t nthreads;            /**< --nthreads; 0 = not given */
+    const char *nccl_log;         /**< --nccl-log; NULL = none */
+    const char *dialect;          /**< --dialect; NULL = msccl */
+    bool json;                    /**< --json */
+    bool csv;                     /**< --csv */
+    bool all;                     /**< --all */
+    bool expand;                  /**< --expand */
+    bool markdown;                /**< --markdown */
+    bool auto_topo;               /**< --auto-topo */
+    bool replay;                  /**< --replay */
+    bool verbose;                 /**< --verbose */
+    const char *operation;        /**< --operation; NULL = not given */
+    uint32_t world_size;          /**< --world-size; 0 = not given */
+    uint32_t nodes;               /**< --nodes; 0 = not given */
+    uint32_t gpus;                /**< --gpus, of a node; 0 = not given */
+    uint32_t levels;              /**< --levels; 0 = not given */
+    double oversubscription;      /**< --oversubscription; 0 = not given */
+    double nic_GBps;              /**< --nic-GBps; 0 = not given */
+    double nvlink_GBps;           /**< --nvlink-GBps; 0 = not given */
+    double memory_GBps;           /**< --memory-GBps; 0 = not given */
+    const char *fabric;           /**< --fabric; NULL = not given */
+    const char *nvlink;           /**< --nvlink; NULL = not given */
+    const char *nics;             /**< --nics; NULL = not given */
+    bool multicast;               /**< --multicast */
+    const char *placement;        /**< --placement; NULL = auto */
+    const char *trace;            /**< --trace; NULL = none */
+    const char *timeline;         /**< --timeline; NULL = none */
+    const char *scenario;         /**< --scenario; NULL = none */
+    const char *with[RONDE_MAX_REPEATS];       /**< --with, one by one */
+    uint32_t with_count;                       /**< how many */
+    const char *degrade[RONDE_MAX_REPEATS];    /**< --degrade LINK=FACTOR, one by one */
+    uint32_t degrade_count;                    /**< how many */
     const char *straggler[RONDE_MAX_REPEATS];  /**< --straggler rank=R,delay=TIME, one by one */
     uint32_t straggler_count;                  /**< how many */
     const char *background[RONDE_MAX_REPEATS]; /**< --background S>D:SIZE, one by one */

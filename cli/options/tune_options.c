@@ -53,8 +53,10 @@ void ronde_selector_say(const struct ronde_selector *selector,
                         const struct ronde_decision *decision, char *out_text, size_t bytes)
 {
     const struct ronde_quote *best = &selector->quotes[decision->best];
-    const int length = snprintf(out_text, bytes, "%s: %s us (%s)",
+    char set_up[RONDE_SETUP_OPTIONS_BYTES];
+    const int length = snprintf(out_text, bytes, "%s%s: %s us (%s)",
                                 selector->choice.candidates[decision->best].request.algorithm,
+                                ronde_decision_options(selector, decision, set_up),
                                 ronde_cell_us(best->time_ns).text, best->engine);
     if (decision->second != RONDE_NONE && length > 0 && (size_t)length < bytes)
         snprintf(out_text + length, bytes - (size_t)length, ", next %s %s us",
@@ -94,7 +96,7 @@ enum ronde_status ronde_placements_parse(const char *text, struct ronde_placemen
 {
     struct ronde_placements placements = {.count = 0};
     enum ronde_status status = RONDE_OK;
-    for (const char *at = text ? text : "file"; at && status == RONDE_OK;) {
+    for (const char *at = text ? text : "auto"; at && status == RONDE_OK;) {
         char word[32];
         enum ronde_placement placement;
         const size_t length = strcspn(at, ",");

@@ -6,7 +6,6 @@
 
 #include "options.h"
 
-#include "ronde/placement.h"
 #include "ronde/selector.h"
 
 /** How it is predicted and chosen: -d, --op, --slot, --depth, --engine, --cfg, --native-latency, --timeout, --topo. */
@@ -25,14 +24,17 @@ bool ronde_is_autotune(const struct ronde_options *options);
 const char *ronde_basis_text(const struct ronde_selector *selector,
                              char out_text[RONDE_BASIS_BYTES]);
 
-/** A decision in words: "ring: 17.20 us (closed_form), next tree 20.10 us". */
+/** Room for a decision in words. */
+#define RONDE_DECISION_BYTES 256u
+
+/** A decision in words: "ring --channels 8: 17.20 us (maxmin), next tree 20.10 us". */
 void ronde_selector_say(const struct ronde_selector *selector,
                         const struct ronde_decision *decision, char *out_text, size_t bytes);
 
 /** The placements of an option. */
 struct ronde_placements {
     enum ronde_placement list[RONDE_PLACEMENT_COUNT]; /**< in the order given, each once */
-    uint32_t count; /**< 1 (file) where the option was not given */
+    uint32_t count; /**< 1 (auto) where the option was not given */
 };
 
 /** "file,auto". Errors: BAD_ARGUMENT for an unknown name (names the nearest), or one given twice. */

@@ -4,26 +4,24 @@
 #include "cli/cmd/common.h"
 #include "cli/options/tune_options.h"
 
-#include "ronde/pieces.h"
-
 #include <inttypes.h>
 #include <math.h>
 
-#define COLUMNS 14u
+#define COLUMNS 15u
 
 static const struct ronde_column columns[COLUMNS] = {
     {"size", "(B)", 12},         {"count", "(elements)", 12},  {"type", "", 8},
     {"algorithm", "", 24},       {"time", "(us)", 11},         {"engine", "", 11},
     {"runner-up", "", 24},       {"time", "(us)", 11},         {"slower", "(times)", 7},
     {"messages", "in a row", 8}, {"busiest", "sends (B)", 12}, {"latency", "(share)", 7},
-    {"price", "", 11},           {"bound", "(%)", 6},
+    {"price", "", 11},           {"bound", "(%)", 6},          {"options", "of sim", 48},
 };
 
 static const struct ronde_table wide = {columns, COLUMNS, 2};
 
-/* The same for a terminal of 100 characters, on two lines: the cells of each, in the order of the wide table. */
+/* The most of it for a terminal of 100 characters, on two lines: the cells of each, in the order of the wide table. */
 #define FIRST_COLUMNS 8u
-#define SECOND_COLUMNS 7u
+#define SECOND_COLUMNS 4u
 
 static const uint32_t first_cells[FIRST_COLUMNS] = {0, 1, 2, 3, 4, 5, 12, 13};
 static const struct ronde_column first_columns[FIRST_COLUMNS] = {
@@ -32,16 +30,12 @@ static const struct ronde_column first_columns[FIRST_COLUMNS] = {
 };
 static const struct ronde_table first_line = {first_columns, FIRST_COLUMNS, 1};
 
-/* The first stands below nothing in particular. */
-static const uint32_t second_cells[SECOND_COLUMNS] = {COLUMNS, 6, 7, 8, 9, 10, 11};
+static const uint32_t second_cells[SECOND_COLUMNS] = {14, 6, 7, 8};
 static const struct ronde_column second_columns[SECOND_COLUMNS] = {
-    {"", "", 26},
+    {"options of sim", "", 48},
     {"runner-up", "", 24},
     {"time", "(us)", 9},
     {"slower", "(times)", 7},
-    {"messages", "in a row", 8},
-    {"busiest", "sends (B)", 11},
-    {"latency", "(share)", 7},
 };
 static const struct ronde_table second_line = {second_columns, SECOND_COLUMNS, 1};
 
@@ -94,6 +88,8 @@ static void print_table_row(const struct ronde_plan *plan, const struct ronde_pl
     snprintf(cells[11].text, sizeof cells[11].text, "%.0f%%", 100.0 * latency_share(row));
     cells[12] = ronde_cell_text(best->is_exact ? "exact" : "approximate");
     cells[13] = ronde_bound_share_cell(ronde_bound_share_of(share, row->bytes, best->time_ns));
+    char options[RONDE_SETUP_OPTIONS_BYTES];
+    cells[14] = ronde_cell_text(ronde_decision_options(plan->selector, decision, options));
     if (ronde_table_fits(&wide, sink->width)) {
         ronde_table_row(sink->file, &wide, cells);
         return;
@@ -122,13 +118,22 @@ static void print_warning(const struct ronde_plan *plan, FILE *file)
               file);
 }
 
+static uint32_t count_algorithms(const struct ronde_choice *choice)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < choice->count; i++)
+        count += ronde_choice_find(choice, choice->candidates[i].request.algorithm) == i;
+    return count;
+}
+
 static void print_head(const struct ronde_plan *plan, const struct ronde_sink *sink)
 {
     FILE *file = sink->file;
     const struct ronde_compile_request *request = &plan->selector->choice.candidates[0].request;
     const uint64_t slot_bytes = plan->row_count > 0 ? plan->rows[0].decision.load.slot_bytes : 0;
-    fprintf(file, "# ronde %s: %s, %u ranks, %u algorithms, slot bytes %s\n", RONDE_VERSION,
-            ronde_collective_text(request->collective), request->ranks, plan->selector->choice.count,
+    fprintf(file, "# ronde %s: %s, %u ranks, %u algorithms in %u set-ups, slot bytes %s\n",
+            RONDE_VERSION, ronde_collective_text(request->collective), request->ranks,
+            count_algorithms(&plan->selector->choice), plan->selector->choice.count,
             slot_bytes                                 ? ronde_cell_size(slot_bytes).text
             : plan->selector->platform_pricer.platform ? "as NCCL's by size (--slot sets them)"
                                                        : "the backend's");
@@ -155,8 +160,8 @@ void ronde_plan_print_table(const struct ronde_plan *plan, const struct ronde_bo
 
 /* ---- For programs ----------------------------------------------------------------------------------------------- */
 
-#define QUOTE_FIELDS 6u
-#define ROW_FIELDS 23u
+#define QUOTE_FIELDS 8u
+#define ROW_FIELDS 26u
 
 /* A printed row; it points into itself. */
 struct sheet {
@@ -164,6 +169,7 @@ struct sheet {
     struct ronde_row *candidates;
     struct ronde_field fields[ROW_FIELDS];
     char hash[20];
+    char options[RONDE_SETUP_OPTIONS_BYTES];
     char basis[RONDE_BASIS_BYTES];
 };
 
@@ -172,19 +178,31 @@ static struct ronde_field time_field(const char *name, double ns)
     return isfinite(ns) ? ronde_field_real(name, ns) : ronde_field_null(name);
 }
 
+/* Null where no machine says where ranks sit. */
+static struct ronde_field placement_field(const struct ronde_plan *plan,
+                                          const struct ronde_candidate *candidate)
+{
+    return plan->selector->platform_pricer.platform
+               ? ronde_field_text("placement", ronde_placement_text(candidate->placement))
+               : ronde_field_null("placement");
+}
+
 /* All candidates with their prices, where more than the best two are wanted. */
 static void layout_candidates(const struct ronde_plan *plan, const struct ronde_plan_row *row,
                               struct sheet *sheet)
 {
     for (uint32_t i = 0; i < plan->selector->choice.count; i++) {
+        const struct ronde_candidate *candidate = &plan->selector->choice.candidates[i];
         const struct ronde_quote *quote = &row->quotes[i];
         struct ronde_field *field = sheet->quotes[i];
         field[0] = ronde_field_text("algorithm", name_of(plan, i));
         field[1] = time_field("time_ns", quote->time_ns);
         field[2] = ronde_field_text("engine", quote->engine);
         field[3] = ronde_field_boolean("exact", quote->is_exact);
-        field[4] = ronde_field_boolean("eligible", plan->selector->choice.candidates[i].is_eligible);
+        field[4] = ronde_field_boolean("eligible", candidate->is_eligible);
         field[5] = ronde_field_boolean("bound", quote->is_bound);
+        field[6] = ronde_field_integer("channels", candidate->schedule->channel_count);
+        field[7] = placement_field(plan, candidate);
         sheet->candidates[i] = (struct ronde_row){field, QUOTE_FIELDS};
     }
 }
@@ -202,10 +220,7 @@ static size_t layout_request(const struct ronde_plan *plan, const struct ronde_p
     field[at++] = ronde_field_integer("count", row->decision.load.count);
     field[at++] = ronde_field_text("dtype", ronde_dtype_text(row->decision.load.dtype));
     field[at++] = has_root ? ronde_field_integer("root", request->root) : ronde_field_null("root");
-    struct ronde_load load = row->decision.load;
-    if (plan->selector->platform_pricer.platform)
-        ronde_load_cut(&load, plan->selector->choice.candidates[row->decision.best].schedule);
-    field[at++] = ronde_field_integer("slot_bytes", load.slot_bytes);
+    field[at++] = ronde_field_integer("slot_bytes", row->decision.slot_bytes);
     return at;
 }
 
@@ -215,11 +230,15 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     const struct ronde_decision *decision = &row->decision;
     const struct ronde_quote *best = &row->quotes[decision->best];
     const bool has_second = decision->second != RONDE_NONE;
-    const struct ronde_schedule *schedule =
-        plan->selector->choice.candidates[decision->best].schedule;
+    const struct ronde_candidate *candidate = &plan->selector->choice.candidates[decision->best];
+    const struct ronde_schedule *schedule = candidate->schedule;
     size_t at = 0;
     snprintf(sheet->hash, sizeof sheet->hash, "%016" PRIx64, schedule->hash);
     field[at++] = ronde_field_text("algorithm", name_of(plan, decision->best));
+    field[at++] = ronde_field_integer("channels", schedule->channel_count);
+    field[at++] = placement_field(plan, candidate);
+    field[at++] = ronde_field_text("options",
+                                   ronde_decision_options(plan->selector, decision, sheet->options));
     field[at++] = ronde_field_real("time_ns", best->time_ns);
     field[at++] = ronde_field_text("engine", best->engine);
     field[at++] = ronde_field_boolean("exact", best->is_exact);

@@ -10,7 +10,7 @@
 
 #include "ronde/hw.h"
 #include "ronde/mem.h"
-#include "ronde/schedules.h"
+#include "ronde/setup.h"
 
 /* Time for a point where none is asked for, ns. */
 #define WINDOW_NS 2e8
@@ -32,8 +32,7 @@ struct lineup {
     struct point_records *records; /* per size, per algorithm */
     struct ronde_local_measurer local;
     struct ronde_measurer measurer;
-    struct ronde_compile_request requests[RONDE_MEASURED_SCHEDULES];
-    struct ronde_schedule *schedules[RONDE_MEASURED_SCHEDULES];
+    struct ronde_candidate candidates[RONDE_MEASURED_SCHEDULES];
 };
 
 /* What is asked of one number of ranks. */
@@ -132,9 +131,12 @@ static enum ronde_status compile_all(struct lineup *lineup, struct ronde_error *
     const struct ronde_compare_options *options = &lineup->comparison->options;
     enum ronde_status status = RONDE_OK;
     for (uint32_t a = 0; status == RONDE_OK && a < options->algorithm_count; a++) {
-        lineup->requests[a] = request_of(options, lineup->rank_index, a);
-        status = ronde_compile(&lineup->requests[a], ronde_mem_default(), NULL,
-                               &lineup->schedules[a], error);
+        /* What is measured sits where it sits, and what is predicted does what is measured. */
+        const struct ronde_setup setup = {.platform = options->forecast.platform,
+                                          .request = request_of(options, lineup->rank_index, a),
+                                          .is_placed = true,
+                                          .placement = RONDE_PLACE_FILE};
+        status = ronde_candidate_open(&setup, ronde_mem_default(), &lineup->candidates[a], error);
     }
     return status;
 }
@@ -145,8 +147,8 @@ static enum ronde_status predict(const struct lineup *lineup, uint32_t algorithm
 {
     const struct ronde_comparison *comparison = lineup->comparison;
     struct ronde_forecast forecast = comparison->options.forecast;
-    forecast.schedule = lineup->schedules[algorithm];
-    forecast.request = lineup->requests[algorithm];
+    forecast.schedule = lineup->candidates[algorithm].schedule;
+    forecast.request = lineup->candidates[algorithm].request;
     forecast.load.count = count;
     enum ronde_status status = ronde_forecast_check(&forecast, error);
     if (status == RONDE_OK && comparison->grid.has_ports)
@@ -184,8 +186,11 @@ static enum ronde_status predict_all(struct lineup *lineup, struct ronde_error *
 static enum ronde_status load_all(struct lineup *lineup, struct ronde_error *error)
 {
     const struct ronde_compare_options *options = &lineup->comparison->options;
+    const struct ronde_schedule *schedules[RONDE_MEASURED_SCHEDULES] = {NULL};
+    for (uint32_t a = 0; a < options->algorithm_count; a++)
+        schedules[a] = lineup->candidates[a].schedule;
     struct ronde_measurer_job job = {
-        .schedules = (const struct ronde_schedule *const *)lineup->schedules,
+        .schedules = schedules,
         .count = options->algorithm_count,
         .max_count = count_of(lineup, options->sizes[options->size_count - 1]),
         .options = options->benchmark,
@@ -220,7 +225,7 @@ static void close_lineup(struct lineup *lineup)
     const struct ronde_compare_options *options = &lineup->comparison->options;
     lineup->measurer.close(lineup->measurer.self);
     for (uint32_t a = 0; a < options->algorithm_count; a++)
-        ronde_schedule_destroy(lineup->schedules[a]);
+        ronde_candidate_close(&lineup->candidates[a], ronde_mem_default());
     ronde_mem_free(ronde_mem_default(), lineup->records,
                    (size_t)options->size_count * options->algorithm_count, sizeof *lineup->records);
 }
@@ -252,7 +257,7 @@ static struct ronde_record measured_record(const struct lineup *lineup, uint32_t
     const struct ronde_compare_options *options = &lineup->comparison->options;
     const struct ronde_load load = {count, options->benchmark.dtype,
                                     options->forecast.load.slot_bytes, options->benchmark.depth};
-    struct ronde_record record = ronde_record_of(lineup->schedules[algorithm], &load);
+    struct ronde_record record = ronde_record_of(lineup->candidates[algorithm].schedule, &load);
     record.kind = RONDE_RECORD_MEASURED;
     record.op = options->benchmark.op;
     record.machine = lineup->comparison->machine;

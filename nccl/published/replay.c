@@ -1,8 +1,7 @@
 /** Published calls as schedules, replayed on the links of their machines. See published.h. */
 #include "ronde/nccl_node.h"
-#include "ronde/placement.h"
-#include "ronde/predict.h"
 #include "ronde/published.h"
+#include "ronde/setup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +16,8 @@ struct stage {
     struct ronde_node_description node;
     struct ronde_compile_request request;
     struct ronde_platform *platform;
-    struct ronde_schedule *schedule;
-    struct ronde_placed placed;
-    bool is_nvls; /**< its switches copy and add */
+    struct ronde_candidate candidate; /**< its schedule on the platform */
+    bool is_nvls;                     /**< its switches copy and add */
 };
 
 /**
@@ -113,27 +111,13 @@ static enum ronde_status open_platform(struct stage *stage, uint32_t nodes,
 
 static enum ronde_status open_schedule(struct stage *stage, struct ronde_error *error)
 {
-    struct ronde_schedule *laid = NULL;
-    enum ronde_status status =
-        ronde_compile(&stage->request, stage->mem, NULL, &stage->schedule, error);
-    if (status == RONDE_OK)
-        status = ronde_placed_find(stage->platform, RONDE_PLACE_AUTO, stage->request.ranks,
-                                   &stage->placed, error);
-    if (status == RONDE_OK)
-        status = ronde_placed_lay(stage->platform, stage->schedule, &stage->placed, &laid, error);
-    if (status != RONDE_OK || !laid)
-        return status;
-    ronde_schedule_destroy(stage->schedule);
-    stage->schedule = laid;
-    stage->request.channels = stage->placed.channels;
-    stage->request.channel_orders = stage->placed.channel_orders;
-    return RONDE_OK;
+    const struct ronde_setup setup = {.platform = stage->platform, .request = stage->request};
+    return ronde_candidate_open(&setup, stage->mem, &stage->candidate, error);
 }
 
 static void close_stage(struct stage *stage)
 {
-    ronde_schedule_destroy(stage->schedule);
-    ronde_placed_free(&stage->placed);
+    ronde_candidate_close(&stage->candidate, stage->mem);
     ronde_platform_destroy(stage->platform);
     *stage = (struct stage){.mem = stage->mem};
 }
@@ -183,11 +167,10 @@ static enum ronde_status replay(const struct stage *stage, const struct ronde_nc
                                                .op = RONDE_SUM,
                                                .timeout_ns = patience_ns};
     struct ronde_forecast forecast =
-        ronde_forecast_of(stage->platform, stage->schedule, &stage->request, &options);
+        ronde_candidate_forecast(&stage->candidate, stage->platform, &options);
     struct ronde_prediction prediction;
-    forecast.sim.host_of = stage->placed.host_of;
     if (stage->is_nvls)
-        forecast.slot_bytes = nvls_slot(stage->schedule, count_of(call));
+        forecast.slot_bytes = nvls_slot(stage->candidate.schedule, count_of(call));
     ronde_forecast_set_count(&forecast, count_of(call));
     /* The machine is in no file that SimGrid could read; times are the same. */
     const enum ronde_status status = ronde_forecast_replay(&forecast, "maxmin", &prediction, error);
@@ -224,7 +207,7 @@ enum ronde_status ronde_published_replay(struct ronde_published *published, uint
             continue;
         }
         /* Rows of one table follow each other by size: what was made for the last one is kept. */
-        if (!stage.schedule || !is_one_schedule(row, last)) {
+        if (!stage.candidate.own || !is_one_schedule(row, last)) {
             close_stage(&stage);
             status = open_stage(&stage, &published->systems[system].machine, constants, row, error);
         }

@@ -48,8 +48,10 @@ enum ronde_status ronde_autotune_open(const struct ronde_tune_options *options,
     out_autotune->only_hears = !is_race && !decides(out_autotune);
     struct ronde_error *refusal = &out_autotune->refusal;
     enum ronde_status status = RONDE_OK;
+    struct ronde_tune_options how = *options;
+    how.is_run = true;
     if (!out_autotune->only_hears)
-        status = ronde_selector_open(options, request, &out_autotune->selector, refusal);
+        status = ronde_selector_open(&how, request, &out_autotune->selector, refusal);
     if (status == RONDE_OK)
         status = make_room(out_autotune, refusal);
     /* The others wait for what rank 0 has to say, also where that is that it cannot. */

@@ -1,5 +1,5 @@
 /** Choosing an algorithm: candidates, their prices on a flat network, the cheapest. See choice.h. */
-#include "ronde/choice.h"
+#include "ronde/setup.h"
 
 #include "ronde/split.h"
 
@@ -8,6 +8,10 @@
 
 /** Closed forms that differ by less say the same: they are sums of a few thousand rounded terms. */
 #define ROUNDING 1e-9
+
+/** How far above the bounds that are left a winner's time may be, and a runner-up's, which is only to be compared with. */
+#define WINNER_SLACK 0.015
+#define SECOND_SLACK 0.1
 
 /** A pricer's engines, as records name them. */
 static const char closed_form[] = "closed_form";
@@ -110,7 +114,7 @@ enum ronde_status ronde_choice_offer(struct ronde_choice *choice,
 void ronde_choice_fini(struct ronde_choice *choice)
 {
     for (uint32_t i = 0; i < choice->count; i++)
-        ronde_schedule_destroy(choice->candidates[i].own);
+        ronde_candidate_close(&choice->candidates[i], choice->mem);
     if (choice->mem)
         ronde_mem_free(choice->mem, choice->candidates, choice->capacity,
                        sizeof *choice->candidates);
@@ -135,13 +139,22 @@ static bool is_simpler(const struct ronde_schedule *a, const struct ronde_schedu
                : a->max_lane_count * a->channel_count < b->max_lane_count * b->channel_count;
 }
 
-uint32_t ronde_choice_best(const struct ronde_choice *choice, const struct ronde_quote *quotes,
-                           uint32_t without)
+/** Set-ups of one algorithm are not each other's runners-up. */
+static bool is_of(const struct ronde_choice *choice, uint32_t candidate, uint32_t other)
+{
+    return other != RONDE_NONE && strcmp(choice->candidates[candidate].request.algorithm,
+                                         choice->candidates[other].request.algorithm) == 0;
+}
+
+/** The cheapest of those whose price is a bound, or is none. */
+static uint32_t find_cheapest(const struct ronde_choice *choice, const struct ronde_quote *quotes,
+                              uint32_t without, bool is_bound)
 {
     uint32_t best = RONDE_NONE;
     for (uint32_t i = 0; i < choice->count; i++) {
         const struct ronde_candidate *candidates = choice->candidates;
-        if (i == without || !candidates[i].is_eligible || !isfinite(quotes[i].time_ns))
+        if (is_of(choice, i, without) || quotes[i].is_bound != is_bound ||
+            !candidates[i].is_eligible || !isfinite(quotes[i].time_ns))
             continue;
         /* Equal but for rounding is equal, so that the last bit of a sum decides nothing. */
         const double least_ns = best == RONDE_NONE ? INFINITY : quotes[best].time_ns;
@@ -153,30 +166,36 @@ uint32_t ronde_choice_best(const struct ronde_choice *choice, const struct ronde
     return best;
 }
 
-/** The time instead of a bound. */
+uint32_t ronde_choice_best(const struct ronde_choice *choice, const struct ronde_quote *quotes,
+                           uint32_t without)
+{
+    return find_cheapest(choice, quotes, without, false);
+}
+
+/** A closer bound, or the time instead of one. */
 static enum ronde_status settle(const struct ronde_choice *choice, uint32_t candidate,
                                 const struct ronde_load *load, const struct ronde_pricer *pricer,
                                 struct ronde_quote *quote, struct ronde_error *error)
 {
-    if (!quote->is_bound)
-        return RONDE_OK;
-    const enum ronde_status status = pricer->settle(pricer->self, &choice->candidates[candidate],
-                                                    load, choice->mem, quote, error);
-    quote->is_bound = false;
-    return status;
+    return pricer->settle(pricer->self, &choice->candidates[candidate], load, choice->mem, quote,
+                          error);
 }
 
-/** Settles the cheapest but `without` until it is the cheapest by its time. */
-static enum ronde_status settle_best(const struct ronde_choice *choice,
-                                     const struct ronde_load *load,
-                                     const struct ronde_pricer *pricer, uint32_t without,
-                                     struct ronde_quote *quotes, struct ronde_error *error)
+/** Settles the cheapest bound until some time is less than all that are left, or less than `slack` of itself above them. */
+static enum ronde_status
+settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
+            const struct ronde_pricer *pricer, uint32_t without, double slack,
+            struct ronde_quote *quotes, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t best = ronde_choice_best(choice, quotes, without);
-         status == RONDE_OK && best != RONDE_NONE && quotes[best].is_bound;
-         best = ronde_choice_best(choice, quotes, without))
-        status = settle(choice, best, load, pricer, &quotes[best], error);
+    while (status == RONDE_OK) {
+        const uint32_t next = find_cheapest(choice, quotes, without, true);
+        const uint32_t best = find_cheapest(choice, quotes, without, false);
+        if (next == RONDE_NONE ||
+            (best != RONDE_NONE && quotes[best].time_ns * (1.0 - slack) <= quotes[next].time_ns))
+            break;
+        status = settle(choice, next, load, pricer, &quotes[next], error);
+    }
     return status;
 }
 
@@ -190,11 +209,22 @@ enum ronde_status ronde_choice_price(const struct ronde_choice *choice,
         status = pricer->price(pricer->self, &choice->candidates[i], load, choice->mem,
                                &out_quotes[i], error);
     if (status == RONDE_OK)
-        status = settle_best(choice, load, pricer, RONDE_NONE, out_quotes, error);
+        status = settle_best(choice, load, pricer, RONDE_NONE, WINNER_SLACK, out_quotes, error);
     if (status != RONDE_OK)
         return status;
     const uint32_t best = ronde_choice_best(choice, out_quotes, RONDE_NONE);
-    return settle_best(choice, load, pricer, best, out_quotes, error);
+    return settle_best(choice, load, pricer, best, SECOND_SLACK, out_quotes, error);
+}
+
+/** The set-up of an algorithm whose price is the least, bound or not. */
+static uint32_t find_least_of(const struct ronde_choice *choice, const struct ronde_quote *quotes,
+                              uint32_t of)
+{
+    uint32_t least = of;
+    for (uint32_t i = 0; i < choice->count; i++)
+        if (is_of(choice, i, of) && quotes[i].time_ns < quotes[least].time_ns)
+            least = i;
+    return least;
 }
 
 enum ronde_status ronde_choice_settle(const struct ronde_choice *choice,
@@ -203,8 +233,13 @@ enum ronde_status ronde_choice_settle(const struct ronde_choice *choice,
                                       struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++)
-        status = settle(choice, i, load, pricer, &quotes[i], error);
+    for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++) {
+        if (ronde_choice_find(choice, choice->candidates[i].request.algorithm) != i)
+            continue;
+        for (uint32_t least = find_least_of(choice, quotes, i);
+             status == RONDE_OK && quotes[least].is_bound; least = find_least_of(choice, quotes, i))
+            status = settle(choice, least, load, pricer, &quotes[least], error);
+    }
     return status;
 }
 
@@ -212,29 +247,10 @@ enum ronde_status ronde_choice_time(const struct ronde_choice *choice, uint32_t 
                                     const struct ronde_load *load, const struct ronde_pricer *pricer,
                                     struct ronde_quote *out_quote, struct ronde_error *error)
 {
-    const enum ronde_status status = pricer->price(pricer->self, &choice->candidates[candidate],
-                                                   load, choice->mem, out_quote, error);
-    return status == RONDE_OK ? settle(choice, candidate, load, pricer, out_quote, error) : status;
-}
-
-enum ronde_status ronde_choice_compare(const struct ronde_choice *choice, const uint32_t pair[2],
-                                       const struct ronde_load *load,
-                                       const struct ronde_pricer *pricer, bool *out_is_cheaper,
-                                       struct ronde_error *error)
-{
-    struct ronde_quote quotes[2];
-    enum ronde_status status = RONDE_OK;
-    for (int i = 0; i < 2 && status == RONDE_OK; i++)
-        status = pricer->price(pricer->self, &choice->candidates[pair[i]], load, choice->mem,
-                               &quotes[i], error);
-    /* Of two the lesser must be a time: the other only becomes more. */
-    while (status == RONDE_OK) {
-        const int least = quotes[0].time_ns <= quotes[1].time_ns ? 0 : 1;
-        *out_is_cheaper = least == 0;
-        if (!quotes[least].is_bound)
-            break;
-        status = settle(choice, pair[least], load, pricer, &quotes[least], error);
-    }
+    enum ronde_status status = pricer->price(pricer->self, &choice->candidates[candidate], load,
+                                             choice->mem, out_quote, error);
+    while (status == RONDE_OK && out_quote->is_bound)
+        status = settle(choice, candidate, load, pricer, out_quote, error);
     return status;
 }
 
@@ -274,7 +290,7 @@ static enum ronde_status price_path(const struct ronde_candidate *candidate,
 }
 
 /** The network pricer. */
-static enum ronde_status price_on_network(const void *self, const struct ronde_candidate *candidate,
+static enum ronde_status price_on_network(const void *self, struct ronde_candidate *candidate,
                                           const struct ronde_load *load, const struct ronde_mem *mem,
                                           struct ronde_quote *out_quote, struct ronde_error *error)
 {

@@ -149,7 +149,7 @@ static double time_at(const struct ronde_measured *table, const struct ronde_mea
     return row->time_us[right - 1] * pow(row->time_us[right] / row->time_us[right - 1], part);
 }
 
-static enum ronde_status price(const void *self, const struct ronde_candidate *candidate,
+static enum ronde_status price(const void *self, struct ronde_candidate *candidate,
                                const struct ronde_load *load, const struct ronde_mem *mem,
                                struct ronde_quote *out_quote, struct ronde_error *error)
 {

@@ -2,9 +2,14 @@
 #include "ronde/plan.h"
 
 #include <math.h>
+#include <string.h>
 
-/** A change is looked for until the sizes on both sides are this close. */
-#define CLOSE 1.01
+/**
+ * A change is looked for among sizes this part of the lower one apart: to 6 %, and where blocks divide as those of the rows
+ * do, so that replays fold.
+ */
+#define CHANGE_PARTS 16u
+#define FORMULA_PARTS 128u /* formulas take any size, and no time */
 
 static const struct ronde_compile_request *request_of(const struct ronde_plan *plan)
 {
@@ -30,7 +35,7 @@ static uint64_t bytes_of(const struct ronde_plan *plan, uint64_t count)
 static enum ronde_status find_facts(struct ronde_plan *plan, uint32_t index,
                                     struct ronde_error *error)
 {
-    const struct ronde_selector *selector = plan->selector;
+    struct ronde_selector *selector = plan->selector;
     const struct ronde_candidate *candidate = &selector->choice.candidates[index];
     struct ronde_plan_facts *facts = &plan->facts[index];
     struct ronde_load load = plan->rows[0].decision.load;
@@ -38,8 +43,10 @@ static enum ronde_status find_facts(struct ronde_plan *plan, uint32_t index,
     if (facts->is_known)
         return RONDE_OK;
     load.count = load.count > 0 ? 1 : 0;
+    /* A bound will do: links are hardly shared by messages of one element. */
     const enum ronde_status status =
-        ronde_choice_time(&selector->choice, index, &load, &selector->pricer, &quote, error);
+        selector->pricer.price(selector->pricer.self, &selector->choice.candidates[index], &load,
+                               selector->choice.mem, &quote, error);
     if (status != RONDE_OK)
         return status;
     facts->latency_ns = quote.time_ns;
@@ -84,29 +91,95 @@ static enum ronde_status plan_rows(struct ronde_plan *plan, const uint64_t *size
     return status;
 }
 
-/** Halves the factor between a size where the lower winner is cheaper than the upper one, and one where it is not. */
-static enum ronde_status find_change(struct ronde_plan *plan, const struct ronde_decision *left,
-                                     const struct ronde_decision *right, struct ronde_error *error)
+/** By how much the one above takes longer than the one below, relative: negative where it wins. */
+static enum ronde_status find_lead(const struct ronde_plan *plan, const uint32_t pair[2],
+                                   struct ronde_load *load, uint64_t count, double *out_lead,
+                                   struct ronde_error *error)
 {
     const struct ronde_selector *selector = plan->selector;
-    const uint32_t pair[2] = {left->best, right->best};
-    struct ronde_load load = left->load;
-    uint64_t low = left->load.count, high = right->load.count;
-    while (high - low > 1 && (double)high > CLOSE * (double)low) {
-        const uint64_t root = (uint64_t)sqrt((double)low * (double)high);
-        const uint64_t middle = root <= low ? low + 1 : root >= high ? high - 1 : root;
-        bool is_below = false;
-        load.count = middle;
-        const enum ronde_status status = ronde_choice_compare(&selector->choice, pair, &load,
-                                                              &selector->pricer, &is_below, error);
-        if (status != RONDE_OK)
-            return status;
-        low = is_below ? middle : low;
-        high = is_below ? high : middle;
+    struct ronde_quote quotes[2];
+    enum ronde_status status = RONDE_OK;
+    load->count = count;
+    for (int i = 0; i < 2 && status == RONDE_OK; i++)
+        status = ronde_choice_time(&selector->choice, pair[i], load, &selector->pricer, &quotes[i],
+                                   error);
+    if (status == RONDE_OK)
+        *out_lead = log(quotes[1].time_ns / quotes[0].time_ns);
+    return status;
+}
+
+/** Where a line through the leads at two sizes crosses nought, on a scale of ratios, on a grid and strictly between both. */
+static uint64_t between(const uint64_t counts[2], const double leads[2], uint64_t grid)
+{
+    const double share = leads[0] / (leads[0] - leads[1]);
+    const double middle = (double)counts[0] *
+                          pow((double)counts[1] / (double)counts[0], isfinite(share) ? share : 0.5);
+    const uint64_t steps = (counts[1] - counts[0]) / grid;
+    const double wanted = (middle - (double)counts[0]) / (double)grid;
+    const uint64_t step = wanted < 1 ? 1 : (uint64_t)wanted;
+    return counts[0] + grid * (step < steps ? step : steps - 1);
+}
+
+/** Steps of a replay that is not done for the size of a change alone: where the line crosses is near enough. */
+#define MOST_CHANGE_STEPS ((uint64_t)1 << 20)
+
+static bool is_quick_to_time(const struct ronde_plan *plan, const uint32_t pair[2],
+                             const struct ronde_load *load)
+{
+    const struct ronde_candidate *candidates = plan->selector->choice.candidates;
+    return !plan->selector->platform_pricer.platform ||
+           (ronde_candidate_steps(&candidates[pair[0]], load) <= MOST_CHANGE_STEPS &&
+            ronde_candidate_steps(&candidates[pair[1]], load) <= MOST_CHANGE_STEPS);
+}
+
+static uint64_t grid_of(uint64_t count, const struct ronde_plan_row *left, uint32_t below,
+                        const struct ronde_plan_row *right, uint32_t above)
+{
+    const bool are_formulas = strcmp(left->quotes[below].engine, "closed_form") == 0 &&
+                              strcmp(right->quotes[above].engine, "closed_form") == 0;
+    const uint64_t grid = count / (are_formulas ? FORMULA_PARTS : CHANGE_PARTS);
+    return grid > 0 ? grid : 1;
+}
+
+/** Looks between two sizes, of which the winner of the lower one is cheaper at the first and not at the second. */
+static enum ronde_status find_change(struct ronde_plan *plan, const struct ronde_plan_row *left,
+                                     const struct ronde_plan_row *right, struct ronde_error *error)
+{
+    const uint32_t pair[2] = {left->decision.best, right->decision.best};
+    struct ronde_load load = left->decision.load;
+    uint64_t counts[2] = {left->decision.load.count, right->decision.load.count};
+    const uint64_t grid = grid_of(counts[0], left, pair[0], right, pair[1]);
+    /* What lost is known by a bound at least: near enough for where to look first. */
+    double leads[2] = {log(left->quotes[pair[1]].time_ns / left->quotes[pair[0]].time_ns),
+                       log(right->quotes[pair[1]].time_ns / right->quotes[pair[0]].time_ns)};
+    double lead = 0;
+    enum ronde_status status = RONDE_OK;
+    /* Regula falsi; the end that stays weighs half as much the next time (Illinois), or it would stay for long. */
+    const bool is_quick = is_quick_to_time(plan, pair, &load);
+    for (int last = -1; status == RONDE_OK && counts[1] - counts[0] > grid;) {
+        const uint64_t middle = between(counts, leads, grid);
+        if (!is_quick) {
+            counts[1] = middle;
+            break;
+        }
+        status = find_lead(plan, pair, &load, middle, &lead, error);
+        const int end = lead > 0 ? 0 : 1;
+        counts[end] = middle;
+        leads[end] = lead;
+        leads[1 - end] *= end == last ? 0.5 : 1.0;
+        last = end;
     }
-    plan->changes[plan->change_count++] =
-        (struct ronde_plan_change){bytes_of(plan, high), pair[0], pair[1]};
-    return RONDE_OK;
+    if (status == RONDE_OK)
+        plan->changes[plan->change_count++] =
+            (struct ronde_plan_change){bytes_of(plan, counts[1]), pair[0], pair[1]};
+    return status;
+}
+
+/** Another algorithm; another set-up of the same one is none. */
+static bool is_change(const struct ronde_plan *plan, uint32_t below, uint32_t above)
+{
+    const struct ronde_candidate *candidates = plan->selector->choice.candidates;
+    return strcmp(candidates[below].request.algorithm, candidates[above].request.algorithm) != 0;
 }
 
 enum ronde_status ronde_plan_make(struct ronde_selector *selector, const uint64_t *sizes,
@@ -121,8 +194,8 @@ enum ronde_status ronde_plan_make(struct ronde_selector *selector, const uint64_
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u candidates", candidates);
     enum ronde_status status = plan_rows(plan, sizes, count, error);
     for (uint32_t i = 0; status == RONDE_OK && i + 1 < plan->row_count; i++)
-        if (plan->rows[i].decision.best != plan->rows[i + 1].decision.best)
-            status = find_change(plan, &plan->rows[i].decision, &plan->rows[i + 1].decision, error);
+        if (is_change(plan, plan->rows[i].decision.best, plan->rows[i + 1].decision.best))
+            status = find_change(plan, &plan->rows[i], &plan->rows[i + 1], error);
     return status;
 }
 

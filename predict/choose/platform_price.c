@@ -1,7 +1,11 @@
 /** Prices on a platform. See platform_price.h. */
 #include "ronde/platform_price.h"
 
+#include "outline.h"
+
 #include "ronde/pieces.h"
+#include "ronde/setup.h"
+#include "ronde/split.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,6 +20,9 @@ ronde_platform_pricer_open(const struct ronde_platform *platform,
                                                     .ranks = ranks};
     if (options->engine && strcmp(options->engine, "auto") != 0)
         platform_pricer.engine = options->engine;
+    for (uint32_t link = 0; link < ronde_platform_link_count(platform); link++)
+        platform_pricer.fastest_GBps =
+            fmax(platform_pricer.fastest_GBps, ronde_platform_link(platform, link)->rate_GBps);
     const enum ronde_status status =
         ronde_platform_network(platform, ranks, 0, &platform_pricer.network,
                                &platform_pricer.is_uniform, error);
@@ -40,11 +47,11 @@ static struct ronde_forecast forecast_of(const struct ronde_platform_pricer *pla
                                          const struct ronde_load *load)
 {
     struct ronde_forecast forecast =
-        ronde_forecast_of(platform_pricer->platform, candidate->schedule, &candidate->request,
-                          &platform_pricer->options);
+        ronde_candidate_forecast(candidate, platform_pricer->platform, &platform_pricer->options);
     forecast.load = *load;
     ronde_load_cut(&forecast.load, candidate->schedule);
-    forecast.sim.host_of = platform_pricer->host_of;
+    if (candidate->outline)
+        forecast.sim.memo = candidate->outline->memo;
     return forecast;
 }
 
@@ -77,7 +84,7 @@ static bool shares_ports(const struct ronde_candidate *candidate)
 
 /** Formula or longest path. */
 static enum ronde_status price_on_network(const struct ronde_platform_pricer *platform_pricer,
-                                          const struct ronde_candidate *candidate,
+                                          struct ronde_candidate *candidate,
                                           const struct ronde_forecast *forecast,
                                           struct ronde_quote *out_quote, struct ronde_error *error)
 {
@@ -104,159 +111,244 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, const cha
         *out_quote =
             (struct ronde_quote){.time_ns = prediction.time_ns,
                                  .engine = prediction.engine,
+                                 .slot_bytes = forecast->load.slot_bytes,
                                  .is_exact = prediction.result.is_contention_free &&
                                              !ronde_prediction_has(&prediction, "approximate")};
     return status;
 }
 
-/*
- * What a replay may go through: a tenth of a second's work, as a plan asks for hundreds. On a quotient steps cost next to
- * nothing, but each pair of ranks that talks has a route to be found. Links are shared for the cheapest few alone, which
- * may take longer.
- */
+/* What a replay by an engine of the machine's own may go through: a tenth of a second's work. */
 #define MOST_STEPS ((uint64_t)1 << 17)
-#define MOST_QUOTIENT_STEPS (MOST_STEPS << 8)
-#define MOST_ROUTES ((uint64_t)1 << 18)
-#define MOST_SHARED_STEPS ((uint64_t)1 << 20)
 
 static bool is_short(const struct ronde_candidate *candidate, const struct ronde_load *load)
 {
     return ronde_candidate_steps(candidate, load) <= MOST_STEPS;
 }
 
-static bool has_short_quotient(const struct ronde_candidate *candidate,
-                               const struct ronde_load *load)
+/* ---- Over the routes -------------------------------------------------------------------------------------------- */
+
+/* Steps of a load that is cut finer than by default. */
+#define MOST_CUT_STEPS ((uint64_t)1 << 19)
+
+/* Estimates are of messages as fast as alone, for some lengths of pieces: others may take so much less. */
+#define ESTIMATED 0.95
+
+/* Slots whose estimates differ by less are as good as one another. */
+#define AS_GOOD 1.01
+
+/* A slot is tried after another where its estimate is below that one's time, or near it where that is quick. */
+#define NEAR 0.97
+#define QUICK_NEAR 1.03
+
+/* Sharing links costs much beyond this; then slots of 32 KiB, 128 KiB and so on are tried. */
+#define CLEARLY 1.05
+#define CONTENDED_FIRST 2u
+#define CONTENDED_STEP 2u
+
+/* Steps from which on a candidate is only looked at where nothing less says that it is slow. */
+#define LONG_STEPS ((uint64_t)1 << 20)
+
+/** What its busiest rank sends, as fast as any link is. */
+static double least_time(const struct ronde_platform_pricer *platform_pricer,
+                         const struct ronde_forecast *forecast, struct ronde_outline *outline)
 {
-    const struct ronde_schedule *schedule = candidate->schedule;
-    return schedule->symmetry != RONDE_SYMMETRY_NONE &&
-           (uint64_t)schedule->programs[0].connection_count * schedule->ranks <= MOST_ROUTES &&
-           ronde_candidate_steps(candidate, load) <= MOST_QUOTIENT_STEPS;
+    if (outline->sent_blocks <= 0)
+        outline->sent_blocks = ronde_schedule_volume(forecast->schedule).sent;
+    return outline->sent_blocks * (double)forecast->load.count *
+           ronde_dtype_bytes(forecast->load.dtype) / platform_pricer->fastest_GBps;
 }
 
-/**
- * Over the routes, every message as fast as alone. Where links are needed for more than they have that is a bound: sharing
- * only delays, and the busiest link takes what its bytes take.
- */
-static enum ronde_status price_on_routes(const struct ronde_platform_pricer *platform_pricer,
-                                         const struct ronde_candidate *candidate,
-                                         const struct ronde_forecast *forecast,
-                                         struct ronde_quote *out_quote, struct ronde_error *error)
+/** A bound that costs next to nothing: most candidates are never looked at closer. */
+static enum ronde_status bound(const struct ronde_platform_pricer *platform_pricer,
+                               struct ronde_forecast *forecast, struct ronde_candidate *candidate,
+                               const struct ronde_mem *mem, struct ronde_quote *out_quote,
+                               struct ronde_error *error)
 {
-    const struct ronde_load *load = &forecast->load;
-    struct ronde_prediction prediction;
-    if (!is_short(candidate, load) && !has_short_quotient(candidate, load)) {
-        const enum ronde_status status =
-            price_on_network(platform_pricer, candidate, forecast, out_quote, error);
-        out_quote->is_bound = status == RONDE_OK && !out_quote->is_exact;
-        return status;
-    }
-    const enum ronde_status status = ronde_forecast_replay(forecast, "flat", &prediction, error);
-    if (status != RONDE_OK)
-        return status;
-    const bool is_alone = prediction.result.is_contention_free;
-    const double launch_ns = ronde_platform_facts(platform_pricer->platform)->time.launch_ns;
-    const double excess = fmax(1.0, prediction.result.busiest_utilisation);
-    *out_quote =
-        (struct ronde_quote){.time_ns = is_alone
-                                            ? prediction.time_ns
-                                            : launch_ns + (prediction.time_ns - launch_ns) * excess,
-                             .engine = prediction.engine,
-                             .is_exact = is_alone,
-                             .is_bound = !is_alone};
-    return RONDE_OK;
-}
-
-/** A candidate of fewer ranks with as many bytes a chunk, whose links can be shared; ranks 0 where there is none. */
-struct smaller {
-    struct ronde_platform_pricer pricer;
-    struct ronde_candidate candidate;
-    struct ronde_load load;
-};
-
-/** Steps grow at most with the square of the ranks; what was laid out for so many ranks is of no use to fewer. */
-static uint32_t fewer_ranks(const struct ronde_candidate *candidate, const struct ronde_load *load)
-{
-    const struct ronde_compile_request *request = &candidate->request;
-    uint64_t steps = ronde_candidate_steps(candidate, load);
-    uint32_t ranks = request->ranks;
-    if (!candidate->algorithm || request->order || request->channel_orders || request->source_of ||
-        request->shape_count > 0)
-        return 0;
-    for (; steps > MOST_STEPS * 2; steps /= 4)
-        ranks /= 2;
-    return ranks > request->root ? ranks : 0;
-}
-
-static enum ronde_status open_smaller(const struct ronde_platform_pricer *platform_pricer,
-                                      const struct ronde_candidate *candidate,
-                                      const struct ronde_load *load, const struct ronde_mem *mem,
-                                      struct smaller *smaller, struct ronde_error *error)
-{
-    struct ronde_error why = {RONDE_OK, 0, ""};
-    smaller->candidate =
-        (struct ronde_candidate){.algorithm = candidate->algorithm, .request = candidate->request};
-    struct ronde_compile_request *request = &smaller->candidate.request;
-    request->ranks = fewer_ranks(candidate, load);
-    if (request->ranks < 2 || candidate->algorithm->supports(request, NULL) != RONDE_OK)
-        return RONDE_UNSUPPORTED;
-    enum ronde_status status = ronde_compile(request, mem, NULL, &smaller->candidate.own, &why);
-    smaller->candidate.schedule = smaller->candidate.own;
+    enum ronde_status status = RONDE_OK;
+    if (!candidate->outline)
+        candidate->outline = ronde_mem_new(mem, 1, sizeof *candidate->outline);
+    struct ronde_outline *outline = candidate->outline;
+    if (!outline)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a price of %s",
+                          candidate->request.algorithm);
+    if (!outline->memo)
+        outline->memo = ronde_sim_memo_create(candidate->schedule, ronde_mem_default());
+    forecast->sim.memo = outline->memo;
+    if (!outline->is_known && ronde_candidate_steps(candidate, &forecast->load) < LONG_STEPS)
+        status = ronde_outline_find(forecast, outline, error);
     if (status == RONDE_OK)
-        status = ronde_platform_pricer_open(platform_pricer->platform, &platform_pricer->options,
-                                            request->ranks, &smaller->pricer, &why);
-    if (status != RONDE_OK)
-        return ronde_fail(error, status, "%s", why.message);
-    smaller->pricer.host_of = platform_pricer->host_of;
-    smaller->load = *load;
-    smaller->load.count =
-        (uint64_t)((double)load->count * smaller->candidate.schedule->chunks_per_block /
-                   candidate->schedule->chunks_per_block);
-    return RONDE_OK;
-}
-
-/** How much longer sharing links makes what fewer ranks do than the same kind of price says. */
-static enum ronde_status find_excess(const struct smaller *smaller, bool is_on_routes,
-                                     double *out_excess, struct ronde_error *error)
-{
-    const struct ronde_forecast forecast =
-        forecast_of(&smaller->pricer, &smaller->candidate, &smaller->load);
-    struct ronde_quote shared, alone;
-    enum ronde_status status = replay(&forecast, "maxmin", &shared, error);
-    if (status == RONDE_OK)
-        status =
-            is_on_routes
-                ? price_on_routes(&smaller->pricer, &smaller->candidate, &forecast, &alone, error)
-                : price_on_network(&smaller->pricer, &smaller->candidate, &forecast, &alone, error);
-    if (status == RONDE_OK && alone.time_ns > 0)
-        *out_excess = shared.time_ns / alone.time_ns;
+        *out_quote =
+            (struct ronde_quote){.time_ns = outline->is_known
+                                                ? ronde_outline_bound(outline, forecast->load.count)
+                                                : least_time(platform_pricer, forecast, outline),
+                                 .engine = "flat",
+                                 .is_bound = true};
     return status;
 }
 
-/** What is too long to share links for takes as many times its price as fewer ranks do: approximate. */
-static enum ronde_status settle_by_fewer(const struct ronde_platform_pricer *platform_pricer,
-                                         const struct ronde_candidate *candidate,
-                                         const struct ronde_load *load, const struct ronde_mem *mem,
-                                         struct ronde_quote *quote, struct ronde_error *error)
+/** Slots to replay a load with: by default, and the best by their estimates. */
+struct slots {
+    uint64_t bytes[RONDE_OUTLINE_SLOTS + 2];
+    double estimated_ns[RONDE_OUTLINE_SLOTS + 2];
+    uint32_t count;
+};
+
+static void add_slot(struct slots *slots, uint64_t bytes, double estimated_ns)
 {
-    struct smaller smaller = {.load = *load};
-    double excess = 1.0;
-    enum ronde_status status = open_smaller(platform_pricer, candidate, load, mem, &smaller, error);
-    if (status == RONDE_OK && smaller.load.count > 0)
-        status = find_excess(&smaller, strcmp(quote->engine, "flat") == 0, &excess, error);
-    ronde_schedule_destroy(smaller.candidate.own);
-    quote->time_ns *= excess;
-    return status == RONDE_UNSUPPORTED ? RONDE_OK : status;
+    slots->bytes[slots->count] = bytes;
+    slots->estimated_ns[slots->count++] = estimated_ns;
 }
 
-/** What price_on_routes has bounded, with links shared. */
-static enum ronde_status settle(const void *self, const struct ronde_candidate *candidate,
+/** A slot that holds the whole block: one piece, said as a length where that is not the default. */
+static uint64_t whole_slot(const struct ronde_forecast *forecast)
+{
+    if (forecast->load.slot_bytes == 0)
+        return 0;
+    const uint64_t bytes = forecast->load.count * ronde_dtype_bytes(forecast->load.dtype);
+    return (bytes + RONDE_GRAIN_BYTES) * forecast->schedule->max_chunk_count;
+}
+
+static enum ronde_status list_slots(const struct ronde_forecast *forecast,
+                                    struct ronde_outline *outline, struct slots *slots,
+                                    struct ronde_error *error)
+{
+    const uint64_t count = forecast->load.count;
+    enum ronde_status status = RONDE_OK;
+    add_slot(slots, whole_slot(forecast), ronde_outline_whole(outline, count));
+    for (uint32_t s = 0; s < RONDE_OUTLINE_SLOTS && status == RONDE_OK; s++) {
+        struct ronde_forecast cut = *forecast;
+        double estimated_ns = INFINITY;
+        cut.load.slot_bytes = ronde_outline_slot_bytes(s);
+        if (ronde_forecast_steps(&cut) <= MOST_CUT_STEPS)
+            status = ronde_outline_cut(forecast, outline, s, count, &estimated_ns, error);
+        add_slot(slots, cut.load.slot_bytes, estimated_ns);
+    }
+    return status;
+}
+
+/** The longest slot that is as good as the best: fewer pieces are simpler, and quicker to replay. */
+static uint32_t least_slot(const struct slots *slots)
+{
+    uint32_t least = 0, longest = 0;
+    for (uint32_t s = 1; s < slots->count; s++)
+        if (slots->estimated_ns[s] < slots->estimated_ns[least])
+            least = s;
+    for (uint32_t s = 1; s < slots->count; s++)
+        if (slots->estimated_ns[s] <= AS_GOOD * slots->estimated_ns[least])
+            longest = s;
+    return slots->estimated_ns[0] <= AS_GOOD * slots->estimated_ns[least] ? 0 : longest;
+}
+
+/** A replay that is too much work is no candidate, and no failure. */
+static enum ronde_status try_slot(const struct ronde_forecast *forecast, uint64_t slot_bytes,
+                                  struct ronde_quote *quote, struct ronde_error *error)
+{
+    struct ronde_forecast cut = *forecast;
+    struct ronde_quote found;
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    cut.load.slot_bytes = slot_bytes;
+    const enum ronde_status status = replay(&cut, "auto", &found, &why);
+    if (status == RONDE_OK && found.time_ns < quote->time_ns)
+        *quote = found;
+    return status == RONDE_OK || status == RONDE_UNSUPPORTED
+               ? RONDE_OK
+               : ronde_fail(error, status, "%s", why.message);
+}
+
+/** A closer bound where pieces help: of the slots that are tried, the best by its estimate. */
+static enum ronde_status tighten(const struct ronde_forecast *forecast,
+                                 struct ronde_candidate *candidate, struct ronde_quote *quote,
+                                 struct ronde_error *error)
+{
+    struct slots slots = {.count = 0};
+    const enum ronde_status status = list_slots(forecast, candidate->outline, &slots, error);
+    if (status != RONDE_OK)
+        return status;
+    quote->time_ns = fmax(quote->time_ns, ESTIMATED * slots.estimated_ns[least_slot(&slots)]);
+    quote->is_tight = true;
+    return RONDE_OK;
+}
+
+/* Steps of a replay that is quick, so that slots are tried which are not sure to be better. */
+#define QUICK_STEPS ((uint64_t)1 << 15)
+#define MOST_TRIES 4u
+
+static uint64_t steps_of(const struct ronde_forecast *forecast, uint64_t slot_bytes)
+{
+    struct ronde_forecast cut = *forecast;
+    cut.load.slot_bytes = slot_bytes;
+    return ronde_forecast_steps(&cut);
+}
+
+/** The slots that look best, as long as their estimates are below the time that was found, or near it where that is quick. */
+static enum ronde_status try_best(const struct ronde_forecast *forecast, struct slots *slots,
+                                  struct ronde_quote *quote, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t tries = 0; status == RONDE_OK && tries < MOST_TRIES; tries++) {
+        const uint32_t least = least_slot(slots);
+        const bool is_quick = steps_of(forecast, slots->bytes[least]) <= QUICK_STEPS;
+        if (slots->estimated_ns[least] > (is_quick ? QUICK_NEAR : NEAR) * quote->time_ns ||
+            (tries > 1 && !is_quick))
+            break;
+        slots->estimated_ns[least] = INFINITY;
+        status = try_slot(forecast, slots->bytes[least], quote, error);
+    }
+    return status;
+}
+
+/** Where sharing links costs much, pieces may break up what is in each other's way, of which estimates know nothing. */
+static enum ronde_status try_pieces(const struct ronde_forecast *forecast,
+                                    const struct ronde_outline *outline, struct ronde_quote *quote,
+                                    struct ronde_error *error)
+{
+    const double bound_ns = ronde_outline_bound(outline, forecast->load.count);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t s = CONTENDED_FIRST; status == RONDE_OK && s < RONDE_OUTLINE_SLOTS;
+         s += CONTENDED_STEP) {
+        const uint64_t slot_bytes = ronde_outline_slot_bytes(s);
+        if (quote->time_ns > CLEARLY * bound_ns && steps_of(forecast, slot_bytes) <= QUICK_STEPS &&
+            steps_of(forecast, slot_bytes) > ronde_forecast_steps(forecast))
+            status = try_slot(forecast, slot_bytes, quote, error);
+    }
+    return status;
+}
+
+/** With links shared: of the load cut by default and, where pieces help, by the slots that look best. */
+static enum ronde_status find_time(const struct ronde_forecast *forecast, bool is_open,
+                                   struct ronde_candidate *candidate, struct ronde_quote *quote,
+                                   struct ronde_error *error)
+{
+    struct slots slots = {.count = 0};
+    enum ronde_status status = RONDE_OK;
+    *quote = (struct ronde_quote){.time_ns = INFINITY, .engine = "none"};
+    if (is_open && candidate->outline->likes_pieces) {
+        status = list_slots(forecast, candidate->outline, &slots, error);
+        if (status == RONDE_OK)
+            status = try_best(forecast, &slots, quote, error);
+    }
+    if (status == RONDE_OK && !isfinite(quote->time_ns))
+        status = try_slot(forecast, forecast->load.slot_bytes, quote, error);
+    if (status == RONDE_OK && is_open && !candidate->outline->likes_pieces)
+        status = try_pieces(forecast, candidate->outline, quote, error);
+    return status;
+}
+
+static enum ronde_status settle(const void *self, struct ronde_candidate *candidate,
                                 const struct ronde_load *load, const struct ronde_mem *mem,
-                                struct ronde_quote *out_quote, struct ronde_error *error)
+                                struct ronde_quote *quote, struct ronde_error *error)
 {
     const struct ronde_forecast forecast = forecast_of(self, candidate, load);
-    return ronde_candidate_steps(candidate, &forecast.load) <= MOST_SHARED_STEPS
-               ? replay(&forecast, "maxmin", out_quote, error)
-               : settle_by_fewer(self, candidate, &forecast.load, mem, out_quote, error);
+    if (!candidate->outline->is_known) {
+        const enum ronde_status status = ronde_outline_find(&forecast, candidate->outline, error);
+        quote->time_ns = fmax(quote->time_ns, ronde_outline_bound(candidate->outline, load->count));
+        return status;
+    }
+    const bool is_open = load->slot_bytes == 0;
+    (void)mem;
+    return is_open && candidate->outline->likes_pieces && !quote->is_tight
+               ? tighten(&forecast, candidate, quote, error)
+               : find_time(&forecast, is_open, candidate, quote, error);
 }
 
 /** Whether SimGrid is told how to model the network. */
@@ -287,26 +379,51 @@ static bool has_routes(const struct ronde_platform_pricer *platform_pricer)
     return shared->cores == 0 && shared->memory_GBps <= 0.0 && !platform_pricer->is_stretched;
 }
 
-static enum ronde_status price(const void *self, const struct ronde_candidate *candidate,
+/** The slot that suits a load best by its formula, which costs nothing to ask. */
+static enum ronde_status price_slots(const struct ronde_platform_pricer *platform_pricer,
+                                     struct ronde_candidate *candidate,
+                                     const struct ronde_forecast *forecast,
+                                     struct ronde_quote *quote, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    quote->slot_bytes = forecast->load.slot_bytes;
+    for (uint32_t s = RONDE_OUTLINE_SLOTS; s-- > 0 && status == RONDE_OK;) {
+        struct ronde_forecast cut = *forecast;
+        struct ronde_quote found = {.is_exact = false};
+        cut.load.slot_bytes = ronde_outline_slot_bytes(s);
+        if (ronde_forecast_steps(&cut) <= MOST_CUT_STEPS)
+            status = price_on_network(platform_pricer, candidate, &cut, &found, error);
+        if (status == RONDE_OK && found.is_exact && found.time_ns * AS_GOOD < quote->time_ns) {
+            *quote = found;
+            quote->slot_bytes = cut.load.slot_bytes;
+        }
+    }
+    return status;
+}
+
+static enum ronde_status price(const void *self, struct ronde_candidate *candidate,
                                const struct ronde_load *load, const struct ronde_mem *mem,
                                struct ronde_quote *out_quote, struct ronde_error *error)
 {
     const struct ronde_platform_pricer *platform_pricer = self;
-    const struct ronde_forecast forecast = forecast_of(platform_pricer, candidate, load);
+    struct ronde_forecast forecast = forecast_of(platform_pricer, candidate, load);
     const char *engine =
         load->count > 0 && !platform_pricer->is_stretched ? own_engine(platform_pricer) : NULL;
     enum ronde_status status = RONDE_OK;
-    (void)mem;
     if (engine && (platform_pricer->engine || is_short(candidate, &forecast.load)))
         return replay(&forecast, engine, out_quote, error);
-    if (engine || load->count == 0 || !has_routes(platform_pricer))
+    if (engine || !has_routes(platform_pricer))
         return price_on_network(platform_pricer, candidate, &forecast, out_quote, error);
     *out_quote = (struct ronde_quote){.is_exact = false};
     if (platform_pricer->is_uniform)
         status = price_on_network(platform_pricer, candidate, &forecast, out_quote, error);
-    if (status != RONDE_OK || out_quote->is_exact)
+    if (status == RONDE_OK && out_quote->is_exact)
+        return load->slot_bytes == 0 && candidate->algorithm
+                   ? price_slots(platform_pricer, candidate, &forecast, out_quote, error)
+                   : RONDE_OK;
+    if (status != RONDE_OK)
         return status;
-    return price_on_routes(platform_pricer, candidate, &forecast, out_quote, error);
+    return bound(platform_pricer, &forecast, candidate, mem, out_quote, error);
 }
 
 struct ronde_pricer ronde_platform_pricer_pricer(const struct ronde_platform_pricer *platform_pricer)

@@ -249,6 +249,31 @@ network_of(const struct ronde_forecast *forecast, struct ronde_network *out_netw
     return status;
 }
 
+/** Steps of a replay that tells what links carry, and of one on a quotient, where they cost next to nothing. */
+#define MOST_LINK_STEPS ((uint64_t)1 << 22)
+#define MOST_QUOTIENT_LINK_STEPS ((uint64_t)1 << 28)
+
+/**
+ * One network for all pairs knows nothing of links that pairs share: no time is less than what the busiest link takes for
+ * its bytes. Where that is too long to find out, or engines have no routes, the price stands as it is, a label says of what.
+ */
+static void limit_by_links(const struct ronde_forecast *forecast,
+                           struct ronde_prediction *prediction)
+{
+    struct ronde_sim_result result = {0};
+    const uint64_t steps = ronde_forecast_steps(forecast);
+    const bool is_quotient = forecast->schedule->symmetry != RONDE_SYMMETRY_NONE;
+    if (steps > (is_quotient ? MOST_QUOTIENT_LINK_STEPS : MOST_LINK_STEPS) ||
+        run_job(forecast, "flat", &forecast->sim, &result, NULL) != RONDE_OK)
+        return;
+    const double launch_ns = ronde_platform_facts(forecast->platform)->time.launch_ns;
+    const double link_ns = launch_ns + (result.time_ns - launch_ns) * result.busiest_utilisation;
+    if (link_ns <= prediction->time_ns)
+        return;
+    prediction->time_ns = link_ns;
+    add_label(prediction, "link_limited");
+}
+
 enum ronde_status ronde_forecast_closed_form(const struct ronde_forecast *forecast,
                                              struct ronde_prediction *out_prediction,
                                              struct ronde_error *error)
@@ -265,6 +290,8 @@ enum ronde_status ronde_forecast_closed_form(const struct ronde_forecast *foreca
         return status;
     const struct ronde_price price = algorithm->price(&forecast->request, &forecast->load, &network);
     prediction.time_ns = price.time_ns;
+    if (!is_uniform)
+        limit_by_links(forecast, &prediction);
     add_label(&prediction, price.is_exact && is_uniform ? "exact" : "approximate");
     *out_prediction = prediction;
     return RONDE_OK;
@@ -283,6 +310,8 @@ enum ronde_status ronde_forecast_dag(const struct ronde_forecast *forecast,
                                  &prediction.time_ns, error);
     if (status != RONDE_OK)
         return status;
+    if (!is_uniform)
+        limit_by_links(forecast, &prediction);
     *out_prediction = prediction;
     return RONDE_OK;
 }

@@ -4,6 +4,8 @@
 #include "ronde/selector.h"
 
 #include "ronde/data_files.h"
+#include "ronde/pieces.h"
+#include "ronde/setup.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,14 +30,34 @@ static enum ronde_status read_platform(const char *topology, struct ronde_platfo
     return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
 }
 
+/** Candidates as they run on the machine: there are more than before. */
+static enum ronde_status set_up(struct ronde_selector *selector,
+                                const struct ronde_platform *platform, struct ronde_error *error)
+{
+    ronde_mem_free(ronde_mem_default(), selector->quotes, selector->choice.count,
+                   sizeof *selector->quotes);
+    selector->quotes = NULL;
+    const enum ronde_status status =
+        ronde_choice_set_up(&selector->choice, platform, &selector->options, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t count = selector->choice.count;
+    selector->quotes = ronde_mem_new(ronde_mem_default(), count, sizeof *selector->quotes);
+    return selector->quotes ? RONDE_OK
+                            : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u prices", count);
+}
+
 /** Prices on a platform that was read before, or here, as so many ranks see it. */
 static enum ronde_status open_platform(struct ronde_selector *selector,
                                        const struct ronde_platform *platform, uint32_t ranks,
                                        struct ronde_error *error)
 {
     const struct ronde_platform *used = platform ? platform : selector->own;
-    const enum ronde_status status = ronde_platform_pricer_open(used, &selector->options, ranks,
-                                                                &selector->platform_pricer, error);
+    enum ronde_status status = ronde_platform_pricer_open(used, &selector->options, ranks,
+                                                          &selector->platform_pricer, error);
+    if (status == RONDE_OK && !selector->options.is_run &&
+        ranks == selector->choice.candidates[0].request.ranks)
+        status = set_up(selector, used, error);
     if (status != RONDE_OK)
         return status;
     selector->pricer = ronde_platform_pricer_pricer(&selector->platform_pricer);
@@ -180,6 +202,51 @@ enum ronde_status ronde_selector_decide(struct ronde_selector *selector, uint64_
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "nobody knows how fast any algorithm of %s is: name one with -a",
                           ronde_collective_text(selector->choice.candidates[0].request.collective));
+    decision.slot_bytes = selector->platform_pricer.platform
+                              ? selector->quotes[decision.best].slot_bytes
+                              : decision.load.slot_bytes;
     *out_decision = decision;
     return RONDE_OK;
+}
+
+struct ronde_forecast ronde_decision_forecast(const struct ronde_selector *selector,
+                                              const struct ronde_decision *decision)
+{
+    struct ronde_forecast forecast =
+        ronde_candidate_forecast(&selector->choice.candidates[decision->best],
+                                 selector->platform_pricer.platform, &selector->options);
+    forecast.slot_bytes = decision->slot_bytes;
+    return forecast;
+}
+
+/** Appends a slot's length, in KiB or MiB where it is whole ones. */
+static void append_slot(char *text, size_t room, uint64_t bytes)
+{
+    static const char *const letters[] = {"", "K", "M", "G"};
+    size_t power = 0;
+    for (; power + 1 < sizeof letters / sizeof letters[0] && bytes % 1024 == 0; power++)
+        bytes /= 1024;
+    snprintf(text, room, " --slot %llu%s", (unsigned long long)bytes, letters[power]);
+}
+
+const char *ronde_decision_options(const struct ronde_selector *selector,
+                                   const struct ronde_decision *decision,
+                                   char out_text[RONDE_SETUP_OPTIONS_BYTES])
+{
+    const struct ronde_candidate *candidate = &selector->choice.candidates[decision->best];
+    struct ronde_load by_default = decision->load;
+    size_t used = 0;
+    out_text[0] = '\0';
+    if (!selector->platform_pricer.platform)
+        return out_text;
+    ronde_load_cut(&by_default, candidate->schedule);
+    if (candidate->request.channels > 0)
+        used += (size_t)snprintf(out_text, RONDE_SETUP_OPTIONS_BYTES, " --channels %u",
+                                 candidate->request.channels);
+    if (candidate->placement != RONDE_PLACE_AUTO)
+        used += (size_t)snprintf(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used,
+                                 " --placement %s", ronde_placement_text(candidate->placement));
+    if (decision->slot_bytes != by_default.slot_bytes)
+        append_slot(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used, decision->slot_bytes);
+    return out_text;
 }

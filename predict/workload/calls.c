@@ -2,8 +2,8 @@
 #include "calls.h"
 
 #include "ronde/mem.h"
-#include "ronde/predict.h"
 #include "ronde/schedules.h"
+#include "ronde/setup.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,55 +22,29 @@ static const uint32_t *hosts_of(const struct ronde_workload *workload,
     return workload->members + workload->groups[call->example].first_member;
 }
 
-/*
- * Nodes times ranks of a node, where a group is made of equal runs of neighbours on nodes: what algorithms of two levels
- * want to know.
- */
-static void find_shape(const struct ronde_workload *workload, const struct ronde_platform *platform,
-                       const struct workload_call *call, struct ronde_compile_request *request)
-{
-    const uint32_t node_hosts = ronde_platform_facts(platform)->node_hosts, *hosts;
-    uint32_t run = 1;
-    if (node_hosts == 0)
-        return;
-    hosts = hosts_of(workload, call);
-    while (run < call->ranks && hosts[run] / node_hosts == hosts[0] / node_hosts)
-        run++;
-    for (uint32_t i = 0; i < call->ranks; i++)
-        if (call->ranks % run != 0 || hosts[i] / node_hosts != hosts[i - i % run] / node_hosts ||
-            (i > 0 && i % run == 0 && hosts[i] / node_hosts == hosts[i - 1] / node_hosts))
-            return;
-    if (run == 1 || run == call->ranks)
-        return;
-    request->shape_count = 2;
-    request->shape[0] = call->ranks / run;
-    request->shape[1] = run;
-}
-
-/* The forecast of a kind by an algorithm; the caller destroys *out_schedule. */
+/* The forecast of a kind by an algorithm; the caller closes *out_candidate. */
 static enum ronde_status forecast_of(const struct ronde_workload *workload,
                                      const struct ronde_workload_sim *options,
                                      const struct workload_call *call, const char *algorithm,
-                                     struct ronde_schedule **out_schedule,
+                                     struct ronde_candidate *out_candidate,
                                      struct ronde_forecast *out_forecast, struct ronde_error *error)
 {
     const struct ronde_tune_options how = {.dtype = RONDE_UINT8,
                                            .timeout_ns = (uint64_t)(options->time_limit_s * 1e9),
                                            .cancel = options->cancel};
-    struct ronde_compile_request request = {.collective = call->collective,
-                                            .algorithm = algorithm,
-                                            .ranks = call->ranks,
-                                            .root = call->root};
-    if (strstr(algorithm, "hierarchical"))
-        find_shape(workload, options->platform, call, &request);
+    const struct ronde_setup setup = {.platform = options->platform,
+                                      .request = {.collective = call->collective,
+                                                  .algorithm = algorithm,
+                                                  .ranks = call->ranks,
+                                                  .root = call->root},
+                                      .host_of = hosts_of(workload, call)};
     const enum ronde_status status =
-        ronde_compile(&request, ronde_mem_default(), NULL, out_schedule, error);
+        ronde_candidate_open(&setup, ronde_mem_default(), out_candidate, error);
     if (status != RONDE_OK)
         return status;
-    *out_forecast = ronde_forecast_of(options->platform, *out_schedule, &request, &how);
+    *out_forecast = ronde_candidate_forecast(out_candidate, options->platform, &how);
     ronde_forecast_set_count(out_forecast, ronde_collective_count(call->collective, call->ranks,
                                                                   call->bytes, RONDE_UINT8));
-    out_forecast->sim.host_of = hosts_of(workload, call);
     return RONDE_OK;
 }
 
@@ -98,19 +72,19 @@ enum ronde_status workload_call_alone(const struct ronde_workload *workload,
                                       const struct workload_call *call, const char *algorithm,
                                       double *out_ns, struct ronde_error *error)
 {
-    struct ronde_schedule *schedule = NULL;
+    struct ronde_candidate candidate = {.own = NULL};
     struct ronde_forecast forecast;
     struct ronde_prediction prediction;
     *out_ns = INFINITY;
     enum ronde_status status =
-        forecast_of(workload, options, call, algorithm, &schedule, &forecast, error);
+        forecast_of(workload, options, call, algorithm, &candidate, &forecast, error);
     if (status == RONDE_OK && !is_asked(options, call, algorithm))
         status = check_candidate(&forecast, error);
     if (status == RONDE_OK)
         status = ronde_forecast_replay(&forecast, "auto", &prediction, error);
     if (status == RONDE_OK)
         *out_ns = prediction.time_ns;
-    ronde_schedule_destroy(schedule);
+    ronde_candidate_close(&candidate, ronde_mem_default());
     return status;
 }
 
@@ -119,17 +93,17 @@ enum ronde_status workload_call_set(const struct ronde_workload *workload,
                                     struct workload_call *call, const char *algorithm,
                                     const struct ronde_mem *mem, struct ronde_error *error)
 {
-    struct ronde_schedule *schedule = NULL;
+    struct ronde_candidate candidate = {.own = NULL};
     struct ronde_forecast forecast;
     struct ronde_dag *dag = NULL;
     enum ronde_status status =
-        forecast_of(workload, options, call, algorithm, &schedule, &forecast, error);
+        forecast_of(workload, options, call, algorithm, &candidate, &forecast, error);
     if (status == RONDE_OK) {
         const struct ronde_time_params params =
             ronde_platform_time(options->platform, call->ranks, ronde_forecast_footprint(&forecast));
-        status = ronde_dag_create(schedule, &forecast.load, &params, mem, &dag, error);
+        status = ronde_dag_create(candidate.schedule, &forecast.load, &params, mem, &dag, error);
     }
-    ronde_schedule_destroy(schedule);
+    ronde_candidate_close(&candidate, ronde_mem_default());
     if (status != RONDE_OK)
         return status;
     ronde_dag_destroy(call->dag, mem);
@@ -144,18 +118,18 @@ workload_call_messages(const struct ronde_workload *workload,
                        const struct ronde_mem *mem, struct ronde_workload **out_messages,
                        struct ronde_error *error)
 {
-    struct ronde_schedule *schedule = NULL;
+    struct ronde_candidate candidate = {.own = NULL};
     struct ronde_forecast forecast;
     *out_messages = NULL;
     enum ronde_status status =
-        forecast_of(workload, options, call, call->algorithm, &schedule, &forecast, error);
+        forecast_of(workload, options, call, call->algorithm, &candidate, &forecast, error);
     if (status == RONDE_OK) {
         const struct ronde_time_params params =
             ronde_platform_time(options->platform, call->ranks, ronde_forecast_footprint(&forecast));
-        status =
-            ronde_workload_of_schedule(schedule, &forecast.load, &params, mem, out_messages, error);
+        status = ronde_workload_of_schedule(candidate.schedule, &forecast.load, &params, mem,
+                                            out_messages, error);
     }
-    ronde_schedule_destroy(schedule);
+    ronde_candidate_close(&candidate, ronde_mem_default());
     return status;
 }
 

@@ -328,7 +328,8 @@ static void scattering_a_ring_over_an_oversubscribed_tree_costs_double(void)
                                0);
     const double packed = time_of(said, "packed"), scattered = time_of(said, "scattered");
     CU_ASSERT(scattered > 1.9 * packed && scattered < 2.1 * packed);
-    CU_ASSERT(time_of(said, "auto: turn") < 1.001 * packed);
+    /* Its rings are the order of the hosts. */
+    CU_ASSERT(time_of(said, "auto") < 1.001 * packed);
     free(said);
 }
 

@@ -96,6 +96,60 @@ static void the_table_refuses_what_it_should(void)
     CU_ASSERT(!may_include("hw", "\"ronde/benchmark.h\""));
 }
 
+/** What decides how a collective is set up on a machine, and is written in predict/choose alone. */
+static const char *const set_up_words[] = {
+    "ronde_place(",         "ronde_place_rings(", "ronde_load_cut(", "ronde_schedule_reorder(",
+    "ronde_pipeline_slot(", "load.slot_bytes = ", "->slot_bytes = ", "channel_orders = ",
+};
+
+/** Where such a word stands for something else. */
+static const struct {
+    const char *file, *word, *reason;
+} set_up_exceptions[] = {
+    {"cli/options/", "->slot_bytes = ", "what --slot says"},
+    {"nccl/logs/replay.c", "channel_orders = ", "the orders of a log"},
+    {"cli/cmd/workload_export.c", "->slot_bytes = ", "what the constants were measured with"},
+    {"hw/", "->slot_bytes = ", "slots in memory"},
+    {"api/", "->slot_bytes = ", "slots in memory"},
+    {"lab/", "->slot_bytes = ", "slots in memory"},
+};
+
+static bool is_exception(const char *path, const char *word)
+{
+    for (size_t i = 0; i < sizeof set_up_exceptions / sizeof set_up_exceptions[0]; i++)
+        if (strstr(path, set_up_exceptions[i].file) && strcmp(word, set_up_exceptions[i].word) == 0)
+            return true;
+    return false;
+}
+
+static void scan_set_up(const char *path, void *context)
+{
+    unsigned *scanned = context;
+    char *text = files_read(path);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    ++*scanned;
+    for (size_t i = 0; i < sizeof set_up_words / sizeof set_up_words[0]; i++) {
+        const bool is_there = strstr(text, set_up_words[i]) && !strstr(path, "/predict/choose/") &&
+                              !is_exception(path, set_up_words[i]);
+        CU_ASSERT(!is_there);
+        if (is_there)
+            suite_note("%s: \"%s\": how a collective is set up is decided in predict/choose", path,
+                       set_up_words[i]);
+    }
+    free(text);
+}
+
+/* Two places that decide are two answers to one question. */
+static void set_ups_are_decided_in_one_place(void)
+{
+    static const char *const folders[] = {"cli", "lab", "nccl", "predict", "formats", "api"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        unsigned scanned = 0;
+        files_walk(folders[i], ".c", scan_set_up, &scanned);
+        CU_ASSERT(scanned > 5);
+    }
+}
+
 /** Symbols an archive defines, as text to search for "\nname\n", and the ones it needs, as "member:name" lines. */
 static char *list_symbols(const char *options, const char *archive)
 {
@@ -201,6 +255,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"includes_follow_the_layer_table", includes_follow_the_layer_table},
+        {"set_ups_are_decided_in_one_place", set_ups_are_decided_in_one_place},
         {"the_table_refuses_what_it_should", the_table_refuses_what_it_should},
         {"inner_archives_need_only_pure_functions", inner_archives_need_only_pure_functions},
         {"the_allow_list_refuses_what_it_should", the_allow_list_refuses_what_it_should},

@@ -13,6 +13,7 @@ from .records import Records
 from .schedule import Schedule
 from .topology import Topology, machine_of
 
+_MEM = lib.ronde_mem_default()
 Size = Union[int, str]
 _MOST_BYTES = 2**63 - 1
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -71,9 +72,15 @@ class _Forecast:
         self._engine = ffi.new("char[]", text(engine, "engine"))
         self.options = ffi.new("struct ronde_tune_options *", {
             "dtype": names.dtype(dtype), "op": names.op(op), "slot_bytes": size_of(slot), "engine": self._engine})
-        self.forecast = ffi.new("struct ronde_forecast *", lib.ronde_forecast_of(
-            topology._handle, schedule._handle, schedule._request, self.options))
         error = errors.record()
+        setup = ffi.new("struct ronde_setup *", {
+            "platform": topology._handle, "request": schedule._request[0],
+            "given": ffi.NULL if schedule._keep else schedule._handle})
+        candidate = ffi.new("struct ronde_candidate *")
+        errors.check(lib.ronde_candidate_open(setup, _MEM, candidate, error), error)
+        self._candidate = ffi.gc(candidate, lambda it: lib.ronde_candidate_close(it, _MEM))
+        self.forecast = ffi.new("struct ronde_forecast *", lib.ronde_candidate_forecast(
+            candidate, topology._handle, self.options))
         errors.check(lib.ronde_forecast_check(self.forecast, error), error)
         self.collective, self.ranks = schedule._handle.collective, schedule.ranks
 
@@ -124,6 +131,12 @@ def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Si
     return Records(interruptible(functools.partial(ask, engine, size)) for size in sizes_of(sizes) for engine in engines)
 
 
+def _options(selector: Any, decision: Any) -> str:
+    """What makes `ronde sim -a ALGORITHM` replay the decision: channels, placement, slot, as far as they are no defaults."""
+    text = ffi.new("char[]", lib.RONDE_SETUP_OPTIONS_BYTES)
+    return (_text(lib.ronde_decision_options(selector, decision, text)) or "").strip()
+
+
 def _decision(selector: Any, request: Any, size: int) -> dict[str, Any]:
     error = errors.record()
     decision = ffi.new("struct ronde_decision *")
@@ -135,7 +148,8 @@ def _decision(selector: Any, request: Any, size: int) -> dict[str, Any]:
     return {
         "kind": "plan", "collective": _text(lib.ronde_collective_text(request.collective)), "ranks": request.ranks,
         "bytes": size, "count": count, "dtype": _text(lib.ronde_dtype_text(selector.options.dtype)),
-        "algorithm": _text(candidates[best].request.algorithm), "time_ns": quotes[best].time_ns,
+        "algorithm": _text(candidates[best].request.algorithm), "options": _options(selector, decision),
+        "time_ns": quotes[best].time_ns,
         "engine": _text(quotes[best].engine), "exact": bool(quotes[best].is_exact),
         "runner_up": _text(candidates[second].request.algorithm) if has_second else None,
         "runner_up_ns": quotes[second].time_ns if has_second else None}

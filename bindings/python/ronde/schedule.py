@@ -34,6 +34,7 @@ class Schedule:
     def __init__(self, handle: Any, request: Any, keep: Any = None) -> None:
         self._handle = ffi.gc(handle, lib.ronde_schedule_destroy)
         self._request = request
+        # The algorithm's name, of one that was compiled: what it leaves open is decided for the machine it is predicted on.
         self._keep = keep
 
     @classmethod
@@ -67,6 +68,14 @@ class Schedule:
     def hash(self) -> str:
         """Equal hash, equal schedule."""
         return f"{self._handle.hash:016x}"
+
+    @property
+    def words(self) -> list[object]:
+        """What names a schedule that was compiled on the command line."""
+        request = self._request
+        shape = "x".join(str(request.shape[k]) for k in range(request.shape_count))
+        return [self.collective, "-a", self.algorithm, "-N", self.ranks, "-r", self.root,
+                *(["--channels", request.channels] if request.channels else []), *(["--shape", shape] if shape else [])]
 
     @property
     def proof(self) -> Proof:

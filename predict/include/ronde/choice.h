@@ -12,20 +12,31 @@
 #ifndef RONDE_CHOICE_H
 #define RONDE_CHOICE_H
 
+#include "ronde/place.h"
 #include "ronde/schedules.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/** An algorithm that may be chosen, compiled. */
+struct ronde_outline;
+
+/** An algorithm that may be chosen, compiled, and where it was set up on a machine (setup.h), how. */
 struct ronde_candidate {
     const struct ronde_algorithm
         *algorithm; /**< whose closed form it has; NULL = a schedule that was offered */
     struct ronde_compile_request request;  /**< what it was compiled from; names the algorithm */
     const struct ronde_schedule *schedule; /**< proved */
-    struct ronde_schedule *own;            /**< the same where the choice frees it; else NULL */
+    struct ronde_schedule *own;            /**< the same where the candidate frees it; else NULL */
     bool is_eligible; /**< all ranks get the same bits; others are priced, and never chosen */
+    bool is_placed;   /**< as was asked for */
+    enum ronde_placement placement; /**< of its ranks */
+    uint32_t *host_of; /**< per rank, for ronde_sim_options.host_of; NULL = rank r on host r */
+    uint32_t *orders;  /**< the order of each channel that was laid through the machine, or NULL */
+    size_t orders_count;       /**< entries of it */
+    uint32_t machine_channels; /**< that the machine's rings have, where they were looked for; else 0 */
+    const char *rings;         /**< how those were found: "snake", "torus", ...; or NULL */
+    struct ronde_outline *outline; /**< what its pricer has noted of it, or NULL */
 };
 
 /** The candidates of a request, in the order of the registry. */
@@ -39,23 +50,25 @@ struct ronde_choice {
 /** What a candidate takes for a load. */
 struct ronde_quote {
     double time_ns; /**< launch included; INFINITY where nobody knows: it is then never chosen */
-    const char *engine; /**< who says so: closed_form, dag, or a pricer of another kind */
-    bool is_exact;      /**< the time of the model; else approximate */
+    uint64_t slot_bytes; /**< of the load that takes so long; 0 = one piece, or as the load has it */
+    const char *engine;  /**< who says so: closed_form, dag, or a pricer of another kind */
+    bool is_exact;       /**< the time of the model; else approximate */
     bool is_bound; /**< it takes no less: what it does take is for the pricer's `settle` to find */
+    bool is_tight; /**< a bound that `settle` has raised already */
 };
 
 /** Whoever says what a candidate takes: a formula, a replay, a table. */
 struct ronde_pricer {
     const void *self; /**< its own */
     /** Prices a load. Errors: its own. */
-    enum ronde_status (*price)(const void *self, const struct ronde_candidate *candidate,
+    enum ronde_status (*price)(const void *self, struct ronde_candidate *candidate,
                                const struct ronde_load *load, const struct ronde_mem *mem,
                                struct ronde_quote *out_quote, struct ronde_error *error);
     /**
-     * The time itself where `price` gave a bound, which is never more; NULL where it never does. It may take long, so it
-     * is asked for only while the bound is the cheapest. Errors: its own.
+     * The time itself where `price` gave a bound, which is never more, or a closer bound; NULL where it never gives one. It
+     * may take long, so it is asked for only while the bound is the cheapest. Errors: its own.
      */
-    enum ronde_status (*settle)(const void *self, const struct ronde_candidate *candidate,
+    enum ronde_status (*settle)(const void *self, struct ronde_candidate *candidate,
                                 const struct ronde_load *load, const struct ronde_mem *mem,
                                 struct ronde_quote *out_quote, struct ronde_error *error);
 };
@@ -88,15 +101,15 @@ RONDE_API void ronde_choice_fini(struct ronde_choice *choice);
 RONDE_API uint32_t ronde_choice_find(const struct ronde_choice *choice, const char *algorithm);
 
 /**
- * Prices all candidates: out_quotes has choice->count entries. The winner and the runner-up have their times; of others a
- * bound may be known that is no less than these. Errors: the pricer's.
+ * Prices all candidates: out_quotes has choice->count entries. The winner and the runner-up, of another algorithm, have their
+ * times; of others a bound may be known that is no less than 0.985 of the winner's time. Errors: the pricer's.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_choice_price(const struct ronde_choice *choice, const struct ronde_load *load,
                    const struct ronde_pricer *pricer, struct ronde_quote *out_quotes,
                    struct ronde_error *error);
 
-/** Replaces all bounds that are left by times, where every candidate is shown. Errors: the pricer's. */
+/** Finds the time of the best set-up of every algorithm, where all are shown. Errors: the pricer's. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_choice_settle(const struct ronde_choice *choice, const struct ronde_load *load,
                     const struct ronde_pricer *pricer, struct ronde_quote *quotes,
@@ -108,15 +121,9 @@ ronde_choice_time(const struct ronde_choice *choice, uint32_t candidate,
                   const struct ronde_load *load, const struct ronde_pricer *pricer,
                   struct ronde_quote *out_quote, struct ronde_error *error);
 
-/** Whether the first of a pair of candidates is as cheap as the second; it settles what that takes. Errors: the pricer's. */
-RONDE_API RONDE_MUST_CHECK enum ronde_status
-ronde_choice_compare(const struct ronde_choice *choice, const uint32_t pair[2],
-                     const struct ronde_load *load, const struct ronde_pricer *pricer,
-                     bool *out_is_cheaper, struct ronde_error *error);
-
 /**
- * The cheapest eligible candidate with a finite time but `without` (RONDE_NONE: of all); of equals the one of fewer steps, then of
- * fewer lanes, then the first. RONDE_NONE if there is none.
+ * The cheapest eligible candidate with a finite time, bounds aside, but those of the algorithm of `without` (RONDE_NONE: of all);
+ * of equals the one of fewer steps, then of fewer lanes, then the first. RONDE_NONE if there is none.
  * Asked again without the winner it names the runner-up.
  */
 RONDE_API uint32_t ronde_choice_best(const struct ronde_choice *choice,

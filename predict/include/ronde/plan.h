@@ -24,7 +24,7 @@ struct ronde_plan_row {
 
 /** Where the winner changes. */
 struct ronde_plan_change {
-    uint64_t bytes; /**< from which on, to 1 % or an element, the one above is cheaper than the one below */
+    uint64_t bytes; /**< from which on, to 6 % or an element, the one above is cheaper than the one below */
     uint32_t below; /**< candidate that wins the row below */
     uint32_t above; /**< candidate that wins the row above */
 };

@@ -3,9 +3,8 @@
  *
  * It takes the engine that models most of the machine at little cost: the replay of cores and caches where a file has them, of ports
  * and packets where it has those, closed forms and longest paths where every pair of ranks sees the same network, and
- * else `flat` over the routes, which is the time where its certificate holds. Where flows share links it is a bound, and
- * the candidate that is cheapest by it is replayed by `maxmin`. A candidate of too many steps or connections for that has the
- * bound, or its closed form on the slowest pair's network, times what sharing links costs fewer ranks of it: approximate.
+ * else first a bound, from a few replays that share no links (outline.h); those that are cheapest by it are replayed as
+ * `ronde sim` does, in the pieces it cuts by default and in those that look best.
  */
 #ifndef RONDE_PLATFORM_PRICE_H
 #define RONDE_PLATFORM_PRICE_H
@@ -22,8 +21,8 @@ struct ronde_platform_pricer {
     const struct ronde_platform *platform; /**< the machine; outlives it */
     struct ronde_tune_options options;     /**< slot, depth, flags */
     const char *engine; /**< replays everything; the options'; NULL (auto) = what suits the platform */
-    const uint32_t *host_of;      /**< per rank, as ronde_sim_options has it; NULL = file order */
-    uint32_t ranks;               /**< of the candidates */
+    uint32_t ranks;     /**< of the candidates */
+    double fastest_GBps;          /**< of any link */
     struct ronde_network network; /**< of the slowest pair, without a load's footprint */
     bool is_uniform;              /**< all pairs see that network, unshared */
     bool is_stretched; /**< more ranks than hosts: only the network of all hosts speaks for them */

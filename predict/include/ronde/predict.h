@@ -41,7 +41,7 @@ struct ronde_prediction {
      * What else is to be known of it: oversubscribed (ranks take turns on cores, which no model here resolves), symmetric
      * (replayed on the quotient), extrapolated, approximate, exact, contention_ignored, multicast_ignored (a run of the
      * schedule leaves the switch that would copy or add it), tcp_model, fair_share or worst_pair (one network stands for
-     * unequal pairs). Texts of static storage.
+     * unequal pairs), link_limited (a price that is what the busiest link takes). Texts of static storage.
      */
     const char *labels[RONDE_PREDICTION_LABELS];
     uint32_t label_count;           /**< how many */

@@ -49,6 +49,7 @@ struct ronde_decision {
     uint32_t best;          /**< the winner */
     uint32_t second;        /**< the runner-up; RONDE_NONE = nobody else serves the request */
     struct ronde_load load; /**< for which */
+    uint64_t slot_bytes;    /**< that the winner takes so long with; 0 = one piece */
 };
 
 /**
@@ -67,6 +68,21 @@ ronde_selector_open(const struct ronde_tune_options *options,
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_selector_rely(struct ronde_selector *selector, const struct ronde_platform *platform,
                     const char *backend, uint32_t cores, struct ronde_error *error);
+
+/** Room for the options of a decision. */
+#define RONDE_SETUP_OPTIONS_BYTES 80u
+
+/**
+ * The options beside -a that make `ronde sim` replay a decision's winner as it was priced: " --channels 8 --slot 512K", each
+ * after a blank, as far as they are not the defaults; "" without a platform. Returns out_text.
+ */
+RONDE_API const char *ronde_decision_options(const struct ronde_selector *selector,
+                                             const struct ronde_decision *decision,
+                                             char out_text[RONDE_SETUP_OPTIONS_BYTES]);
+
+/** The forecast of a decision's winner as it was priced; of a selector that prices a platform. Its count is set next. */
+RONDE_API struct ronde_forecast ronde_decision_forecast(const struct ronde_selector *selector,
+                                                        const struct ronde_decision *decision);
 
 /** Frees what a selector holds; a zeroed one is allowed. */
 RONDE_API void ronde_selector_close(struct ronde_selector *selector);

@@ -6,6 +6,7 @@
 
 #include "ronde/cancel.h"
 #include "ronde/collective.h"
+#include "ronde/place.h"
 
 #include <stdbool.h>
 
@@ -19,6 +20,9 @@ struct ronde_tune_options {
     enum ronde_op op;       /**< where something is reduced */
     uint64_t slot_bytes;    /**< of a connection's slot; 0 = the platform's, or the backend's */
     uint32_t depth;         /**< slots of a connection; 0 = the default */
+    bool is_run; /**< what is chosen is run as it was compiled: no set-up for a machine is weighed */
+    bool is_placed;                 /**< the placement is asked for; else it is decided (setup.h) */
+    enum ronde_placement placement; /**< where it is asked for */
     const char *engine; /**< of ronde_sim_job_run, replays everything; NULL or "auto" = what suits the platform */
     const char *const *cfg; /**< "key:value" for SimGrid, ends with NULL; NULL = none */
     bool native_latency;    /**< leave link latencies to SimGrid's model */

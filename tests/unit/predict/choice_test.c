@@ -196,7 +196,7 @@ static const char rotated[] = "ronde 1\n"
                               "    rrc out[0] out[0] <- -2\n";
 
 /* A time for each name: the cheapest by it would win. */
-static enum ronde_status price_by_name(const void *self, const struct ronde_candidate *candidate,
+static enum ronde_status price_by_name(const void *self, struct ronde_candidate *candidate,
                                        const struct ronde_load *load, const struct ronde_mem *mem,
                                        struct ronde_quote *out_quote, struct ronde_error *error)
 {
@@ -251,7 +251,7 @@ static const struct bounded *bounded_of(const void *self, const struct ronde_can
     return row;
 }
 
-static enum ronde_status bound(const void *self, const struct ronde_candidate *candidate,
+static enum ronde_status bound(const void *self, struct ronde_candidate *candidate,
                                const struct ronde_load *load, const struct ronde_mem *mem,
                                struct ronde_quote *out_quote, struct ronde_error *error)
 {
@@ -262,7 +262,7 @@ static enum ronde_status bound(const void *self, const struct ronde_candidate *c
     return RONDE_OK;
 }
 
-static enum ronde_status settle(const void *self, const struct ronde_candidate *candidate,
+static enum ronde_status settle(const void *self, struct ronde_candidate *candidate,
                                 const struct ronde_load *load, const struct ronde_mem *mem,
                                 struct ronde_quote *out_quote, struct ronde_error *error)
 {
@@ -293,15 +293,10 @@ static void bounds_are_settled_while_they_may_win(void)
     CU_ASSERT_STRING_EQUAL(choice.candidates[second].request.algorithm, "direct");
     CU_ASSERT(!quotes[best].is_bound && quotes[best].is_exact && !quotes[second].is_bound);
     CU_ASSERT_EQUAL(asked, 3);
-    bool is_cheaper = true;
-    const uint32_t pair[2] = {ronde_choice_find(&choice, "ring"), best};
-    CU_ASSERT_EQUAL(ronde_choice_compare(&choice, pair, &load, &pricer, &is_cheaper, &error),
-                    RONDE_OK);
-    CU_ASSERT(!is_cheaper);
-    CU_ASSERT_EQUAL(asked, 5);
     CU_ASSERT_EQUAL(ronde_choice_settle(&choice, &load, &pricer, quotes, &error), RONDE_OK);
-    CU_ASSERT_EQUAL(asked, 5 + choice.count - 3);
-    CU_ASSERT_EQUAL(ronde_choice_time(&choice, pair[0], &load, &pricer, &quotes[0], &error),
+    CU_ASSERT_EQUAL(asked, choice.count);
+    CU_ASSERT_EQUAL(ronde_choice_time(&choice, ronde_choice_find(&choice, "ring"), &load, &pricer,
+                                      &quotes[0], &error),
                     RONDE_OK);
     CU_ASSERT_EQUAL(quotes[0].time_ns, 9);
     ronde_choice_fini(&choice);

@@ -97,6 +97,13 @@ static void a_platform_that_is_given_goes_first(void)
     ronde_platform_destroy(platform);
 }
 
+static bool is_set_up_of(const struct ronde_selector *selector, uint32_t a, uint32_t b)
+{
+    const struct ronde_candidate *candidates = selector->choice.candidates;
+    return strcmp(candidates[a].request.algorithm, candidates[b].request.algorithm) == 0;
+}
+
+/* Bounds that are left may be a little below the winner: finding out is not worth a replay. */
 static void the_winner_is_the_cheapest_and_the_runner_up_the_next(void)
 {
     static const char *const machines[] = {"crossbar-64", "torus-8x8", "dgx-h100", "dragonfly-72"};
@@ -112,9 +119,11 @@ static void the_winner_is_the_cheapest_and_the_runner_up_the_next(void)
             for (uint32_t k = 0; k < selector.choice.count; k++) {
                 const double ns = selector.quotes[k].time_ns;
                 const bool competes = selector.choice.candidates[k].is_eligible && ns > 0.0;
-                CU_ASSERT(!competes || ns >= selector.quotes[decision.best].time_ns);
-                CU_ASSERT(!competes || k == decision.best ||
-                          ns >= selector.quotes[decision.second].time_ns);
+                const bool is_bound = selector.quotes[k].is_bound;
+                const double least = 1 - (is_bound ? 0.015 : 1e-9);
+                CU_ASSERT(!competes || ns >= least * selector.quotes[decision.best].time_ns);
+                CU_ASSERT(!competes || is_bound || is_set_up_of(&selector, k, decision.best) ||
+                          ns >= least * selector.quotes[decision.second].time_ns);
             }
             CU_ASSERT_NOT_EQUAL(decision.best, decision.second);
         }

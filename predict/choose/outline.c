@@ -1,0 +1,140 @@
+/* Outlines of candidates. See outline.h. */
+#include "outline.h"
+
+#include "ronde/collective.h"
+#include "ronde/split.h"
+
+#include <math.h>
+
+/* The large load, and what counts as more than its busiest link. */
+#define LARGE_BYTES (UINT64_C(1) << 30)
+#define CLEARLY 1.05
+
+/* Pieces of the two loads whose difference is the period. */
+#define FEW_PIECES 2u
+#define MORE_PIECES 6u
+
+/* Steps from which on one large load must do. */
+#define LONG_STEPS ((uint64_t)1 << 20)
+
+/* Steps of the longest replay of an outline, and of one on a quotient, where they cost next to nothing; routes to be found. */
+#define MOST_STEPS ((uint64_t)1 << 22)
+#define MOST_QUOTIENT_STEPS ((uint64_t)1 << 28)
+#define MOST_ROUTES ((uint64_t)1 << 21)
+
+static bool is_short(const struct ronde_forecast *forecast)
+{
+    const struct ronde_schedule *schedule = forecast->schedule;
+    const uint64_t steps = ronde_forecast_steps(forecast);
+    const uint64_t routes = (uint64_t)schedule->programs[0].connection_count * schedule->ranks;
+    return steps <= MOST_STEPS || (schedule->symmetry != RONDE_SYMMETRY_NONE &&
+                                   routes <= MOST_ROUTES && steps <= MOST_QUOTIENT_STEPS);
+}
+
+/* Every message as fast as alone; *out_link_ns is what the busiest link takes for its bytes. */
+static enum ronde_status replay(const struct ronde_forecast *forecast, uint64_t count,
+                                uint64_t slot_bytes, double *out_ns, double *out_link_ns,
+                                struct ronde_error *error)
+{
+    struct ronde_forecast one = *forecast;
+    struct ronde_prediction prediction;
+    one.load.count = count;
+    one.load.slot_bytes = slot_bytes;
+    const enum ronde_status status = ronde_forecast_replay(&one, "flat", &prediction, error);
+    if (status == RONDE_OK) {
+        *out_ns = prediction.time_ns;
+        if (out_link_ns)
+            *out_link_ns = prediction.time_ns * prediction.result.busiest_utilisation;
+    }
+    return status;
+}
+
+enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
+                                     struct ronde_outline *outline, struct ronde_error *error)
+{
+    const struct ronde_schedule *schedule = forecast->schedule;
+    struct ronde_forecast whole = *forecast;
+    double twice_ns = 0;
+    outline->launch_ns = ronde_platform_facts(forecast->platform)->time.launch_ns;
+    outline->large = ronde_collective_count(schedule->collective, schedule->ranks, LARGE_BYTES,
+                                            forecast->load.dtype);
+    whole.load.slot_bytes = 0;
+    outline->is_bounded = is_short(&whole);
+    enum ronde_status status = RONDE_OK;
+    if (outline->is_bounded)
+        status = replay(&whole, outline->large > 0 ? 1 : 0, 0, &outline->latency_ns, NULL, error);
+    if (status == RONDE_OK && outline->is_bounded && outline->large > 0) {
+        status = replay(&whole, outline->large, 0, &outline->large_ns, &outline->link_ns, error);
+        /* No line that is the largest there rises faster than one through nought. */
+        twice_ns = 2 * outline->large_ns;
+        if (status == RONDE_OK && ronde_forecast_steps(&whole) < LONG_STEPS)
+            status = replay(&whole, 2 * outline->large, 0, &twice_ns, NULL, error);
+        outline->slope_ns = (twice_ns - outline->large_ns) / (double)outline->large;
+        outline->likes_pieces =
+            outline->large_ns > CLEARLY * (outline->latency_ns + outline->link_ns);
+        outline->link_ns /= (double)outline->large;
+    }
+    outline->is_known = status == RONDE_OK;
+    return status;
+}
+
+double ronde_outline_whole(const struct ronde_outline *outline, uint64_t count)
+{
+    const double left = (double)outline->large - (double)count;
+    return fmax(outline->latency_ns, outline->large_ns - outline->slope_ns * left);
+}
+
+double ronde_outline_bound(const struct ronde_outline *outline, uint64_t count)
+{
+    const double bound_ns =
+        fmax(outline->latency_ns, outline->launch_ns + outline->link_ns * (double)count);
+    return outline->likes_pieces ? bound_ns : fmax(bound_ns, ronde_outline_whole(outline, count));
+}
+
+uint64_t ronde_outline_slot_bytes(uint32_t slot)
+{
+    return RONDE_OUTLINE_LEAST_SLOT << slot;
+}
+
+/* The elements of a block whose every chunk is one piece of a slot. */
+static uint64_t count_of_piece(const struct ronde_forecast *forecast, uint64_t slot_bytes)
+{
+    const struct ronde_schedule *schedule = forecast->schedule;
+    const double share = (double)schedule->channels[0].weight / (double)schedule->weight_total;
+    const double bytes =
+        (double)ronde_piece_bytes(schedule, slot_bytes) * schedule->chunks_per_block / share;
+    return (uint64_t)(bytes / ronde_dtype_bytes(forecast->load.dtype));
+}
+
+static enum ronde_status find_period(const struct ronde_forecast *forecast,
+                                     struct ronde_outline_slot *slot, uint64_t slot_bytes,
+                                     struct ronde_error *error)
+{
+    double few_ns = 0, more_ns = 0;
+    slot->count = count_of_piece(forecast, slot_bytes);
+    enum ronde_status status =
+        replay(forecast, slot->count, slot_bytes, &slot->first_ns, NULL, error);
+    if (status == RONDE_OK)
+        status = replay(forecast, FEW_PIECES * slot->count, slot_bytes, &few_ns, NULL, error);
+    if (status == RONDE_OK)
+        status = replay(forecast, MORE_PIECES * slot->count, slot_bytes, &more_ns, NULL, error);
+    slot->period_ns = (more_ns - few_ns) / (MORE_PIECES - FEW_PIECES);
+    slot->is_known = status == RONDE_OK;
+    return status;
+}
+
+enum ronde_status ronde_outline_cut(const struct ronde_forecast *forecast,
+                                    struct ronde_outline *outline, uint32_t slot, uint64_t count,
+                                    double *out_ns, struct ronde_error *error)
+{
+    struct ronde_outline_slot *own = &outline->slots[slot];
+    enum ronde_status status = RONDE_OK;
+    if (!own->is_known)
+        status = find_period(forecast, own, ronde_outline_slot_bytes(slot), error);
+    if (status != RONDE_OK)
+        return status;
+    const double pieces = (double)count / (double)own->count;
+    const double period_ns = fmax(own->period_ns, outline->link_ns * (double)own->count);
+    *out_ns = pieces <= 1 ? INFINITY : own->first_ns + (pieces - 1) * period_ns;
+    return RONDE_OK;
+}

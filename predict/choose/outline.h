@@ -1,0 +1,57 @@
+/**
+ * A candidate in outline: a few replays in which every message is as fast as alone, from which bounds and estimates of all
+ * its loads follow.
+ *
+ * Without shared links the time of a load is the largest of many straight lines over its size (max-plus), so it lies above
+ * each of its tangents; and no load takes less than the busiest link takes for its bytes.
+ */
+#ifndef RONDE_PREDICT_OUTLINE_H
+#define RONDE_PREDICT_OUTLINE_H
+
+#include "ronde/predict.h"
+
+/** Slots that are tried where pieces help, and the bytes of the smallest; each is twice as long as the one before. */
+#define RONDE_OUTLINE_SLOTS 13u
+#define RONDE_OUTLINE_LEAST_SLOT (UINT64_C(8) << 10)
+
+/** How a load goes on that is cut by one slot. */
+struct ronde_outline_slot {
+    bool is_known;
+    uint64_t count;   /**< elements of a block in one piece */
+    double first_ns;  /**< of one piece */
+    double period_ns; /**< of each that follows */
+};
+
+/** What a candidate takes, in elements of a block. */
+struct ronde_outline {
+    bool is_known;               /**< it has been looked at */
+    bool is_bounded;             /**< it was short enough to be: else all bounds are 0 */
+    struct ronde_sim_memo *memo; /**< of its replays; or NULL */
+    double sent_blocks;          /**< by the busiest rank, where it was counted; else 0 */
+    double launch_ns;
+    double latency_ns; /**< of one element */
+    double link_ns;    /**< of an element on the busiest link */
+    uint64_t large;    /**< a large load */
+    double large_ns;   /**< what that takes in one piece */
+    double slope_ns;   /**< of each element more */
+    bool likes_pieces; /**< in one piece it takes clearly more than its busiest link */
+    struct ronde_outline_slot slots[RONDE_OUTLINE_SLOTS];
+};
+
+/** Looks at a candidate's forecast; what was counted stays. Errors: those of the replays. */
+enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
+                                     struct ronde_outline *outline, struct ronde_error *error);
+
+/** No load of so many elements takes less, however it is cut. */
+double ronde_outline_bound(const struct ronde_outline *outline, uint64_t count);
+
+/** About what a load takes in one piece, and cut by the slot of an index. Errors: those of the replays. */
+double ronde_outline_whole(const struct ronde_outline *outline, uint64_t count);
+enum ronde_status ronde_outline_cut(const struct ronde_forecast *forecast,
+                                    struct ronde_outline *outline, uint32_t slot, uint64_t count,
+                                    double *out_ns, struct ronde_error *error);
+
+/** Bytes of the slot of an index. */
+uint64_t ronde_outline_slot_bytes(uint32_t slot);
+
+#endif

@@ -1,0 +1,498 @@
+/** Candidates on a machine: channels, grids, places and rings. See setup.h. */
+#include "ronde/setup.h"
+
+#include "outline.h"
+
+#include "ronde/collective.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/** Rings are not better for loading the busiest link less by this. */
+#define SAME_LOAD 0.01
+
+/** A candidate while it is made. */
+struct making {
+    const struct ronde_setup *setup;
+    const struct ronde_mem *mem;
+    struct ronde_nodes nodes;
+    struct ronde_candidate *candidate;
+    struct ronde_error *error;
+};
+
+static bool is_asked(const struct making *making, enum ronde_placement placement)
+{
+    return making->setup->is_placed && making->setup->placement == placement;
+}
+
+static bool is_identity(const uint32_t *order, uint32_t ranks)
+{
+    for (uint32_t rank = 0; order && rank < ranks; rank++)
+        if (order[rank] != rank)
+            return false;
+    return true;
+}
+
+/* ---- Places ----------------------------------------------------------------------------------------------------- */
+
+/** Where ranks sit; nowhere in particular where rank r is on host r, which engines take as the machine's own order. */
+static enum ronde_status place(struct making *making)
+{
+    const struct ronde_setup *setup = making->setup;
+    struct ronde_candidate *candidate = making->candidate;
+    const uint32_t ranks = setup->request.ranks;
+    candidate->is_placed = setup->is_placed;
+    candidate->placement = setup->is_placed                ? setup->placement
+                           : ranks > RONDE_MOST_LAID_RANKS ? RONDE_PLACE_FILE
+                                                           : RONDE_PLACE_AUTO;
+    candidate->host_of = ronde_mem_new(making->mem, ranks, sizeof *candidate->host_of);
+    if (!candidate->host_of)
+        return ronde_fail(making->error, RONDE_NO_MEMORY, "no memory to place %u ranks", ranks);
+    enum ronde_status status = RONDE_OK;
+    if (setup->host_of)
+        memcpy(candidate->host_of, setup->host_of, ranks * sizeof *candidate->host_of);
+    else
+        status = ronde_place(&making->nodes, candidate->placement, ranks, candidate->host_of,
+                             making->error);
+    return status;
+}
+
+static void forget_identity(struct making *making)
+{
+    struct ronde_candidate *candidate = making->candidate;
+    if (making->setup->host_of || !is_identity(candidate->host_of, making->setup->request.ranks))
+        return;
+    ronde_mem_free(making->mem, candidate->host_of, making->setup->request.ranks,
+                   sizeof *candidate->host_of);
+    candidate->host_of = NULL;
+}
+
+/* ---- The grid of nodes ------------------------------------------------------------------------------------------ */
+
+/** Ranks that follow one another on one node, if these are as many on every node, and nodes are filled one by one. */
+static uint32_t ranks_of_a_node(const struct making *making)
+{
+    const uint32_t *host_of = making->candidate->host_of, *node_of = making->nodes.node_of;
+    const uint32_t ranks = making->setup->request.ranks;
+    uint32_t run = 1;
+    while (run < ranks && node_of[host_of[run]] == node_of[host_of[0]])
+        run++;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        const uint32_t node = node_of[host_of[rank]];
+        if (ranks % run != 0 || node != node_of[host_of[rank - rank % run]] ||
+            (rank > 0 && rank % run == 0 && node == node_of[host_of[rank - 1]]))
+            return 0;
+    }
+    return run;
+}
+
+static void take_grid(struct ronde_compile_request *request, uint32_t nodes, uint32_t local)
+{
+    if (nodes < 2 || local < 2)
+        return;
+    request->shape_count = 2;
+    request->shape[0] = nodes;
+    request->shape[1] = local;
+}
+
+/** A torus is one where every host takes part, rank r on host r. */
+static enum ronde_status find_torus(struct making *making, struct ronde_torus *out_torus)
+{
+    const uint32_t ranks = making->setup->request.ranks;
+    *out_torus = (struct ronde_torus){.axes = 0};
+    if (making->nodes.source != RONDE_NODES_SINGLE || ranks != making->nodes.host_count ||
+        !is_identity(making->candidate->host_of, ranks))
+        return RONDE_OK;
+    return ronde_torus_find(making->setup->platform, making->mem, out_torus, making->error);
+}
+
+static bool candidate_has_grid(const struct ronde_candidate *candidate)
+{
+    return candidate->algorithm && candidate->algorithm->has_grid;
+}
+
+/** The grid that algorithms of several levels see. */
+static enum ronde_status find_grid(struct making *making)
+{
+    struct ronde_compile_request *request = &making->candidate->request;
+    struct ronde_torus torus;
+    if (request->shape_count > 0 || !candidate_has_grid(making->candidate))
+        return RONDE_OK;
+    const enum ronde_status status = find_torus(making, &torus);
+    if (status == RONDE_OK && torus.axes > 1 && torus.axes <= RONDE_MAX_SHAPE &&
+        strcmp(request->algorithm, "torus") == 0) {
+        request->shape_count = torus.axes;
+        for (uint32_t axis = 0; axis < torus.axes; axis++)
+            request->shape[axis] = torus.radix[torus.axes - 1 - axis];
+    } else if (status == RONDE_OK && making->nodes.source != RONDE_NODES_SINGLE) {
+        const uint32_t local = ranks_of_a_node(making);
+        take_grid(request, local > 0 ? request->ranks / local : 0, local);
+    }
+    return status;
+}
+
+/* ---- Channels and rings ----------------------------------------------------------------------------------------- */
+
+/** Rings of so many channels, and the busiest link's load for a GB that each passes on. */
+static enum ronde_status find_rings(const struct making *making, uint32_t channels,
+                                    uint32_t *out_orders, struct ronde_rings_found *out_found)
+{
+    const struct ronde_compile_request *request = &making->candidate->request;
+    const bool is_rooted = ronde_collective_traits(request->collective)->has_root;
+    const struct ronde_rings rings = {.host_of = making->candidate->host_of,
+                                      .ranks = request->ranks,
+                                      .channels = channels,
+                                      .first_rank = is_rooted ? request->root : 0};
+    return ronde_place_rings(making->setup->platform, &making->nodes, &rings, making->mem,
+                             out_orders, out_found, making->error);
+}
+
+/** The fewest channels whose rings load the busiest link least: as many as a node's NICs, or a torus's directions. */
+static enum ronde_status best_channels(const struct making *making, uint32_t *out_channels)
+{
+    static const uint32_t tries[] = {1, 2, 3, 4, 6, 7, 8, 12, RONDE_MOST_SETUP_CHANNELS};
+    const uint32_t ranks = making->candidate->request.ranks;
+    const size_t entries = (size_t)ranks * RONDE_MOST_SETUP_CHANNELS;
+    uint32_t *orders = ronde_mem_new(making->mem, entries, sizeof *orders);
+    enum ronde_status status = RONDE_OK;
+    double least = INFINITY;
+    *out_channels = 1;
+    if (!orders)
+        return ronde_fail(making->error, RONDE_NO_MEMORY, "no memory for rings of %u ranks", ranks);
+    for (size_t i = 0; i < sizeof tries / sizeof tries[0] && status == RONDE_OK; i++) {
+        struct ronde_rings_found found = {.busiest_load = 0};
+        status = find_rings(making, tries[i], orders, &found);
+        const double load = found.busiest_load / tries[i];
+        if (status == RONDE_OK && load < least * (1 - SAME_LOAD)) {
+            least = load;
+            *out_channels = tries[i];
+        }
+    }
+    ronde_mem_free(making->mem, orders, entries, sizeof *orders);
+    return status;
+}
+
+static bool is_one_request(const struct ronde_compile_request *a,
+                           const struct ronde_compile_request *b)
+{
+    return a->channels == b->channels && a->channel_orders == b->channel_orders &&
+           a->shape_count == b->shape_count &&
+           memcmp(a->shape, b->shape, a->shape_count * sizeof *a->shape) == 0;
+}
+
+/** Compiles, unless another candidate's schedule is of the same request. */
+static enum ronde_status compile(struct making *making)
+{
+    struct ronde_candidate *candidate = making->candidate;
+    const struct ronde_setup *setup = making->setup;
+    ronde_schedule_destroy(candidate->own);
+    candidate->own = NULL;
+    for (uint32_t i = 0; i < setup->known_count; i++)
+        if (is_one_request(&candidate->request, &setup->known[i].request)) {
+            candidate->schedule = setup->known[i].schedule;
+            return RONDE_OK;
+        }
+    const enum ronde_status status =
+        ronde_compile(&candidate->request, making->mem, NULL, &candidate->own, making->error);
+    candidate->schedule = candidate->own;
+    return status;
+}
+
+static bool is_one_order(const struct ronde_schedule *schedule, uint32_t a, uint32_t b)
+{
+    const uint32_t *left = schedule->channels[a].order, *right = schedule->channels[b].order;
+    return left == right ||
+           (left && right && memcmp(left, right, schedule->ranks * sizeof *left) == 0);
+}
+
+/** Whether channels beyond the algorithm's own `base` would be others than those. */
+static bool has_other_channels(const struct ronde_schedule *schedule, uint32_t base)
+{
+    for (uint32_t channel = base; channel < schedule->channel_count; channel++)
+        if (!is_one_order(schedule, channel, channel % base))
+            return true;
+    return false;
+}
+
+/** Whether channels would go other ways through the machine: rings that are laid, and trees of several heads. */
+static enum ronde_status find_whether_channels_differ(struct making *making, bool *out_differ)
+{
+    struct ronde_candidate *candidate = making->candidate;
+    const bool is_route = candidate->schedule->traffic.is_route;
+    const uint32_t base = candidate->schedule->channel_count;
+    *out_differ = is_route && candidate->placement == RONDE_PLACE_AUTO;
+    if (is_route || making->nodes.source == RONDE_NODES_SINGLE ||
+        candidate->request.ranks > RONDE_MOST_LAID_RANKS)
+        return RONDE_OK;
+    candidate->request.channels = 2;
+    const enum ronde_status status = compile(making);
+    *out_differ = status == RONDE_OK && has_other_channels(candidate->schedule, base);
+    return status;
+}
+
+/** Compiles with the channels asked for; where none are, with those of the machine where these differ from one another. */
+static enum ronde_status compile_for_machine(struct making *making)
+{
+    struct ronde_candidate *candidate = making->candidate;
+    struct ronde_compile_request *request = &candidate->request;
+    bool differ = false;
+    candidate->machine_channels = making->setup->machine_channels;
+    enum ronde_status status = compile(making);
+    if (status != RONDE_OK || request->channels > 0 || request->channel_orders || request->order ||
+        request->ranks < 2)
+        return status;
+    status = find_whether_channels_differ(making, &differ);
+    if (status == RONDE_OK && differ && candidate->machine_channels == 0)
+        status = best_channels(making, &candidate->machine_channels);
+    const uint32_t channels =
+        differ && candidate->machine_channels > 1 ? candidate->machine_channels : 0;
+    const bool is_compiled = request->channels == channels;
+    request->channels = channels;
+    return status == RONDE_OK && !is_compiled ? compile(making) : status;
+}
+
+/** The schedule under orders that were found; one that is right in its own order alone keeps that. */
+static enum ronde_status reorder(struct making *making, const char *pattern)
+{
+    struct ronde_candidate *candidate = making->candidate;
+    struct ronde_schedule *laid = NULL;
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    const enum ronde_status status =
+        ronde_schedule_reorder(candidate->schedule, candidate->orders, making->mem, &laid, &why);
+    if (status == RONDE_REJECTED)
+        return RONDE_OK;
+    if (status != RONDE_OK)
+        return ronde_fail(making->error, status, "%s", why.message);
+    ronde_schedule_destroy(candidate->own);
+    candidate->schedule = candidate->own = laid;
+    candidate->request.channels = laid->channel_count;
+    candidate->request.channel_orders = candidate->orders;
+    candidate->rings = pattern;
+    return RONDE_OK;
+}
+
+/** Lays what goes from neighbour to neighbour through the machine, where the order of the ranks is not that already. */
+static enum ronde_status lay(struct making *making)
+{
+    struct ronde_candidate *candidate = making->candidate;
+    const struct ronde_compile_request *request = &making->setup->request;
+    struct ronde_rings_found found;
+    bool is_plain = true;
+    if (candidate->placement != RONDE_PLACE_AUTO || !candidate->schedule->traffic.is_route ||
+        request->order || request->channel_orders ||
+        (making->setup->given && !is_asked(making, RONDE_PLACE_AUTO)))
+        return RONDE_OK;
+    candidate->orders_count = (size_t)candidate->schedule->channel_count * request->ranks;
+    candidate->orders =
+        ronde_mem_new(making->mem, candidate->orders_count, sizeof *candidate->orders);
+    if (!candidate->orders)
+        return ronde_fail(making->error, RONDE_NO_MEMORY, "no memory for %u orders of %u ranks",
+                          candidate->schedule->channel_count, request->ranks);
+    const enum ronde_status status =
+        find_rings(making, candidate->schedule->channel_count, candidate->orders, &found);
+    for (uint32_t c = 0; status == RONDE_OK && c < candidate->schedule->channel_count; c++)
+        is_plain &= is_identity(candidate->orders + (size_t)c * request->ranks, request->ranks);
+    return status == RONDE_OK && !is_plain ? reorder(making, found.pattern) : status;
+}
+
+/* ---- Candidates ------------------------------------------------------------------------------------------------- */
+
+static enum ronde_status make(struct making *making)
+{
+    const uint32_t ranks = making->setup->request.ranks, hosts = making->nodes.host_count;
+    if (ranks > hosts)
+        return ronde_fail(making->error, RONDE_BAD_INPUT, "%s has %u hosts, fewer than %u ranks",
+                          ronde_platform_path(making->setup->platform), hosts, ranks);
+    enum ronde_status status = place(making);
+    if (status == RONDE_OK)
+        status = find_grid(making);
+    if (status == RONDE_OK && !making->setup->given)
+        status = compile_for_machine(making);
+    if (status == RONDE_OK)
+        status = lay(making);
+    if (status == RONDE_OK)
+        forget_identity(making);
+    return status;
+}
+
+enum ronde_status ronde_candidate_open(const struct ronde_setup *setup, const struct ronde_mem *mem,
+                                       struct ronde_candidate *out_candidate,
+                                       struct ronde_error *error)
+{
+    struct ronde_candidate candidate = {.request = setup->request, .schedule = setup->given};
+    if (!setup->given)
+        candidate.algorithm =
+            ronde_algorithm_find(setup->request.collective, setup->request.algorithm, error);
+    if (!setup->given && !candidate.algorithm)
+        return RONDE_BAD_ARGUMENT;
+    struct making making = {setup, mem, {.count = 0}, &candidate, error};
+    enum ronde_status status = ronde_nodes_find(setup->platform, mem, &making.nodes, error);
+    if (status == RONDE_OK)
+        status = make(&making);
+    ronde_nodes_free(&making.nodes, mem);
+    if (status != RONDE_OK) {
+        ronde_candidate_close(&candidate, mem);
+        return status;
+    }
+    candidate.is_eligible = !candidate.schedule->proof.rank_dependent_bits;
+    *out_candidate = candidate;
+    return RONDE_OK;
+}
+
+struct ronde_forecast ronde_candidate_forecast(const struct ronde_candidate *candidate,
+                                               const struct ronde_platform *platform,
+                                               const struct ronde_tune_options *options)
+{
+    struct ronde_forecast forecast =
+        ronde_forecast_of(platform, candidate->schedule, &candidate->request, options);
+    forecast.sim.host_of = candidate->host_of;
+    return forecast;
+}
+
+const char *ronde_candidate_label(const struct ronde_candidate *candidate,
+                                  char out_text[RONDE_SETUP_LABEL_BYTES])
+{
+    const enum ronde_placement placement = candidate->placement;
+    out_text[0] = '\0';
+    if (candidate->rings)
+        snprintf(out_text, RONDE_SETUP_LABEL_BYTES, "auto: %s", candidate->rings);
+    else if (candidate->is_placed && placement != RONDE_PLACE_FILE)
+        snprintf(out_text, RONDE_SETUP_LABEL_BYTES, "%s", ronde_placement_text(placement));
+    return out_text;
+}
+
+void ronde_candidate_close(struct ronde_candidate *candidate, const struct ronde_mem *mem)
+{
+    if (candidate->outline)
+        ronde_sim_memo_destroy(candidate->outline->memo);
+    ronde_schedule_destroy(candidate->own);
+    ronde_mem_free(mem, candidate->host_of, candidate->request.ranks, sizeof *candidate->host_of);
+    ronde_mem_free(mem, candidate->orders, candidate->orders_count, sizeof *candidate->orders);
+    ronde_mem_free(mem, candidate->outline, 1, sizeof *candidate->outline);
+    *candidate = (struct ronde_candidate){.own = NULL};
+}
+
+/* ---- All set-ups of a choice ------------------------------------------------------------------------------------ */
+
+/** The list of candidates that takes the place of a choice's. */
+struct setting_up {
+    struct ronde_choice *choice;
+    struct ronde_choice all;
+    const struct ronde_platform *platform;
+    const struct ronde_tune_options *options;
+    uint32_t machine_channels; /* once found */
+    struct ronde_error *error;
+};
+
+static bool is_same_set_up(const struct ronde_candidate *a, const struct ronde_candidate *b)
+{
+    const size_t bytes = a->request.ranks * sizeof *a->host_of;
+    return a->schedule->hash == b->schedule->hash &&
+           (a->host_of == b->host_of ||
+            (a->host_of && b->host_of && memcmp(a->host_of, b->host_of, bytes) == 0));
+}
+
+/** Adds a set-up, unless it is one of those from `first` on. What does not serve the request is left out. */
+static enum ronde_status add(struct setting_up *up, const struct ronde_candidate *base,
+                             const struct ronde_setup *setup, uint32_t first)
+{
+    const struct ronde_mem *mem = up->choice->mem;
+    struct ronde_candidate candidate;
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    struct ronde_setup known = *setup;
+    known.known = first < up->all.count ? up->all.candidates + first : base;
+    known.known_count = first < up->all.count ? up->all.count - first : 1;
+    const enum ronde_status status = ronde_candidate_open(&known, mem, &candidate, &why);
+    if (status == RONDE_UNSUPPORTED || status == RONDE_REJECTED)
+        return RONDE_OK;
+    if (status != RONDE_OK)
+        return ronde_fail(up->error, status, "%s", why.message);
+    candidate.algorithm = base->algorithm;
+    candidate.is_eligible = base->is_eligible;
+    up->machine_channels = candidate.machine_channels;
+    for (uint32_t i = first; i < up->all.count; i++)
+        if (is_same_set_up(&candidate, &up->all.candidates[i])) {
+            ronde_candidate_close(&candidate, mem);
+            return RONDE_OK;
+        }
+    void *block = up->all.candidates;
+    if (!ronde_mem_grow(mem, &block, &up->all.capacity, (size_t)up->all.count + 1,
+                        sizeof *up->all.candidates)) {
+        ronde_candidate_close(&candidate, mem);
+        return ronde_fail(up->error, RONDE_NO_MEMORY, "no memory for another set-up");
+    }
+    up->all.candidates = block;
+    up->all.candidates[up->all.count++] = candidate;
+    return RONDE_OK;
+}
+
+/** With the channels of the machine, half of them, and the algorithm's own. */
+static enum ronde_status add_channels(struct setting_up *up, const struct ronde_candidate *base,
+                                      struct ronde_setup *setup, uint32_t first)
+{
+    const uint32_t before = up->all.count;
+    setup->machine_channels = up->machine_channels;
+    enum ronde_status status = add(up, base, setup, first);
+    if (status != RONDE_OK || up->all.count == before || setup->request.channels > 0 || setup->given)
+        return status;
+    const uint32_t most = up->all.candidates[before].request.channels;
+    for (uint32_t channels = most / 2; channels > 0 && status == RONDE_OK;
+         channels = channels > 2 ? 2 : channels - 1) {
+        setup->request.channels = channels;
+        status = add(up, base, setup, first);
+    }
+    setup->request.channels = 0;
+    return status;
+}
+
+/** The schedule of the base outlives it, if a set-up has it. */
+static void hand_over(struct setting_up *up, struct ronde_candidate *base, uint32_t first)
+{
+    for (uint32_t i = first; base->own && i < up->all.count; i++)
+        if (up->all.candidates[i].schedule == base->own) {
+            up->all.candidates[i].own = base->own;
+            base->own = NULL;
+        }
+}
+
+static enum ronde_status add_placements(struct setting_up *up, const struct ronde_candidate *base)
+{
+    static const enum ronde_placement tries[] = {RONDE_PLACE_AUTO, RONDE_PLACE_FILE,
+                                                 RONDE_PLACE_SCATTERED};
+    const uint32_t first = up->all.count;
+    struct ronde_setup setup = {.platform = up->platform,
+                                .request = base->request,
+                                .given = base->own ? NULL : base->schedule,
+                                .is_placed = up->options->is_placed,
+                                .placement = up->options->placement};
+    if (up->options->is_placed)
+        return add_channels(up, base, &setup, first);
+    enum ronde_status status = RONDE_OK;
+    for (size_t i = 0; i < sizeof tries / sizeof tries[0] && status == RONDE_OK; i++) {
+        setup.is_placed = i > 0;
+        setup.placement = tries[i];
+        status = add_channels(up, base, &setup, first);
+    }
+    return status;
+}
+
+enum ronde_status
+ronde_choice_set_up(struct ronde_choice *choice, const struct ronde_platform *platform,
+                    const struct ronde_tune_options *options, struct ronde_error *error)
+{
+    struct setting_up up = {choice, {.mem = choice->mem}, platform, options, 0, error};
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++) {
+        const uint32_t first = up.all.count;
+        status = add_placements(&up, &choice->candidates[i]);
+        hand_over(&up, &choice->candidates[i], first);
+    }
+    if (status != RONDE_OK) {
+        ronde_choice_fini(&up.all);
+        return status;
+    }
+    ronde_choice_fini(choice);
+    *choice = up.all;
+    return RONDE_OK;
+}

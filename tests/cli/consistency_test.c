@@ -1,0 +1,173 @@
+/*
+ * One question has one answer: the time of an algorithm, and the best algorithm with its time, are the same numbers from
+ * `sim`, `sweep` and `plan`, on machines of seven kinds, from 1 KiB to 1 GiB.
+ */
+#include "support/built_with.h"
+#include "support/said.h"
+#include "support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SCRATCH RONDE_SCRATCH_DIR "/consistency"
+#define SIZES " -b 1K -e 1G -f 1024 --json"
+#define SIZE_COUNT 3u
+
+/* A machine: a shipped one, or what a command writes to a file. */
+static const struct machine {
+    const char *name;
+    const char *make; /* NULL = shipped */
+    const char *ranks;
+} machines[] = {
+    {SCRATCH "-pod.xml", "topo generate dgx-h100 --nodes 2 --fabric rail", "16"},
+    {"fat-tree-2to1-64", NULL, "16"},
+    {"dragonfly-72", NULL, "16"},
+    {"torus-8x8", NULL, "16"},
+    {"pcie-8", NULL, "8"},
+    {"docs/examples/pod-dead-nic.xml", NULL, "16"},
+    {SCRATCH "-described.xml", "topo import topologies/published/AWS-p5-2node.txt --nodes 2", "16"},
+};
+
+#define MACHINES (sizeof machines / sizeof machines[0])
+
+static const struct question {
+    const char *collective;
+    const char *algorithm; /* one of those whose channels, rings or pieces are decided */
+} questions[] = {
+    {"all_reduce", "ring"},     {"all_reduce", "nccl_tree"}, {"broadcast", "double_tree"},
+    {"reduce_scatter", "ring"}, {"all_gather", "ring"},      {"all_to_all", "direct"},
+};
+
+#define QUESTIONS (sizeof questions / sizeof questions[0])
+
+static bool has_everything(void)
+{
+#if RONDE_ALL_COMPONENTS
+    return true;
+#else
+    suite_skip("built without libxml2, jansson or SimGrid");
+    return false;
+#endif
+}
+
+static void make_machine(const struct machine *machine)
+{
+    char command[1024];
+    if (!machine->make)
+        return;
+    snprintf(command, sizeof command, "cd '%s' && '%s' %s -o '%s'", RONDE_SOURCE_DIR, suite_ronde(),
+             machine->make, machine->name);
+    free(said_by(command, 0));
+}
+
+/* The values of a field of JSON lines, in their order; false where there are not as many as sizes. */
+static bool find_values(const char *said, const char *field, char values[SIZE_COUNT][128])
+{
+    char key[64];
+    uint32_t count = 0;
+    const int length = snprintf(key, sizeof key, "\"%s\": ", field);
+    for (const char *line = said; line && *line;
+         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        const char *at = strncmp(line, "{\"kind\": \"change\"", 17) == 0 ? NULL : strstr(line, key);
+        const char *end = strchr(line, '\n');
+        if (!at || (end && at > end) || count == SIZE_COUNT)
+            continue;
+        at += length;
+        const size_t bytes = *at == '"' ? strcspn(at + 1, "\"") : strcspn(at, ",}");
+        snprintf(values[count++], sizeof values[0], "%.*s", (int)bytes, at + (*at == '"'));
+    }
+    return count == SIZE_COUNT;
+}
+
+static char *ask(const char *words, const struct machine *machine)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "cd '%s' && '%s' %s -N %s --topo '%s' 2>/dev/null",
+             RONDE_SOURCE_DIR, suite_ronde(), words, machine->ranks, machine->name);
+    return said_by(command, 0);
+}
+
+/* The times of a command. */
+static void find_times(const char *words, const struct machine *machine, char times[SIZE_COUNT][128])
+{
+    char *said = ask(words, machine);
+    const bool has_all = find_values(said, "time_ns", times);
+    CU_ASSERT(has_all);
+    if (!has_all)
+        suite_note("%s on %s: %.300s", words, machine->name, said);
+    free(said);
+}
+
+static void compare(const char *left, const char *right, const struct machine *machine,
+                    const char *what)
+{
+    CU_ASSERT_STRING_EQUAL(left, right);
+    if (strcmp(left, right) != 0)
+        suite_note("%s on %s: %s ns and %s ns", what, machine->name, left, right);
+}
+
+/* An algorithm by name: replayed alone, and as a point of a grid. */
+static void check_named(const struct question *question, const struct machine *machine)
+{
+    char words[256], sim[SIZE_COUNT][128], sweep[SIZE_COUNT][128];
+    snprintf(words, sizeof words, "sim %s -a %s" SIZES, question->collective, question->algorithm);
+    find_times(words, machine, sim);
+    snprintf(words, sizeof words, "sweep %s -a %s --bytes 1K:1G:x1024", question->collective,
+             question->algorithm);
+    find_times(words, machine, sweep);
+    for (uint32_t i = 0; i < SIZE_COUNT; i++)
+        compare(sim[i], sweep[i], machine, words);
+}
+
+/* The best: as planned, as replayed without -a, and as replayed with the options that the plan names. */
+static void check_best(const char *collective, const struct machine *machine)
+{
+    static const char *const sizes[SIZE_COUNT] = {"1K", "1M", "1G"};
+    char words[512], plan[SIZE_COUNT][128], sim[SIZE_COUNT][128];
+    char algorithms[SIZE_COUNT][128], options[SIZE_COUNT][128], again[SIZE_COUNT][128];
+    snprintf(words, sizeof words, "plan %s" SIZES, collective);
+    char *said = ask(words, machine);
+    CU_ASSERT_FATAL(find_values(said, "time_ns", plan) &&
+                    find_values(said, "algorithm", algorithms) &&
+                    find_values(said, "options", options));
+    free(said);
+    snprintf(words, sizeof words, "sim %s" SIZES, collective);
+    find_times(words, machine, sim);
+    for (uint32_t i = 0; i < SIZE_COUNT; i++) {
+        compare(plan[i], sim[i], machine, words);
+        snprintf(words, sizeof words, "sim %s -a %s%s -b %s -e %s --json", collective,
+                 algorithms[i], options[i], sizes[i], sizes[i]);
+        said = ask(words, machine);
+        const char *at = strstr(said, "\"time_ns\": ");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+        snprintf(again[i], sizeof again[i], "%.*s", (int)strcspn(at + 11, ",}"), at + 11);
+        compare(plan[i], again[i], machine, words);
+        free(said);
+    }
+}
+
+static void one_question_has_one_answer(void)
+{
+    if (!has_everything())
+        return;
+    for (size_t m = 0; m < MACHINES; m++) {
+        make_machine(&machines[m]);
+        for (size_t q = 0; q < QUESTIONS; q++) {
+            check_named(&questions[q], &machines[m]);
+            if (q == 0 || strcmp(questions[q].collective, questions[q - 1].collective) != 0)
+                check_best(questions[q].collective, &machines[m]);
+        }
+        if (machines[m].make)
+            unlink(machines[m].name);
+    }
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"one_question_has_one_answer", one_question_has_one_answer},
+    };
+    return suite_run("consistency", cases, sizeof cases / sizeof cases[0]);
+}
