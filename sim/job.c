@@ -256,11 +256,11 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
     const struct engine *found = choose_engine(job->platform, engine, run.options, error);
     if (!found)
         return RONDE_BAD_ARGUMENT;
-    struct ronde_sim_memo *memo = own.memo ? NULL : ronde_sim_memo_create(job->schedule, mem);
-    if (memo)
-        own.memo = memo;
+    struct ronde_sim_memo memo = {.schedule = job->schedule, .mem = mem};
+    if (!own.memo)
+        own.memo = &memo;
     const enum ronde_status status = found->run(&run);
-    ronde_sim_memo_destroy(memo);
+    ronde_sim_memo_clear(&memo);
     out_result->is_multicast_ignored = run.is_plain;
     ronde_dag_destroy(run.dag, mem);
     return status;

@@ -173,6 +173,9 @@ static enum ronde_status bound(const struct ronde_platform_pricer *platform_pric
                           candidate->request.algorithm);
     if (!outline->memo)
         outline->memo = ronde_sim_memo_create(candidate->schedule, ronde_mem_default());
+    if (!outline->memo)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the routes of %s",
+                          candidate->request.algorithm);
     forecast->sim.memo = outline->memo;
     if (!outline->is_known && ronde_candidate_steps(candidate, &forecast->load) < LONG_STEPS)
         status = ronde_outline_find(forecast, outline, error);

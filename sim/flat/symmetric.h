@@ -41,6 +41,9 @@ struct ronde_sim_memo {
     struct ronde_sim_ways ways;
 };
 
+/** Frees what a memo keeps. */
+void ronde_sim_memo_clear(struct ronde_sim_memo *memo);
+
 /**
  * Finds the routes of a job, or takes those of its options' memo, which then keeps them. Errors: those of routes; UNSUPPORTED
  * beyond 2^22 of them. Free in every case.

@@ -180,12 +180,18 @@ struct ronde_sim_memo *ronde_sim_memo_create(const struct ronde_schedule *schedu
     return memo;
 }
 
+void ronde_sim_memo_clear(struct ronde_sim_memo *memo)
+{
+    if (memo->is_known)
+        ronde_sim_ways_free(&memo->ways);
+    memo->is_known = false;
+}
+
 void ronde_sim_memo_destroy(struct ronde_sim_memo *memo)
 {
     if (!memo)
         return;
-    if (memo->is_known)
-        ronde_sim_ways_free(&memo->ways);
+    ronde_sim_memo_clear(memo);
     ronde_mem_free(memo->mem, memo, 1, sizeof *memo);
 }
 

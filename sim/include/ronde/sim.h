@@ -219,7 +219,7 @@ ronde_sim_graph_run(const struct ronde_platform *platform, const struct ronde_da
                     const struct ronde_mem *mem, struct ronde_sim_result *out_result,
                     struct ronde_error *error);
 
-/** A memo of a schedule, which outlives it; NULL where there is no memory, which does no harm. The caller destroys it. */
+/** A memo of a schedule, which outlives it; NULL where there is no memory. Owner: the caller, by ronde_sim_memo_destroy. */
 RONDE_API struct ronde_sim_memo *ronde_sim_memo_create(const struct ronde_schedule *schedule,
                                                        const struct ronde_mem *mem);
 
