@@ -54,10 +54,10 @@ void ronde_selector_say(const struct ronde_selector *selector,
 {
     const struct ronde_quote *best = &selector->quotes[decision->best];
     char set_up[RONDE_SETUP_OPTIONS_BYTES];
-    const int length = snprintf(out_text, bytes, "%s%s: %s us (%s)",
+    const int length = snprintf(out_text, bytes, "%s%s%s: %s us (%s)",
                                 selector->choice.candidates[decision->best].request.algorithm,
-                                ronde_decision_options(selector, decision, set_up),
-                                ronde_cell_us(best->time_ns).text, best->engine);
+                                ronde_decision_options(selector, decision, set_up)[0] ? " " : "",
+                                set_up, ronde_cell_us(best->time_ns).text, best->engine);
     if (decision->second != RONDE_NONE && length > 0 && (size_t)length < bytes)
         snprintf(out_text + length, bytes - (size_t)length, ", next %s %s us",
                  selector->choice.candidates[decision->second].request.algorithm,

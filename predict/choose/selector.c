@@ -248,5 +248,7 @@ const char *ronde_decision_options(const struct ronde_selector *selector,
                                  " --placement %s", ronde_placement_text(candidate->placement));
     if (decision->slot_bytes != by_default.slot_bytes)
         append_slot(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used, decision->slot_bytes);
+    if (out_text[0] == ' ')
+        memmove(out_text, out_text + 1, strlen(out_text));
     return out_text;
 }

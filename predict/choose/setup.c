@@ -134,6 +134,13 @@ static enum ronde_status find_grid(struct making *making)
 
 /* ---- Channels and rings ----------------------------------------------------------------------------------------- */
 
+/** Whether rings cannot be found on a machine, as only SimGrid knows its routes: they are then not laid, unless that is asked. */
+static bool has_no_rings(const struct making *making, enum ronde_status status)
+{
+    return (status == RONDE_UNSUPPORTED || status == RONDE_BAD_INPUT) &&
+           !is_asked(making, RONDE_PLACE_AUTO);
+}
+
 /** Rings of so many channels, and the busiest link's load for a GB that each passes on. */
 static enum ronde_status find_rings(const struct making *making, uint32_t channels,
                                     uint32_t *out_orders, struct ronde_rings_found *out_found)
@@ -170,7 +177,7 @@ static enum ronde_status best_channels(const struct making *making, uint32_t *ou
         }
     }
     ronde_mem_free(making->mem, orders, entries, sizeof *orders);
-    return status;
+    return has_no_rings(making, status) ? RONDE_OK : status;
 }
 
 static bool is_one_request(const struct ronde_compile_request *a,
@@ -291,6 +298,8 @@ static enum ronde_status lay(struct making *making)
                           candidate->schedule->channel_count, request->ranks);
     const enum ronde_status status =
         find_rings(making, candidate->schedule->channel_count, candidate->orders, &found);
+    if (has_no_rings(making, status))
+        return RONDE_OK;
     for (uint32_t c = 0; status == RONDE_OK && c < candidate->schedule->channel_count; c++)
         is_plain &= is_identity(candidate->orders + (size_t)c * request->ranks, request->ranks);
     return status == RONDE_OK && !is_plain ? reorder(making, found.pattern) : status;

@@ -137,7 +137,7 @@ static void check_best(const char *collective, const struct machine *machine)
     find_times(words, machine, sim);
     for (uint32_t i = 0; i < SIZE_COUNT; i++) {
         compare(plan[i], sim[i], machine, words);
-        snprintf(words, sizeof words, "sim %s -a %s%s -b %s -e %s --json", collective,
+        snprintf(words, sizeof words, "sim %s -a %s %s -b %s -e %s --json", collective,
                  algorithms[i], options[i], sizes[i], sizes[i]);
         said = ask(words, machine);
         const char *at = strstr(said, "\"time_ns\": ");

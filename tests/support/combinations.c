@@ -39,7 +39,7 @@ static enum ronde_status plan_sizes(struct combinations *all, struct ronde_selec
         if (status != RONDE_OK)
             break;
         size->planned_ns = selector->quotes[decision.best].time_ns;
-        snprintf(size->planned, sizeof size->planned, "%s%s",
+        snprintf(size->planned, sizeof size->planned, "%s %s",
                  selector->choice.candidates[decision.best].request.algorithm,
                  ronde_decision_options(selector, &decision, text));
     }

@@ -134,7 +134,7 @@ def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Si
 def _options(selector: Any, decision: Any) -> str:
     """What makes `ronde sim -a ALGORITHM` replay the decision: channels, placement, slot, as far as they are no defaults."""
     text = ffi.new("char[]", lib.RONDE_SETUP_OPTIONS_BYTES)
-    return (_text(lib.ronde_decision_options(selector, decision, text)) or "").strip()
+    return _text(lib.ronde_decision_options(selector, decision, text)) or ""
 
 
 def _decision(selector: Any, request: Any, size: int) -> dict[str, Any]:

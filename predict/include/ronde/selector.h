@@ -73,8 +73,8 @@ ronde_selector_rely(struct ronde_selector *selector, const struct ronde_platform
 #define RONDE_SETUP_OPTIONS_BYTES 80u
 
 /**
- * The options beside -a that make `ronde sim` replay a decision's winner as it was priced: " --channels 8 --slot 512K", each
- * after a blank, as far as they are not the defaults; "" without a platform. Returns out_text.
+ * The options beside -a that make `ronde sim` replay a decision's winner as it was priced: "--channels 8 --slot 512K",
+ * as far as they are not the defaults; "" without a platform. Returns out_text.
  */
 RONDE_API const char *ronde_decision_options(const struct ronde_selector *selector,
                                              const struct ronde_decision *decision,
