@@ -6,11 +6,19 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Candidates beyond the colours repeat them; what nobody has priced anywhere has no curve. */
+/* The time of an algorithm at a size: that of its best set-up. */
+static double time_of(const struct ronde_plan *plan, uint32_t row, uint32_t first)
+{
+    const struct ronde_quote *quotes = plan->rows[row].quotes;
+    return quotes[ronde_choice_least_of(&plan->selector->choice, quotes, first)].time_ns;
+}
+
+/* One for each algorithm that has a time anywhere. Algorithms beyond the colours repeat them. */
 static bool has_curve(const struct ronde_plan *plan, uint32_t candidate)
 {
-    for (uint32_t i = 0; i < plan->row_count; i++)
-        if (isfinite(plan->rows[i].quotes[candidate].time_ns))
+    for (uint32_t r = 0; r < plan->row_count; r++)
+        if (ronde_choice_is_first(&plan->selector->choice, candidate) &&
+            isfinite(time_of(plan, r, candidate)))
             return true;
     return false;
 }
@@ -22,9 +30,9 @@ static void print_curves(FILE *gnuplot, const struct ronde_plan *plan)
         if (!has_curve(plan, i))
             continue;
         for (uint32_t r = 0; r < plan->row_count; r++)
-            if (isfinite(plan->rows[r].quotes[i].time_ns))
+            if (isfinite(time_of(plan, r, i)))
                 fprintf(gnuplot, "%" PRIu64 " %.9g\n", plan->rows[r].bytes,
-                        plan->rows[r].quotes[i].time_ns / 1000.0);
+                        time_of(plan, r, i) / 1000.0);
         fputs("e\n", gnuplot);
     }
     /* The winner once more, as rings around its points. */
@@ -50,11 +58,15 @@ enum ronde_status ronde_plan_plot(const struct ronde_plan *plan, const char *pat
             "set xtics 8, 64\nset xlabel 'bytes'\nset ylabel 'time (us)'\n"
             "set title '%s, %u ranks' noenhanced\nplot ",
             ronde_collective_text(request->collective), request->ranks);
-    for (uint32_t i = 0; i < choice->count; i++)
-        if (has_curve(plan, i))
-            fprintf(gnuplot, "'-' with lines lw 1.5 dt %u lc rgb '%s' title '%s', ",
-                    i / RONDE_COLOURS + 1, ronde_colour(i % RONDE_COLOURS),
-                    choice->candidates[i].request.algorithm);
+    uint32_t curves = 0;
+    for (uint32_t i = 0; i < choice->count; i++) {
+        if (!has_curve(plan, i))
+            continue;
+        fprintf(gnuplot, "'-' with lines lw 1.5 dt %u lc rgb '%s' title '%s', ",
+                curves / RONDE_COLOURS + 1, ronde_colour(curves % RONDE_COLOURS),
+                choice->candidates[i].request.algorithm);
+        curves++;
+    }
     fputs("'-' with points pt 6 ps 0.9 lc rgb 'black' title 'planned'\n", gnuplot);
     print_curves(gnuplot, plan);
     return ronde_gnuplot_close(&drawing, error);

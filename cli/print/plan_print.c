@@ -122,7 +122,7 @@ static uint32_t count_algorithms(const struct ronde_choice *choice)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < choice->count; i++)
-        count += ronde_choice_find(choice, choice->candidates[i].request.algorithm) == i;
+        count += ronde_choice_is_first(choice, i);
     return count;
 }
 

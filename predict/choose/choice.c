@@ -216,13 +216,18 @@ enum ronde_status ronde_choice_price(const struct ronde_choice *choice,
     return settle_best(choice, load, pricer, best, SECOND_SLACK, out_quotes, error);
 }
 
-/** The set-up of an algorithm whose price is the least, bound or not. */
-static uint32_t find_least_of(const struct ronde_choice *choice, const struct ronde_quote *quotes,
-                              uint32_t of)
+bool ronde_choice_is_first(const struct ronde_choice *choice, uint32_t candidate)
 {
-    uint32_t least = of;
+    return ronde_choice_find(choice, choice->candidates[candidate].request.algorithm) == candidate;
+}
+
+uint32_t ronde_choice_least_of(const struct ronde_choice *choice, const struct ronde_quote *quotes,
+                               uint32_t of)
+{
+    uint32_t least = RONDE_NONE;
     for (uint32_t i = 0; i < choice->count; i++)
-        if (is_of(choice, i, of) && quotes[i].time_ns < quotes[least].time_ns)
+        if (is_of(choice, i, of) &&
+            (least == RONDE_NONE || quotes[i].time_ns < quotes[least].time_ns))
             least = i;
     return least;
 }
@@ -234,11 +239,11 @@ enum ronde_status ronde_choice_settle(const struct ronde_choice *choice,
 {
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++) {
-        if (ronde_choice_find(choice, choice->candidates[i].request.algorithm) != i)
-            continue;
-        for (uint32_t least = find_least_of(choice, quotes, i);
-             status == RONDE_OK && quotes[least].is_bound; least = find_least_of(choice, quotes, i))
+        uint32_t least = ronde_choice_least_of(choice, quotes, i);
+        while (status == RONDE_OK && quotes[least].is_bound) {
             status = settle(choice, least, load, pricer, &quotes[least], error);
+            least = ronde_choice_least_of(choice, quotes, i);
+        }
     }
     return status;
 }

@@ -242,6 +242,15 @@ static void a_plan_is_drawn(void)
     CU_ASSERT_STRING_EQUAL(text,
                            "<text>direct_one_step< <text>planned< >all_reduce, 8 ranks< </svg> ");
     free(text);
+    /* An algorithm has one curve, however many set-ups it has. */
+    said_expect("plan all_reduce -N 16 --topo fat-tree-2to1-64 -b 1K -e 64K --plot "
+                "\"" RONDE_SCRATCH_DIR "/plan.svg\"",
+                0, "# from");
+    CU_ASSERT_EQUAL(files_command("grep -c '<text>rabenseifner<' '" RONDE_SCRATCH_DIR "/plan.svg'",
+                                  &text),
+                    0);
+    CU_ASSERT_STRING_EQUAL(text, "1\n");
+    free(text);
     /* The picture is not printed instead. */
     CU_ASSERT_EQUAL(
         count_lines(

@@ -100,6 +100,13 @@ RONDE_API void ronde_choice_fini(struct ronde_choice *choice);
 /** Index of the candidate of a name; RONDE_NONE if there is none. */
 RONDE_API uint32_t ronde_choice_find(const struct ronde_choice *choice, const char *algorithm);
 
+/** Whether no candidate before this one is a set-up of the same algorithm. */
+RONDE_API bool ronde_choice_is_first(const struct ronde_choice *choice, uint32_t candidate);
+
+/** Of the set-ups of a candidate's algorithm the one whose price is the least, a bound or not. */
+RONDE_API uint32_t ronde_choice_least_of(const struct ronde_choice *choice,
+                                         const struct ronde_quote *quotes, uint32_t of);
+
 /**
  * Prices all candidates: out_quotes has choice->count entries. The winner and the runner-up, of another algorithm, have their
  * times; of others a bound may be known that is no less than 0.985 of the winner's time. Errors: the pricer's.
