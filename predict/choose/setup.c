@@ -12,11 +12,20 @@
 /** Rings are not better for loading the busiest link less by this. */
 #define SAME_LOAD 0.01
 
+/** A machine, looked at once for all candidates. */
+struct site {
+    const struct ronde_platform *platform;
+    const struct ronde_mem *mem;
+    struct ronde_nodes nodes;
+    uint32_t channels; /* of its rings; 0 = not looked for yet */
+};
+
 /** A candidate while it is made. */
 struct making {
     const struct ronde_setup *setup;
-    const struct ronde_mem *mem;
-    struct ronde_nodes nodes;
+    struct site *site;
+    const struct ronde_candidate *known; /* whose schedules may be used again; they outlive it */
+    uint32_t known_count;
     struct ronde_candidate *candidate;
     struct ronde_error *error;
 };
@@ -46,14 +55,14 @@ static enum ronde_status place(struct making *making)
     candidate->placement = setup->is_placed                ? setup->placement
                            : ranks > RONDE_MOST_LAID_RANKS ? RONDE_PLACE_FILE
                                                            : RONDE_PLACE_AUTO;
-    candidate->host_of = ronde_mem_new(making->mem, ranks, sizeof *candidate->host_of);
+    candidate->host_of = ronde_mem_new(making->site->mem, ranks, sizeof *candidate->host_of);
     if (!candidate->host_of)
         return ronde_fail(making->error, RONDE_NO_MEMORY, "no memory to place %u ranks", ranks);
     enum ronde_status status = RONDE_OK;
     if (setup->host_of)
         memcpy(candidate->host_of, setup->host_of, ranks * sizeof *candidate->host_of);
     else
-        status = ronde_place(&making->nodes, candidate->placement, ranks, candidate->host_of,
+        status = ronde_place(&making->site->nodes, candidate->placement, ranks, candidate->host_of,
                              making->error);
     return status;
 }
@@ -63,7 +72,7 @@ static void forget_identity(struct making *making)
     struct ronde_candidate *candidate = making->candidate;
     if (making->setup->host_of || !is_identity(candidate->host_of, making->setup->request.ranks))
         return;
-    ronde_mem_free(making->mem, candidate->host_of, making->setup->request.ranks,
+    ronde_mem_free(making->site->mem, candidate->host_of, making->setup->request.ranks,
                    sizeof *candidate->host_of);
     candidate->host_of = NULL;
 }
@@ -73,7 +82,7 @@ static void forget_identity(struct making *making)
 /** Ranks that follow one another on one node, if these are as many on every node, and nodes are filled one by one. */
 static uint32_t ranks_of_a_node(const struct making *making)
 {
-    const uint32_t *host_of = making->candidate->host_of, *node_of = making->nodes.node_of;
+    const uint32_t *host_of = making->candidate->host_of, *node_of = making->site->nodes.node_of;
     const uint32_t ranks = making->setup->request.ranks;
     uint32_t run = 1;
     while (run < ranks && node_of[host_of[run]] == node_of[host_of[0]])
@@ -101,23 +110,19 @@ static enum ronde_status find_torus(struct making *making, struct ronde_torus *o
 {
     const uint32_t ranks = making->setup->request.ranks;
     *out_torus = (struct ronde_torus){.axes = 0};
-    if (making->nodes.source != RONDE_NODES_SINGLE || ranks != making->nodes.host_count ||
-        !is_identity(making->candidate->host_of, ranks))
+    if (making->site->nodes.source != RONDE_NODES_SINGLE ||
+        ranks != making->site->nodes.host_count || !is_identity(making->candidate->host_of, ranks))
         return RONDE_OK;
-    return ronde_torus_find(making->setup->platform, making->mem, out_torus, making->error);
-}
-
-static bool candidate_has_grid(const struct ronde_candidate *candidate)
-{
-    return candidate->algorithm && candidate->algorithm->has_grid;
+    return ronde_torus_find(making->site->platform, making->site->mem, out_torus, making->error);
 }
 
 /** The grid that algorithms of several levels see. */
 static enum ronde_status find_grid(struct making *making)
 {
     struct ronde_compile_request *request = &making->candidate->request;
+    const struct ronde_algorithm *algorithm = making->candidate->algorithm;
     struct ronde_torus torus;
-    if (request->shape_count > 0 || !candidate_has_grid(making->candidate))
+    if (request->shape_count > 0 || !algorithm || !algorithm->has_grid)
         return RONDE_OK;
     const enum ronde_status status = find_torus(making, &torus);
     if (status == RONDE_OK && torus.axes > 1 && torus.axes <= RONDE_MAX_SHAPE &&
@@ -125,7 +130,7 @@ static enum ronde_status find_grid(struct making *making)
         request->shape_count = torus.axes;
         for (uint32_t axis = 0; axis < torus.axes; axis++)
             request->shape[axis] = torus.radix[torus.axes - 1 - axis];
-    } else if (status == RONDE_OK && making->nodes.source != RONDE_NODES_SINGLE) {
+    } else if (status == RONDE_OK && making->site->nodes.source != RONDE_NODES_SINGLE) {
         const uint32_t local = ranks_of_a_node(making);
         take_grid(request, local > 0 ? request->ranks / local : 0, local);
     }
@@ -134,7 +139,7 @@ static enum ronde_status find_grid(struct making *making)
 
 /* ---- Channels and rings ----------------------------------------------------------------------------------------- */
 
-/** Whether rings cannot be found on a machine, as only SimGrid knows its routes: they are then not laid, unless that is asked. */
+/** Whether the rings of a machine cannot be found (only SimGrid knows its routes) and nobody asked for them. */
 static bool has_no_rings(const struct making *making, enum ronde_status status)
 {
     return (status == RONDE_UNSUPPORTED || status == RONDE_BAD_INPUT) &&
@@ -151,8 +156,8 @@ static enum ronde_status find_rings(const struct making *making, uint32_t channe
                                       .ranks = request->ranks,
                                       .channels = channels,
                                       .first_rank = is_rooted ? request->root : 0};
-    return ronde_place_rings(making->setup->platform, &making->nodes, &rings, making->mem,
-                             out_orders, out_found, making->error);
+    return ronde_place_rings(making->site->platform, &making->site->nodes, &rings,
+                             making->site->mem, out_orders, out_found, making->error);
 }
 
 /** The fewest channels whose rings load the busiest link least: as many as a node's NICs, or a torus's directions. */
@@ -161,7 +166,7 @@ static enum ronde_status best_channels(const struct making *making, uint32_t *ou
     static const uint32_t tries[] = {1, 2, 3, 4, 6, 7, 8, 12, RONDE_MOST_SETUP_CHANNELS};
     const uint32_t ranks = making->candidate->request.ranks;
     const size_t entries = (size_t)ranks * RONDE_MOST_SETUP_CHANNELS;
-    uint32_t *orders = ronde_mem_new(making->mem, entries, sizeof *orders);
+    uint32_t *orders = ronde_mem_new(making->site->mem, entries, sizeof *orders);
     enum ronde_status status = RONDE_OK;
     double least = INFINITY;
     *out_channels = 1;
@@ -176,7 +181,7 @@ static enum ronde_status best_channels(const struct making *making, uint32_t *ou
             *out_channels = tries[i];
         }
     }
-    ronde_mem_free(making->mem, orders, entries, sizeof *orders);
+    ronde_mem_free(making->site->mem, orders, entries, sizeof *orders);
     return has_no_rings(making, status) ? RONDE_OK : status;
 }
 
@@ -192,16 +197,15 @@ static bool is_one_request(const struct ronde_compile_request *a,
 static enum ronde_status compile(struct making *making)
 {
     struct ronde_candidate *candidate = making->candidate;
-    const struct ronde_setup *setup = making->setup;
     ronde_schedule_destroy(candidate->own);
     candidate->own = NULL;
-    for (uint32_t i = 0; i < setup->known_count; i++)
-        if (is_one_request(&candidate->request, &setup->known[i].request)) {
-            candidate->schedule = setup->known[i].schedule;
+    for (uint32_t i = 0; i < making->known_count; i++)
+        if (is_one_request(&candidate->request, &making->known[i].request)) {
+            candidate->schedule = making->known[i].schedule;
             return RONDE_OK;
         }
     const enum ronde_status status =
-        ronde_compile(&candidate->request, making->mem, NULL, &candidate->own, making->error);
+        ronde_compile(&candidate->request, making->site->mem, NULL, &candidate->own, making->error);
     candidate->schedule = candidate->own;
     return status;
 }
@@ -229,7 +233,7 @@ static enum ronde_status find_whether_channels_differ(struct making *making, boo
     const bool is_route = candidate->schedule->traffic.is_route;
     const uint32_t base = candidate->schedule->channel_count;
     *out_differ = is_route && candidate->placement == RONDE_PLACE_AUTO;
-    if (is_route || making->nodes.source == RONDE_NODES_SINGLE ||
+    if (is_route || making->site->nodes.source == RONDE_NODES_SINGLE ||
         candidate->request.ranks > RONDE_MOST_LAID_RANKS)
         return RONDE_OK;
     candidate->request.channels = 2;
@@ -244,16 +248,15 @@ static enum ronde_status compile_for_machine(struct making *making)
     struct ronde_candidate *candidate = making->candidate;
     struct ronde_compile_request *request = &candidate->request;
     bool differ = false;
-    candidate->machine_channels = making->setup->machine_channels;
+    uint32_t *machine_channels = &making->site->channels;
     enum ronde_status status = compile(making);
     if (status != RONDE_OK || request->channels > 0 || request->channel_orders || request->order ||
         request->ranks < 2)
         return status;
     status = find_whether_channels_differ(making, &differ);
-    if (status == RONDE_OK && differ && candidate->machine_channels == 0)
-        status = best_channels(making, &candidate->machine_channels);
-    const uint32_t channels =
-        differ && candidate->machine_channels > 1 ? candidate->machine_channels : 0;
+    if (status == RONDE_OK && differ && *machine_channels == 0)
+        status = best_channels(making, machine_channels);
+    const uint32_t channels = differ && *machine_channels > 1 ? *machine_channels : 0;
     const bool is_compiled = request->channels == channels;
     request->channels = channels;
     return status == RONDE_OK && !is_compiled ? compile(making) : status;
@@ -265,8 +268,8 @@ static enum ronde_status reorder(struct making *making, const char *pattern)
     struct ronde_candidate *candidate = making->candidate;
     struct ronde_schedule *laid = NULL;
     struct ronde_error why = {RONDE_OK, 0, ""};
-    const enum ronde_status status =
-        ronde_schedule_reorder(candidate->schedule, candidate->orders, making->mem, &laid, &why);
+    const enum ronde_status status = ronde_schedule_reorder(candidate->schedule, candidate->orders,
+                                                            making->site->mem, &laid, &why);
     if (status == RONDE_REJECTED)
         return RONDE_OK;
     if (status != RONDE_OK)
@@ -292,7 +295,7 @@ static enum ronde_status lay(struct making *making)
         return RONDE_OK;
     candidate->orders_count = (size_t)candidate->schedule->channel_count * request->ranks;
     candidate->orders =
-        ronde_mem_new(making->mem, candidate->orders_count, sizeof *candidate->orders);
+        ronde_mem_new(making->site->mem, candidate->orders_count, sizeof *candidate->orders);
     if (!candidate->orders)
         return ronde_fail(making->error, RONDE_NO_MEMORY, "no memory for %u orders of %u ranks",
                           candidate->schedule->channel_count, request->ranks);
@@ -309,10 +312,10 @@ static enum ronde_status lay(struct making *making)
 
 static enum ronde_status make(struct making *making)
 {
-    const uint32_t ranks = making->setup->request.ranks, hosts = making->nodes.host_count;
+    const uint32_t ranks = making->setup->request.ranks, hosts = making->site->nodes.host_count;
     if (ranks > hosts)
         return ronde_fail(making->error, RONDE_BAD_INPUT, "%s has %u hosts, fewer than %u ranks",
-                          ronde_platform_path(making->setup->platform), hosts, ranks);
+                          ronde_platform_path(making->site->platform), hosts, ranks);
     enum ronde_status status = place(making);
     if (status == RONDE_OK)
         status = find_grid(making);
@@ -325,28 +328,39 @@ static enum ronde_status make(struct making *making)
     return status;
 }
 
-enum ronde_status ronde_candidate_open(const struct ronde_setup *setup, const struct ronde_mem *mem,
-                                       struct ronde_candidate *out_candidate,
-                                       struct ronde_error *error)
+/** Makes a candidate on a site, of the schedules of others where these are of the same request. */
+static enum ronde_status open_candidate(const struct ronde_setup *setup, struct site *site,
+                                        const struct ronde_candidate *known, uint32_t known_count,
+                                        struct ronde_candidate *out_candidate,
+                                        struct ronde_error *error)
 {
     struct ronde_candidate candidate = {.request = setup->request, .schedule = setup->given};
+    struct making making = {setup, site, known, known_count, &candidate, error};
     if (!setup->given)
         candidate.algorithm =
             ronde_algorithm_find(setup->request.collective, setup->request.algorithm, error);
     if (!setup->given && !candidate.algorithm)
         return RONDE_BAD_ARGUMENT;
-    struct making making = {setup, mem, {.count = 0}, &candidate, error};
-    enum ronde_status status = ronde_nodes_find(setup->platform, mem, &making.nodes, error);
-    if (status == RONDE_OK)
-        status = make(&making);
-    ronde_nodes_free(&making.nodes, mem);
+    const enum ronde_status status = make(&making);
     if (status != RONDE_OK) {
-        ronde_candidate_close(&candidate, mem);
+        ronde_candidate_close(&candidate, site->mem);
         return status;
     }
     candidate.is_eligible = !candidate.schedule->proof.rank_dependent_bits;
     *out_candidate = candidate;
     return RONDE_OK;
+}
+
+enum ronde_status ronde_candidate_open(const struct ronde_setup *setup, const struct ronde_mem *mem,
+                                       struct ronde_candidate *out_candidate,
+                                       struct ronde_error *error)
+{
+    struct site site = {.platform = setup->platform, .mem = mem};
+    enum ronde_status status = ronde_nodes_find(setup->platform, mem, &site.nodes, error);
+    if (status == RONDE_OK)
+        status = open_candidate(setup, &site, NULL, 0, out_candidate, error);
+    ronde_nodes_free(&site.nodes, mem);
+    return status;
 }
 
 struct ronde_forecast ronde_candidate_forecast(const struct ronde_candidate *candidate,
@@ -386,11 +400,9 @@ void ronde_candidate_close(struct ronde_candidate *candidate, const struct ronde
 
 /** The list of candidates that takes the place of a choice's. */
 struct setting_up {
-    struct ronde_choice *choice;
+    struct site site;
     struct ronde_choice all;
-    const struct ronde_platform *platform;
     const struct ronde_tune_options *options;
-    uint32_t machine_channels; /* once found */
     struct ronde_error *error;
 };
 
@@ -406,20 +418,17 @@ static bool is_same_set_up(const struct ronde_candidate *a, const struct ronde_c
 static enum ronde_status add(struct setting_up *up, const struct ronde_candidate *base,
                              const struct ronde_setup *setup, uint32_t first)
 {
-    const struct ronde_mem *mem = up->choice->mem;
+    const struct ronde_mem *mem = up->site.mem;
     struct ronde_candidate candidate;
     struct ronde_error why = {RONDE_OK, 0, ""};
-    struct ronde_setup known = *setup;
-    known.known = first < up->all.count ? up->all.candidates + first : base;
-    known.known_count = first < up->all.count ? up->all.count - first : 1;
-    const enum ronde_status status = ronde_candidate_open(&known, mem, &candidate, &why);
+    const bool is_first = first == up->all.count;
+    const enum ronde_status status =
+        open_candidate(setup, &up->site, is_first ? base : up->all.candidates + first,
+                       is_first ? 1 : up->all.count - first, &candidate, &why);
     if (status == RONDE_UNSUPPORTED || status == RONDE_REJECTED)
         return RONDE_OK;
     if (status != RONDE_OK)
         return ronde_fail(up->error, status, "%s", why.message);
-    candidate.algorithm = base->algorithm;
-    candidate.is_eligible = base->is_eligible;
-    up->machine_channels = candidate.machine_channels;
     for (uint32_t i = first; i < up->all.count; i++)
         if (is_same_set_up(&candidate, &up->all.candidates[i])) {
             ronde_candidate_close(&candidate, mem);
@@ -441,7 +450,6 @@ static enum ronde_status add_channels(struct setting_up *up, const struct ronde_
                                       struct ronde_setup *setup, uint32_t first)
 {
     const uint32_t before = up->all.count;
-    setup->machine_channels = up->machine_channels;
     enum ronde_status status = add(up, base, setup, first);
     if (status != RONDE_OK || up->all.count == before || setup->request.channels > 0 || setup->given)
         return status;
@@ -470,7 +478,7 @@ static enum ronde_status add_placements(struct setting_up *up, const struct rond
     static const enum ronde_placement tries[] = {RONDE_PLACE_AUTO, RONDE_PLACE_FILE,
                                                  RONDE_PLACE_SCATTERED};
     const uint32_t first = up->all.count;
-    struct ronde_setup setup = {.platform = up->platform,
+    struct ronde_setup setup = {.platform = up->site.platform,
                                 .request = base->request,
                                 .given = base->own ? NULL : base->schedule,
                                 .is_placed = up->options->is_placed,
@@ -490,13 +498,17 @@ enum ronde_status
 ronde_choice_set_up(struct ronde_choice *choice, const struct ronde_platform *platform,
                     const struct ronde_tune_options *options, struct ronde_error *error)
 {
-    struct setting_up up = {choice, {.mem = choice->mem}, platform, options, 0, error};
-    enum ronde_status status = RONDE_OK;
+    struct setting_up up = {.site = {.platform = platform, .mem = choice->mem},
+                            .all = {.mem = choice->mem},
+                            .options = options,
+                            .error = error};
+    enum ronde_status status = ronde_nodes_find(platform, choice->mem, &up.site.nodes, error);
     for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++) {
         const uint32_t first = up.all.count;
         status = add_placements(&up, &choice->candidates[i]);
         hand_over(&up, &choice->candidates[i], first);
     }
+    ronde_nodes_free(&up.site.nodes, choice->mem);
     if (status != RONDE_OK) {
         ronde_choice_fini(&up.all);
         return status;

@@ -33,9 +33,8 @@ struct ronde_candidate {
     enum ronde_placement placement; /**< of its ranks */
     uint32_t *host_of; /**< per rank, for ronde_sim_options.host_of; NULL = rank r on host r */
     uint32_t *orders;  /**< the order of each channel that was laid through the machine, or NULL */
-    size_t orders_count;       /**< entries of it */
-    uint32_t machine_channels; /**< that the machine's rings have, where they were looked for; else 0 */
-    const char *rings;         /**< how those were found: "snake", "torus", ...; or NULL */
+    size_t orders_count;           /**< entries of it */
+    const char *rings;             /**< how those were found: "snake", "torus", ...; or NULL */
     struct ronde_outline *outline; /**< what its pricer has noted of it, or NULL */
 };
 

@@ -12,8 +12,8 @@
  * - the grid: nodes times ranks of a node where the placement fills equal nodes one after another, the axes of a torus;
  * - the placement: the nodes of the machine one after another, each channel of a ring through the machine as
  *   ronde_place_rings finds best;
- * - the channels: where channels differ, by their rings or by the ranks at the heads of their trees, the fewest whose rings load the busiest link least (a node
- *   of k NICs has k); else the algorithm's own;
+ * - the channels: where channels differ, by their rings or by the ranks at the heads of their trees, the fewest whose rings load
+ *   the busiest link least (a node of k NICs has k); else the algorithm's own;
  * - pieces: pieces.h.
  */
 #ifndef RONDE_SETUP_H
@@ -43,9 +43,6 @@ struct ronde_setup {
     const uint32_t *host_of; /**< per rank, where they sit already; NULL = by the placement */
     bool is_placed;          /**< the placement is asked for; else it is decided */
     enum ronde_placement placement; /**< where it is asked for */
-    uint32_t machine_channels; /**< of another candidate on the machine, where they are known; else 0 */
-    const struct ronde_candidate *known; /**< candidates whose schedules may be used again; outlived by them */
-    uint32_t known_count;                /**< how many */
 };
 
 /**
