@@ -33,8 +33,8 @@ struct ronde_sim_ways {
 struct ronde_sim_memo {
     const struct ronde_schedule *schedule; /**< whose */
     const struct ronde_mem *mem;
-    bool is_known;           /**< there are ways */
-    struct ronde_sim_job of; /**< for which; load and params do not count */
+    bool is_known; /**< there are ways; what follows says for what */
+    const struct ronde_platform *platform;
     const uint32_t *host_of;
     double alpha_ns;
     double lane_GBps;

@@ -121,7 +121,7 @@ static enum ronde_status find_routes(struct ronde_sim_ways *ways, struct ronde_e
 
 static bool is_memo_of(const struct ronde_sim_memo *memo, const struct ronde_sim_ways *ways)
 {
-    return memo->of.platform == ways->job->platform && memo->host_of == ways->options->host_of &&
+    return memo->platform == ways->job->platform && memo->host_of == ways->options->host_of &&
            memo->alpha_ns == ways->job->params->alpha_ns &&
            memo->lane_GBps == ways->job->params->lane_GBps;
 }
@@ -146,12 +146,11 @@ static void lend(struct ronde_sim_ways *ways, struct ronde_sim_memo *memo)
     if (memo->is_known || memo->mem != ways->mem)
         return;
     memo->is_known = true;
-    memo->of = (struct ronde_sim_job){.platform = ways->job->platform, .schedule = memo->schedule};
+    memo->platform = ways->job->platform;
     memo->host_of = ways->options->host_of;
     memo->alpha_ns = ways->job->params->alpha_ns;
     memo->lane_GBps = ways->job->params->lane_GBps;
     memo->ways = *ways;
-    memo->ways.job = &memo->of;
     ways->is_borrowed = true;
 }
 
