@@ -6,16 +6,12 @@
 
 #include <math.h>
 
-/* The large load, and what counts as more than its busiest link. */
+/* The large load. */
 #define LARGE_BYTES (UINT64_C(1) << 30)
-#define CLEARLY 1.05
 
 /* Pieces of the two loads whose difference is the period. */
 #define FEW_PIECES 2u
 #define MORE_PIECES 6u
-
-/* Steps from which on one large load must do. */
-#define LONG_STEPS ((uint64_t)1 << 20)
 
 /* Steps of the longest replay of an outline, and of one on a quotient, where they cost next to nothing; routes to be found. */
 #define MOST_STEPS ((uint64_t)1 << 22)
@@ -67,11 +63,11 @@ enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
         status = replay(&whole, outline->large, 0, &outline->large_ns, &outline->link_ns, error);
         /* No line that is the largest there rises faster than one through nought. */
         twice_ns = 2 * outline->large_ns;
-        if (status == RONDE_OK && ronde_forecast_steps(&whole) < LONG_STEPS)
+        if (status == RONDE_OK && ronde_forecast_steps(&whole) < RONDE_OUTLINE_LONG_STEPS)
             status = replay(&whole, 2 * outline->large, 0, &twice_ns, NULL, error);
         outline->slope_ns = (twice_ns - outline->large_ns) / (double)outline->large;
         outline->likes_pieces =
-            outline->large_ns > CLEARLY * (outline->latency_ns + outline->link_ns);
+            outline->large_ns > RONDE_OUTLINE_CLEARLY * (outline->latency_ns + outline->link_ns);
         outline->link_ns /= (double)outline->large;
     }
     outline->is_known = status == RONDE_OK;

@@ -154,14 +154,12 @@ static enum ronde_status find_change(struct ronde_plan *plan, const struct ronde
                        log(right->quotes[pair[1]].time_ns / right->quotes[pair[0]].time_ns)};
     double lead = 0;
     enum ronde_status status = RONDE_OK;
-    /* Regula falsi; the end that stays weighs half as much the next time (Illinois), or it would stay for long. */
     const bool is_quick = is_quick_to_time(plan, pair, &load);
-    for (int last = -1; status == RONDE_OK && counts[1] - counts[0] > grid;) {
+    if (!is_quick && counts[1] - counts[0] > grid)
+        counts[1] = between(counts, leads, grid);
+    /* Regula falsi; the end that stays weighs half as much the next time (Illinois), or it would stay for long. */
+    for (int last = -1; is_quick && status == RONDE_OK && counts[1] - counts[0] > grid;) {
         const uint64_t middle = between(counts, leads, grid);
-        if (!is_quick) {
-            counts[1] = middle;
-            break;
-        }
         status = find_lead(plan, pair, &load, middle, &lead, error);
         const int end = lead > 0 ? 0 : 1;
         counts[end] = middle;

@@ -140,13 +140,9 @@ static bool is_short(const struct ronde_candidate *candidate, const struct ronde
 #define NEAR 0.97
 #define QUICK_NEAR 1.03
 
-/* Sharing links costs much beyond this; then slots of 32 KiB, 128 KiB and so on are tried. */
-#define CLEARLY 1.05
+/* Where sharing links costs much, slots of 32 KiB, 128 KiB and so on are tried. */
 #define CONTENDED_FIRST 2u
 #define CONTENDED_STEP 2u
-
-/* Steps from which on a candidate is only looked at where nothing less says that it is slow. */
-#define LONG_STEPS ((uint64_t)1 << 20)
 
 /** What its busiest rank sends, as fast as any link is. */
 static double least_time(const struct ronde_platform_pricer *platform_pricer,
@@ -177,7 +173,8 @@ static enum ronde_status bound(const struct ronde_platform_pricer *platform_pric
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the routes of %s",
                           candidate->request.algorithm);
     forecast->sim.memo = outline->memo;
-    if (!outline->is_known && ronde_candidate_steps(candidate, &forecast->load) < LONG_STEPS)
+    if (!outline->is_known &&
+        ronde_candidate_steps(candidate, &forecast->load) < RONDE_OUTLINE_LONG_STEPS)
         status = ronde_outline_find(forecast, outline, error);
     if (status == RONDE_OK)
         *out_quote =
@@ -189,10 +186,10 @@ static enum ronde_status bound(const struct ronde_platform_pricer *platform_pric
     return status;
 }
 
-/** Slots to replay a load with: by default, and the best by their estimates. */
+/** Slots to replay a load with, one that holds all of it first, and their estimates. */
 struct slots {
-    uint64_t bytes[RONDE_OUTLINE_SLOTS + 2];
-    double estimated_ns[RONDE_OUTLINE_SLOTS + 2];
+    uint64_t bytes[RONDE_OUTLINE_SLOTS + 1];
+    double estimated_ns[RONDE_OUTLINE_SLOTS + 1];
     uint32_t count;
 };
 
@@ -211,6 +208,14 @@ static uint64_t whole_slot(const struct ronde_forecast *forecast)
     return (bytes + RONDE_GRAIN_BYTES) * forecast->schedule->max_chunk_count;
 }
 
+/** Steps of a load that is cut by a slot. */
+static uint64_t steps_of(const struct ronde_forecast *forecast, uint64_t slot_bytes)
+{
+    struct ronde_forecast cut = *forecast;
+    cut.load.slot_bytes = slot_bytes;
+    return ronde_forecast_steps(&cut);
+}
+
 static enum ronde_status list_slots(const struct ronde_forecast *forecast,
                                     struct ronde_outline *outline, struct slots *slots,
                                     struct ronde_error *error)
@@ -219,12 +224,11 @@ static enum ronde_status list_slots(const struct ronde_forecast *forecast,
     enum ronde_status status = RONDE_OK;
     add_slot(slots, whole_slot(forecast), ronde_outline_whole(outline, count));
     for (uint32_t s = 0; s < RONDE_OUTLINE_SLOTS && status == RONDE_OK; s++) {
-        struct ronde_forecast cut = *forecast;
+        const uint64_t slot_bytes = ronde_outline_slot_bytes(s);
         double estimated_ns = INFINITY;
-        cut.load.slot_bytes = ronde_outline_slot_bytes(s);
-        if (ronde_forecast_steps(&cut) <= MOST_CUT_STEPS)
+        if (steps_of(forecast, slot_bytes) <= MOST_CUT_STEPS)
             status = ronde_outline_cut(forecast, outline, s, count, &estimated_ns, error);
-        add_slot(slots, cut.load.slot_bytes, estimated_ns);
+        add_slot(slots, slot_bytes, estimated_ns);
     }
     return status;
 }
@@ -276,13 +280,6 @@ static enum ronde_status tighten(const struct ronde_forecast *forecast,
 #define QUICK_STEPS ((uint64_t)1 << 15)
 #define MOST_TRIES 4u
 
-static uint64_t steps_of(const struct ronde_forecast *forecast, uint64_t slot_bytes)
-{
-    struct ronde_forecast cut = *forecast;
-    cut.load.slot_bytes = slot_bytes;
-    return ronde_forecast_steps(&cut);
-}
-
 /** The slots that look best, as long as their estimates are below the time that was found, or near it where that is quick. */
 static enum ronde_status try_best(const struct ronde_forecast *forecast, struct slots *slots,
                                   struct ronde_quote *quote, struct ronde_error *error)
@@ -310,7 +307,8 @@ static enum ronde_status try_pieces(const struct ronde_forecast *forecast,
     for (uint32_t s = CONTENDED_FIRST; status == RONDE_OK && s < RONDE_OUTLINE_SLOTS;
          s += CONTENDED_STEP) {
         const uint64_t slot_bytes = ronde_outline_slot_bytes(s);
-        if (quote->time_ns > CLEARLY * bound_ns && steps_of(forecast, slot_bytes) <= QUICK_STEPS &&
+        if (quote->time_ns > RONDE_OUTLINE_CLEARLY * bound_ns &&
+            steps_of(forecast, slot_bytes) <= QUICK_STEPS &&
             steps_of(forecast, slot_bytes) > ronde_forecast_steps(forecast))
             status = try_slot(forecast, slot_bytes, quote, error);
     }
@@ -420,13 +418,13 @@ static enum ronde_status price(const void *self, struct ronde_candidate *candida
     *out_quote = (struct ronde_quote){.is_exact = false};
     if (platform_pricer->is_uniform)
         status = price_on_network(platform_pricer, candidate, &forecast, out_quote, error);
-    if (status == RONDE_OK && out_quote->is_exact)
-        return load->slot_bytes == 0 && candidate->algorithm
-                   ? price_slots(platform_pricer, candidate, &forecast, out_quote, error)
-                   : RONDE_OK;
     if (status != RONDE_OK)
         return status;
-    return bound(platform_pricer, &forecast, candidate, mem, out_quote, error);
+    if (!out_quote->is_exact)
+        return bound(platform_pricer, &forecast, candidate, mem, out_quote, error);
+    return load->slot_bytes == 0 && candidate->algorithm
+               ? price_slots(platform_pricer, candidate, &forecast, out_quote, error)
+               : RONDE_OK;
 }
 
 struct ronde_pricer ronde_platform_pricer_pricer(const struct ronde_platform_pricer *platform_pricer)

@@ -1,7 +1,7 @@
 /**
  * What is planned is within 3 % of the fastest of all combinations of algorithm, channels, placement and slot, tried one by
  * one, for every collective and from 1 KiB to 1 GiB, on machines whose flows share links and on some whose do not.
- * docs/results/regret.md has larger machines and more combinations (build/bench/bench_regret).
+ * docs/results/regret.md has more combinations (build/bench/bench_regret).
  */
 #include "support/built_with.h"
 #include "support/combinations.h"

@@ -39,7 +39,7 @@ struct combinations {
 /** Plans and tries everything. Errors: those of the plan. */
 enum ronde_status combinations_try(struct combinations *all, struct ronde_error *error);
 
-/** The least share of a regret, planned by fastest minus one, of a size. */
+/** Regret of a size: the planned time over the fastest, minus one; 0 where nothing tried is faster. */
 double combinations_regret(const struct combinations_size *size);
 
 #endif
