@@ -70,12 +70,15 @@ class Schedule:
         return f"{self._handle.hash:016x}"
 
     @property
-    def words(self) -> list[object]:
-        """What names a schedule that was compiled on the command line."""
+    def _words(self) -> list[object]:
+        """The command line's words for a schedule that was compiled."""
         request = self._request
-        shape = "x".join(str(request.shape[k]) for k in range(request.shape_count))
-        return [self.collective, "-a", self.algorithm, "-N", self.ranks, "-r", self.root,
-                *(["--channels", request.channels] if request.channels else []), *(["--shape", shape] if shape else [])]
+        words: list[object] = [self.collective, "-a", self.algorithm, "-N", self.ranks, "-r", self.root]
+        if request.channels:
+            words += ["--channels", request.channels]
+        if request.shape_count:
+            words += ["--shape", "x".join(str(request.shape[k]) for k in range(request.shape_count))]
+        return words
 
     @property
     def proof(self) -> Proof:

@@ -34,9 +34,10 @@ def timeline(schedule: Schedule, topology: Topology, size: Size, *, engine: str 
     machine_of(topology)
     with tempfile.TemporaryDirectory(prefix="ronde") as folder:
         steps, picture = pathlib.Path(folder, "schedule.ronde"), pathlib.Path(folder, "timeline.svg")
-        if schedule._keep is None:
+        what = schedule._words if schedule._keep else [steps]
+        if not schedule._keep:
             steps.write_text(schedule.text, encoding="utf-8")
-        words: list[object] = ["sim", *(schedule.words if schedule._keep else [steps]), "--json", "--topo", topology.file, "-b", size_of(size), "-e", size_of(size),
+        words: list[object] = ["sim", *what, "--json", "--topo", topology.file, "-b", size_of(size), "-e", size_of(size),
                                "--engine", engine, "-d", dtype, "--timeline", picture]
         if size_of(slot):
             words += ["--slot", size_of(slot)]
