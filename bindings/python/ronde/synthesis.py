@@ -50,7 +50,7 @@ class Forest(Schedule):
 
     def __init__(self, handle: Any, request: Any, topology: Topology, made: Any, words: list[object]) -> None:
         super().__init__(handle, request)
-        self._topology, self._words = topology, words
+        self._topology, self._request_words = topology, words
         self.bound = _bound_of(made.bound)
         self.trees: int = made.trees
         self.height: int = made.height
@@ -62,7 +62,7 @@ class Forest(Schedule):
         """A picture of the trees of one root: the command's `synthesize --plot`."""
         with tempfile.TemporaryDirectory(prefix="ronde") as folder:
             picture = pathlib.Path(folder, "forest.svg")
-            _command.output(*self._words, "-o", pathlib.Path(folder, "forest.ronde"), "--plot", picture)
+            _command.output(*self._request_words, "-o", pathlib.Path(folder, "forest.ronde"), "--plot", picture)
             return picture.read_text(encoding="utf-8")
 
     def _repr_svg_(self) -> Optional[str]:
