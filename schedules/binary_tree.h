@@ -4,6 +4,8 @@
 
 #include "closed_form.h"
 
+#include "ronde/double_tree.h"
+
 /** Children of a position; the first one's subtree is full and at least as deep as the second's. */
 struct ronde_tree_children {
     uint32_t count; /**< 0, 1 or 2 */
@@ -12,15 +14,6 @@ struct ronde_tree_children {
 
 /** The children of a position in the tree of n positions. */
 struct ronde_tree_children ronde_tree_children_of(uint32_t n, uint32_t position);
-
-/** The parent of a position other than 0. */
-uint32_t ronde_tree_parent_of(uint32_t n, uint32_t position);
-
-/**
- * Position of a tree of n at position q of the second tree, whose inner positions are the leaves of
- * it.
- */
-uint32_t ronde_tree_second_order(uint32_t n, uint32_t q);
 
 /** Lanes of an all_reduce up and down a tree. */
 enum { RONDE_TREE_LANES = 4 };

@@ -11,6 +11,7 @@ struct session {
     const struct ronde_options *options;
     struct ronde_nccl_constants constants;
     struct ronde_doctor_spread spread;
+    struct ronde_nccl_site site; /* of --topo */
     struct ronde_published published;
     struct ronde_sink sink;
     struct ronde_diagnosis diagnosis;
@@ -31,10 +32,29 @@ static enum ronde_status check_gpu(const struct session *session, struct ronde_e
                       machine->name, ronde_nccl_generation_text(machine->generation));
 }
 
+static bool is_one_shape(const struct ronde_nccl_call *a, const struct ronde_nccl_call *b)
+{
+    return a->collective == b->collective && a->ranks == b->ranks && a->nodes == b->nodes;
+}
+
+/* What links of a platform leave, where all rows are of one collective of the same ranks, as those of a log are. */
+static enum ronde_status limit_by_links(struct session *session, struct ronde_error *error)
+{
+    const struct ronde_published *published = &session->published;
+    struct ronde_error ignored = {0};
+    for (size_t r = 0; r < published->count; r++)
+        if (!is_one_shape(&published->rows[r].call, &published->rows[0].call))
+            return RONDE_OK;
+    return published->count > 0 &&
+                   ronde_nccl_call_check(&session->site.machine, &published->rows[0].call,
+                                         &ignored) == RONDE_OK
+               ? ronde_nccl_site_limit(&session->site, &published->rows[0].call, error)
+               : RONDE_OK;
+}
+
 /* --topo, or the description that is shipped for --system. */
 static enum ronde_status take_machine(struct session *session, struct ronde_error *error)
 {
-    struct ronde_nccl_machine machine;
     struct ronde_published *published = &session->published;
     const char *path = session->options->arguments[0];
     if (published->system_count > 1)
@@ -47,10 +67,12 @@ static enum ronde_status take_machine(struct session *session, struct ronde_erro
             "(topologies/published/README.md), or --system with a shipped one's name");
     if (!session->options->topo)
         return check_gpu(session, error);
-    const enum ronde_status status = ronde_open_nccl_machine(session->options, &machine, error);
+    enum ronde_status status = ronde_nccl_site_open(session->options, &session->site, error);
+    if (status == RONDE_OK)
+        status = limit_by_links(session, error);
     if (status != RONDE_OK)
         return status;
-    ronde_published_describe(published, 0, &machine, &session->constants);
+    ronde_published_describe(published, 0, &session->site.machine, &session->constants);
     return check_gpu(session, error);
 }
 
@@ -125,6 +147,7 @@ int ronde_cmd_doctor(const struct ronde_options *options)
         status = error.status;
     if (session.published.mem)
         ronde_published_close(&session.published);
+    ronde_nccl_site_close(&session.site);
     if (status != RONDE_OK)
         return ronde_report(&error);
     return session.is_wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;

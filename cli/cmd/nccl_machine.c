@@ -1,9 +1,9 @@
 /* --topo as a machine of NCCL's model. See nccl_machine.h. */
 #include "nccl_machine.h"
 #include "cli/options/shipped_names.h"
+#include "cli/options/without_links.h"
 
 #include "ronde/data_files.h"
-#include "ronde/nccl_platform.h"
 #include "ronde/schedules.h"
 
 #include <stdio.h>
@@ -47,17 +47,6 @@ bool ronde_is_nccl_machine(const char *path)
     return *at == '#' || (*at >= 'a' && *at <= 'z');
 }
 
-static enum ronde_status read_platform(const char *path, struct ronde_nccl_machine *out,
-                                       struct ronde_error *error)
-{
-    struct ronde_platform *platform = NULL;
-    enum ronde_status status = ronde_platform_read(path, ronde_mem_default(), &platform, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_machine_of_platform(platform, out, error);
-    ronde_platform_destroy(platform);
-    return status;
-}
-
 /* With the nearest name, or else all of them, as far as there is room. */
 static enum ronde_status refuse_name(const char *text, struct ronde_error *error)
 {
@@ -81,21 +70,94 @@ static enum ronde_status refuse_name(const char *text, struct ronde_error *error
                             list);
 }
 
-enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
-                                          struct ronde_nccl_machine *out, struct ronde_error *error)
+/* The file that --topo names. */
+static enum ronde_status find_file(const char *text, char *out_path, size_t bytes,
+                                   struct ronde_error *error)
 {
-    char path[RONDE_PATH_BYTES];
-    if (!options->topo)
+    if (!text)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--topo with a machine's description is missing "
                           "(topologies/published/README.md)");
-    ronde_find_nccl_machine(options->topo, path, sizeof path);
-    if (access(path, R_OK) != 0)
-        ronde_find_topology(options->topo, path, sizeof path);
-    if (access(path, F_OK) != 0 && !strchr(options->topo, '/'))
-        return refuse_name(options->topo, error);
-    return is_platform(path) ? read_platform(path, out, error)
-                             : ronde_nccl_machine_read(path, out, error);
+    ronde_find_nccl_machine(text, out_path, bytes);
+    if (access(out_path, R_OK) != 0)
+        ronde_find_topology(text, out_path, bytes);
+    return access(out_path, F_OK) != 0 && !strchr(text, '/') ? refuse_name(text, error) : RONDE_OK;
+}
+
+/* The machine is that of healthy links: which one is slow NCCL does not know. */
+static enum ronde_status open_platform(const struct ronde_options *options, const char *path,
+                                       struct ronde_nccl_site *out, struct ronde_error *error)
+{
+    enum ronde_status status = ronde_platform_read(path, ronde_mem_default(), &out->platform, error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_machine_of_platform(out->platform, &out->machine, error);
+    if (status == RONDE_OK)
+        status = ronde_without_links(options, out->platform, error);
+    return status;
+}
+
+enum ronde_status ronde_nccl_site_open(const struct ronde_options *options,
+                                       struct ronde_nccl_site *out, struct ronde_error *error)
+{
+    char path[RONDE_PATH_BYTES];
+    *out = (struct ronde_nccl_site){.platform = NULL};
+    enum ronde_status status = find_file(options->topo, path, sizeof path, error);
+    if (status != RONDE_OK)
+        return status;
+    if (is_platform(path))
+        return open_platform(options, path, out, error);
+    if (options->degrade_count > 0)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--degrade: %s is a description, which has no links; make a platform file "
+            "of it: ronde topo import %s --nodes N -o machine.xml",
+            options->topo, options->topo);
+    return ronde_nccl_machine_read(path, &out->machine, error);
+}
+
+enum ronde_status ronde_nccl_site_limit(struct ronde_nccl_site *site,
+                                        const struct ronde_nccl_call *call,
+                                        struct ronde_error *error)
+{
+    if (!site->platform)
+        return RONDE_OK;
+    site->machine.limits = site->limits;
+    return ronde_nccl_limits_find(site->platform, &site->machine, call, ronde_mem_default(),
+                                  site->limits, error);
+}
+
+/* What is longer by less is not worth a word. */
+static const double least_excess = 1.01;
+
+const char *ronde_nccl_site_limiting(const struct ronde_nccl_site *site,
+                                     const struct ronde_nccl_constants *constants,
+                                     const struct ronde_nccl_call *call,
+                                     struct ronde_nccl_choice choice)
+{
+    struct ronde_nccl_machine free = site->machine;
+    free.limits = NULL;
+    if (!site->machine.limits)
+        return NULL;
+    const double us = ronde_nccl_execution_us(constants, &site->machine, call, choice);
+    return us > least_excess * ronde_nccl_execution_us(constants, &free, call, choice)
+               ? ronde_platform_link(site->platform, site->limits[choice.algorithm].link)->name
+               : NULL;
+}
+
+void ronde_nccl_site_close(struct ronde_nccl_site *site)
+{
+    ronde_platform_destroy(site->platform);
+    *site = (struct ronde_nccl_site){.platform = NULL};
+}
+
+enum ronde_status ronde_open_nccl_machine(const struct ronde_options *options,
+                                          struct ronde_nccl_machine *out, struct ronde_error *error)
+{
+    struct ronde_nccl_site site;
+    const enum ronde_status status = ronde_nccl_site_open(options, &site, error);
+    *out = site.machine;
+    ronde_nccl_site_close(&site);
+    return status;
 }
 
 /** How GPUs without NVLink between them meet, where that is not the usual way. */

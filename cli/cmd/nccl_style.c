@@ -18,7 +18,7 @@
 struct session {
     const struct ronde_options *options;
     struct ronde_nccl_constants constants;
-    struct ronde_nccl_machine machine;
+    struct ronde_nccl_site site;
     enum ronde_collective collective;
     struct ronde_sink sink;
     uint32_t log_nodes; /* hosts of --nccl-log; 0 = none was given */
@@ -40,13 +40,12 @@ static enum ronde_status check_options(const struct ronde_options *options,
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "number of ranks is missing: -N, or --shape");
     if (options->why || options->trace || options->timeline || options->slot_bytes ||
         options->with_count || options->scenario || options->background_count ||
-        options->degrade_count || options->straggler_count || options->plot ||
-        (options->channels && !options->to) || options->has_backend ||
-        strcmp(options->engine, "auto") != 0)
+        options->straggler_count || options->plot || (options->channels && !options->to) ||
+        options->has_backend || strcmp(options->engine, "auto") != 0)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "--style nccl is a model: it replays nothing, and takes no --why, --trace, "
-            "--timeline, --slot, --channels, --with, --background, --degrade, "
+            "--timeline, --slot, --channels, --with, --background, "
             "--straggler, --scenario, --engine, --backend or --plot");
     if (options->min_bytes == 0)
         return ronde_fail(
@@ -77,7 +76,7 @@ static enum ronde_status find_algorithm(const char *name, enum ronde_nccl_algori
 static enum ronde_status find_nodes(const struct session *session, uint32_t ranks,
                                     uint32_t *out_nodes, struct ronde_error *error)
 {
-    const uint32_t gpus = session->machine.gpus;
+    const uint32_t gpus = session->site.machine.gpus;
     const enum ronde_status status = ronde_shape_nodes(session->options, ranks, out_nodes, error);
     if (status != RONDE_OK || *out_nodes > 0)
         return status;
@@ -93,21 +92,51 @@ static enum ronde_status find_nodes(const struct session *session, uint32_t rank
     return RONDE_OK;
 }
 
-static const struct ronde_column columns[] = {{"size", "(B)", 14},       {"ranks", "", 7},
-                                              {"nodes", "", 6},          {"algorithm", "", 10},
-                                              {"protocol", "", 9},       {"time", "(us)", 11},
-                                              {"algbw", "(GB/s)", 10},   {"busbw", "(GB/s)", 10},
-                                              {"NCCL's own", "(us)", 11}};
+static const struct ronde_column columns[] = {{"size", "(B)", 14},        {"ranks", "", 7},
+                                              {"nodes", "", 6},           {"algorithm", "", 10},
+                                              {"protocol", "", 9},        {"time", "(us)", 11},
+                                              {"algbw", "(GB/s)", 10},    {"busbw", "(GB/s)", 10},
+                                              {"NCCL's own", "(us)", 11}, {"limited by", "", 14}};
 
 #define COLUMN_COUNT (sizeof columns / sizeof columns[0])
 
-static const struct ronde_table table = {columns, COLUMN_COUNT, 2};
+static const struct ronde_column plan_columns[] = {
+    {"size", "(B)", 14},   {"ranks", "", 7},    {"nodes", "", 6},     {"NCCL takes", "", 16},
+    {"time", "(us)", 11},  {"fastest", "", 16}, {"time", "(us)", 11}, {"NCCL's is", "(times)", 9},
+    {"limited by", "", 14}};
+
+#define PLAN_COLUMN_COUNT (sizeof plan_columns / sizeof plan_columns[0])
+
+/* The last column is of a platform: a description has no links to name. */
+static struct ronde_table table_of(const struct session *session)
+{
+    const struct ronde_column *of = session->is_plan ? plan_columns : columns;
+    const size_t count = session->is_plan ? PLAN_COLUMN_COUNT : COLUMN_COUNT;
+    return (struct ronde_table){of, session->site.platform ? count : count - 1, 2};
+}
+
+/* A link of the fabric for which the call takes longer; "" = none. */
+static const char *limiting(const struct session *session, const struct ronde_nccl_call *call,
+                            struct ronde_nccl_choice choice)
+{
+    const char *link = ronde_nccl_site_limiting(&session->site, &session->constants, call, choice);
+    return link ? link : "";
+}
+
+static struct ronde_cell cell_of_limit(const struct session *session,
+                                       const struct ronde_nccl_call *call,
+                                       struct ronde_nccl_choice choice)
+{
+    const char *link = limiting(session, call, choice);
+    return ronde_cell_text(link[0] ? link : "-");
+}
 
 static enum ronde_status print(struct session *session, const struct ronde_nccl_call *call,
                                struct ronde_nccl_choice choice, double nccl_us,
                                struct ronde_error *error)
 {
-    const double us = ronde_nccl_execution_us(&session->constants, &session->machine, call, choice);
+    const double us =
+        ronde_nccl_execution_us(&session->constants, &session->site.machine, call, choice);
     const double rate_GBps = (double)call->bytes / us / 1e3;
     const double busbw_GBps = rate_GBps * ronde_published_bus_factor(call);
     const char *algorithm = ronde_nccl_algorithm_text(choice.algorithm);
@@ -123,12 +152,14 @@ static enum ronde_status print(struct session *session, const struct ronde_nccl_
                                                        ronde_cell_rate(busbw_GBps),
                                                        isfinite(nccl_us)
                                                            ? ronde_cell_us(1e3 * nccl_us)
-                                                           : ronde_cell_text("-")};
+                                                           : ronde_cell_text("-"),
+                                                       cell_of_limit(session, call, choice)};
+        const struct ronde_table table = table_of(session);
         ronde_table_row(session->sink.file, &table, cells);
         return RONDE_OK;
     }
     const struct ronde_field fields[] = {ronde_field_text("style", "nccl"),
-                                         ronde_field_text("machine", session->machine.name),
+                                         ronde_field_text("machine", session->site.machine.name),
                                          ronde_field_text("collective",
                                                           ronde_collective_text(call->collective)),
                                          ronde_field_integer("ranks", call->ranks),
@@ -140,6 +171,8 @@ static enum ronde_status print(struct session *session, const struct ronde_nccl_
                                          ronde_field_real("algbw_GBps", rate_GBps),
                                          ronde_field_real("busbw_GBps", busbw_GBps),
                                          ronde_field_real("nccl_us", nccl_us),
+                                         ronde_field_text("limited_by",
+                                                          limiting(session, call, choice)),
                                          ronde_field_text("kind", "modelled")};
     const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
     return ronde_sink_row(&session->sink, &row, error);
@@ -152,7 +185,7 @@ static enum ronde_status show_size(struct session *session, const struct ronde_n
     static const char *const by_itself[] = {"auto"};
     const struct ronde_options *options = session->options;
     const bool is_named = options->algorithm_count > 0;
-    enum ronde_status status = ronde_nccl_call_check(&session->machine, call, error);
+    enum ronde_status status = ronde_nccl_call_check(&session->site.machine, call, error);
     for (uint32_t a = 0; status == RONDE_OK && a < (is_named ? options->algorithm_count : 1); a++) {
         struct ronde_nccl_choice wish = {RONDE_NCCL_RING, RONDE_NCCL_PROTOCOL_COUNT}, choice;
         const char *name = is_named ? options->algorithms[a] : by_itself[a];
@@ -160,26 +193,18 @@ static enum ronde_status show_size(struct session *session, const struct ronde_n
         if (status != RONDE_OK)
             break;
         const double us =
-            ronde_nccl_choose(&session->constants, &session->machine, call, wish, &choice);
+            ronde_nccl_choose(&session->constants, &session->site.machine, call, wish, &choice);
         /* Sends and receives have no algorithms to name. */
         if (!isfinite(us) &&
             (choice.algorithm != RONDE_NCCL_POINT || wish.algorithm != RONDE_NCCL_ALGORITHM_COUNT))
             return ronde_fail(error, RONDE_UNSUPPORTED,
                               "NCCL has no %s for %s of %u ranks on %u nodes of %s", name,
                               ronde_collective_text(call->collective), call->ranks, call->nodes,
-                              session->machine.name);
+                              session->site.machine.name);
         status = print(session, call, choice, us, error);
     }
     return status;
 }
-
-static const struct ronde_column plan_columns[] = {
-    {"size", "(B)", 14},  {"ranks", "", 7},    {"nodes", "", 6},     {"NCCL takes", "", 16},
-    {"time", "(us)", 11}, {"fastest", "", 16}, {"time", "(us)", 11}, {"NCCL's is", "(times)", 9}};
-
-#define PLAN_COLUMN_COUNT (sizeof plan_columns / sizeof plan_columns[0])
-
-static const struct ronde_table plan_table = {plan_columns, PLAN_COLUMN_COUNT, 2};
 
 static struct ronde_cell cell_of(struct ronde_nccl_choice choice)
 {
@@ -195,28 +220,34 @@ static enum ronde_status plan_size(struct session *session, const struct ronde_n
 {
     const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
     struct ronde_nccl_choice taken, fastest;
-    const enum ronde_status status = ronde_nccl_call_check(&session->machine, call, error);
+    const enum ronde_status status = ronde_nccl_call_check(&session->site.machine, call, error);
     if (status != RONDE_OK)
         return status;
-    (void)ronde_nccl_choose(&session->constants, &session->machine, call, any, &taken);
-    const double us = ronde_nccl_execution_us(&session->constants, &session->machine, call, taken);
+    (void)ronde_nccl_choose(&session->constants, &session->site.machine, call, any, &taken);
+    const double us =
+        ronde_nccl_execution_us(&session->constants, &session->site.machine, call, taken);
     const double least_us =
-        ronde_nccl_fastest(&session->constants, &session->machine, call, &fastest);
+        ronde_nccl_fastest(&session->constants, &session->site.machine, call, &fastest);
     const struct ronde_cell names[] = {cell_of(taken), cell_of(fastest)};
     if (ronde_sink_is_table(&session->sink)) {
         struct ronde_cell times = {""};
         snprintf(times.text, sizeof times.text, "%.2f", us / least_us);
-        const struct ronde_cell cells[PLAN_COLUMN_COUNT] = {
-            ronde_cell_integer(call->bytes), ronde_cell_integer(call->ranks),
-            ronde_cell_integer(call->nodes), names[0],
-            ronde_cell_us(1e3 * us),         names[1],
-            ronde_cell_us(1e3 * least_us),   times};
-        ronde_table_row(session->sink.file, &plan_table, cells);
+        const struct ronde_cell cells[PLAN_COLUMN_COUNT] = {ronde_cell_integer(call->bytes),
+                                                            ronde_cell_integer(call->ranks),
+                                                            ronde_cell_integer(call->nodes),
+                                                            names[0],
+                                                            ronde_cell_us(1e3 * us),
+                                                            names[1],
+                                                            ronde_cell_us(1e3 * least_us),
+                                                            times,
+                                                            cell_of_limit(session, call, fastest)};
+        const struct ronde_table table = table_of(session);
+        ronde_table_row(session->sink.file, &table, cells);
         return RONDE_OK;
     }
     const struct ronde_field fields[] = {
         ronde_field_text("style", "nccl"),
-        ronde_field_text("machine", session->machine.name),
+        ronde_field_text("machine", session->site.machine.name),
         ronde_field_text("collective", ronde_collective_text(call->collective)),
         ronde_field_integer("ranks", call->ranks),
         ronde_field_integer("nodes", call->nodes),
@@ -227,6 +258,7 @@ static enum ronde_status plan_size(struct session *session, const struct ronde_n
         ronde_field_text("algorithm", ronde_nccl_algorithm_text(fastest.algorithm)),
         ronde_field_text("protocol", ronde_nccl_protocol_text(fastest.protocol)),
         ronde_field_real("time_us", least_us),
+        ronde_field_text("limited_by", limiting(session, call, fastest)),
         ronde_field_text("kind", "modelled")};
     const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
     return ronde_sink_row(&session->sink, &row, error);
@@ -238,9 +270,13 @@ static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
     struct ronde_nccl_call call = {.collective = session->collective, .ranks = ranks};
     enum ronde_status status = find_nodes(session, ranks, &call.nodes, error);
     call.bytes = session->options->min_bytes;
+    if (status == RONDE_OK)
+        status = ronde_nccl_call_check(&session->site.machine, &call, error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_site_limit(&session->site, &call, error);
     if (session->options->to) {
         const struct ronde_tuner_csv csv = {session->options, &session->constants,
-                                            &session->machine};
+                                            &session->site.machine};
         return status == RONDE_OK ? ronde_tuner_csv_rows(&csv, call, session->sink.file, error)
                                   : status;
     }
@@ -270,15 +306,19 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
     const struct ronde_options *options = session->options;
     enum ronde_status status = RONDE_OK;
     if (options->to) {
-        const struct ronde_tuner_csv csv = {options, &session->constants, &session->machine};
+        const struct ronde_tuner_csv csv = {options, &session->constants, &session->site.machine};
         ronde_tuner_csv_head(&csv, session->sink.file);
     } else if (ronde_sink_is_table(&session->sink)) {
         fprintf(
             session->sink.file, "# ronde %s: %s as NCCL executes it on %s, a model: docs/results/validation-nccl.md\n# ",
-            RONDE_VERSION, ronde_collective_text(session->collective), session->machine.name);
-        ronde_print_nccl_machine(session->sink.file, &session->machine);
+            RONDE_VERSION, ronde_collective_text(session->collective), session->site.machine.name);
+        ronde_print_nccl_machine(session->sink.file, &session->site.machine);
+        if (!session->site.platform && session->site.machine.nics > 0)
+            fputs("\n# between nodes only NICs limit: a description says nothing of the fabric",
+                  session->sink.file);
         fputs("\n#\n", session->sink.file);
-        ronde_table_head(session->sink.file, session->is_plan ? &plan_table : &table);
+        const struct ronde_table table = table_of(session);
+        ronde_table_head(session->sink.file, &table);
     }
     if (options->nccl_log)
         return show_log(session, error);
@@ -299,7 +339,7 @@ int ronde_nccl_style(const struct ronde_options *options, bool is_plan)
     if (status == RONDE_OK)
         status = ronde_nccl_constants_read(NULL, &session.constants, &error);
     if (status == RONDE_OK)
-        status = ronde_open_nccl_machine(options, &session.machine, &error);
+        status = ronde_nccl_site_open(options, &session.site, &error);
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &session.sink, &error);
     if (status == RONDE_OK)
@@ -307,5 +347,6 @@ int ronde_nccl_style(const struct ronde_options *options, bool is_plan)
     if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK &&
         status == RONDE_OK)
         status = error.status;
+    ronde_nccl_site_close(&session.site);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }

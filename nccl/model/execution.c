@@ -310,9 +310,10 @@ static double host_us(const struct ronde_nccl_setting *setting)
            (ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_launch_us_per_gpu) + items_us);
 }
 
-double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
-                               const struct ronde_nccl_machine *machine,
-                               const struct ronde_nccl_call *call, struct ronde_nccl_choice choice)
+/** By the machine's own rates. */
+static double unlimited_us(const struct ronde_nccl_constants *constants,
+                           const struct ronde_nccl_machine *machine,
+                           const struct ronde_nccl_call *call, struct ronde_nccl_choice choice)
 {
     const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
     const struct ronde_nccl_setting setting =
@@ -326,6 +327,20 @@ double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
         return us;
     return ronde_nccl_overlapped(us, host_us(&setting),
                                  ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_overlap_host));
+}
+
+double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
+                               const struct ronde_nccl_machine *machine,
+                               const struct ronde_nccl_call *call, struct ronde_nccl_choice choice)
+{
+    if (!machine->limits)
+        return unlimited_us(constants, machine, call, choice);
+    const struct ronde_nccl_limit *limit = &machine->limits[choice.algorithm];
+    struct ronde_nccl_constants limited = *constants;
+    limited.links *= limit->inside;
+    limited.nics *= limit->between;
+    return fmax(unlimited_us(&limited, machine, call, choice),
+                (double)call->bytes * limit->ns_per_byte / 1e3);
 }
 
 double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,

@@ -132,7 +132,8 @@ static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
         hop = share * pcie + (1 - share) * nvlink;
     } else if (ronde_nccl_has_nvlink(setting->machine, setting->g))
         hop = nvlink;
-    return hop * setting->constants->inside;
+    hop *= setting->constants->inside;
+    return setting->limit ? fmax(hop, setting->limit->inside_us) : hop;
 }
 
 double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes)
@@ -143,7 +144,8 @@ double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double me
     if (setting->protocol == RONDE_NCCL_LL &&
         message_bytes * ronde_nccl_wire[RONDE_NCCL_LL] >= rendezvous_bytes)
         latency += ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_RENDEZVOUS);
-    return latency * setting->constants->between;
+    latency *= setting->constants->between;
+    return setting->limit ? fmax(latency, setting->limit->between_us) : latency;
 }
 
 /** Operations of a thread block for one block on its link. */
@@ -189,6 +191,9 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     struct ronde_nccl_setting setting = {.constants = constants,
                                          .machine = machine,
                                          .call = call,
+                                         .limit = machine->limits
+                                                      ? &machine->limits[choice.algorithm]
+                                                      : NULL,
                                          .protocol = protocol,
                                          .g = call->ranks / call->nodes,
                                          .bytes = (double)call->bytes,

@@ -9,6 +9,7 @@ struct ronde_nccl_setting {
     const struct ronde_nccl_constants *constants;
     const struct ronde_nccl_machine *machine;
     const struct ronde_nccl_call *call;
+    const struct ronde_nccl_limit *limit; /**< of the machine's platform; NULL = none is known */
     enum ronde_nccl_protocol protocol;
     uint32_t g;          /**< ranks a node */
     double bytes;        /**< of the call */

@@ -108,6 +108,8 @@ static const struct {
 } set_up_exceptions[] = {
     {"cli/options/", "->slot_bytes = ", "what --slot says"},
     {"nccl/logs/replay.c", "channel_orders = ", "the orders of a log"},
+    {"nccl/model/fabric.c", "ronde_place_rings(",
+     "NCCL's rings, which no schedule of ours runs over"},
     {"cli/cmd/workload_export.c", "->slot_bytes = ", "what the constants were measured with"},
     {"hw/", "->slot_bytes = ", "slots in memory"},
     {"api/", "->slot_bytes = ", "slots in memory"},

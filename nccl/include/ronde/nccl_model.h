@@ -71,6 +71,16 @@ enum ronde_nccl_vendor {
     RONDE_NCCL_CPU_COUNT /**< how many */
 };
 
+/** What the links of a platform leave of a machine's rates for an algorithm's traffic (ronde/nccl_platform.h). */
+struct ronde_nccl_limit {
+    double inside;      /**< share of a GPU's rate inside a node; 1 = all */
+    double between;     /**< share of the NICs' rate */
+    double inside_us;   /**< of a hop inside a node at least */
+    double between_us;  /**< of a hop between nodes at least */
+    double ns_per_byte; /**< of the busiest link, for a byte of the call; 0 = not known */
+    uint32_t link;      /**< which */
+};
+
 /** Bytes of a machine's name, NUL included. */
 #define RONDE_NCCL_NAME_BYTES 64
 
@@ -91,6 +101,11 @@ struct ronde_nccl_machine {
     bool behind_bridge;  /**< GPU and NIC meet in the host bridge, not in a PCIe switch */
     bool is_one_process; /**< one process launches on all GPUs of a node, in turn */
     uint32_t nvlink_nodes; /**< nodes that NVLink joins, 18 in a rack of GB200 NVL72; 0 or 1 = each ends at itself */
+    /**
+     * By enum ronde_nccl_algorithm, for the ranks and the collective of the call: what the links of the machine's platform
+     * leave. NULL: between nodes nothing but NICs limits. NCCL chooses without it. Owner: the caller.
+     */
+    const struct ronde_nccl_limit *limits;
 };
 
 /** Algorithms. */
@@ -100,7 +115,8 @@ enum ronde_nccl_algorithm {
     RONDE_NCCL_NVLS,            /**< NVSwitch reduces and multicasts */
     RONDE_NCCL_NVLS_TREE,       /**< that inside nodes, the double tree between */
     RONDE_NCCL_ALGORITHM_COUNT, /**< how many; as a wish: any */
-    RONDE_NCCL_POINT            /**< sends and receives: NCCL has no algorithms to choose from */
+    RONDE_NCCL_POINT,           /**< sends and receives: NCCL has no algorithms to choose from */
+    RONDE_NCCL_LIMITS           /**< entries by algorithm, sends and receives included */
 };
 
 /** Protocols. */
@@ -224,7 +240,7 @@ RONDE_API double ronde_nccl_bus_GBps(const struct ronde_nccl_constants *constant
 /** Kind of way between two GPUs of a node, by NCCL's name: NVL, PIX, PHB or SYS. */
 RONDE_API const char *ronde_nccl_path_text(const struct ronde_nccl_machine *machine, uint32_t gpus);
 
-/** How long that takes, us. */
+/** How long that takes, us; no less than the machine's limits say. */
 RONDE_API double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,
                                          const struct ronde_nccl_machine *machine,
                                          const struct ronde_nccl_call *call,

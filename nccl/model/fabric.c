@@ -1,0 +1,408 @@
+/**
+ * What the links of a platform leave of a machine's rates. See nccl_platform.h.
+ *
+ * NCCL's traffic is laid on the links, rank r on GPU r mod g of node r / g, as parts of the call's bytes:
+ *
+ *   Ring       every channel's ring over all its hops but, of a chain, the last; rings by ronde_place_rings, one a NIC that is
+ *              used, in one node one, or as many as a mesh has
+ *   Tree       chains from each channel's GPU on through its node, double trees between those GPUs, up and down. Which node is
+ *              a root or a leaf depends on the order in which a launcher numbers them, so of three orders the one that loads
+ *              a link most counts
+ *   NVLS       between nodes the same trees, one a GPU; inside a port carries 1 + 1/g of the bytes each way. The rest of the
+ *              collectives goes as by Ring
+ *   sends      every pair's message; from MOST_ROUTES pairs on a part of them, each for several
+ *
+ * L  what the busiest link takes for a byte of the call, between nodes and inside one (a link that any hop between nodes
+ *    crosses is between)
+ * M  what the model takes for granted: every NIC of a node carries as much as any other, every GPU's port likewise
+ *
+ * The share that is left of a rate is M / L, at most 1: of NICs, and of NVLink where a switch joins a node's GPUs, whose ports
+ * carry equally much, so that the usual port tells M. What a mesh or slots leave is in the model already; there, as
+ * everywhere, the call takes no less than its busiest link.
+ */
+#include "inside.h"
+#include "ronde/double_tree.h"
+#include "ronde/nccl_platform.h"
+#include "ronde/place.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** The widest route. */
+#define ROUTE_MAX 256u
+
+/** Routes of pairs that are looked at. */
+#define MOST_ROUTES ((uint64_t)1 << 20)
+
+/** Traffic while it is laid. */
+struct laying {
+    const struct ronde_platform *platform;
+    const struct ronde_nccl_machine *machine;
+    const struct ronde_nccl_call *call;
+    const struct ronde_mem *mem;
+    struct ronde_router *router;
+    uint32_t g;          /**< ranks a node */
+    uint32_t link_count; /**< of the platform */
+    double *bytes;       /**< per link, for a byte of the call */
+    bool *is_across;     /**< per link: a hop between nodes crosses it */
+    double *most;        /**< room, per link */
+    double inside_ns;    /**< longest route inside a node */
+    double between_ns;   /**< and between nodes */
+    struct ronde_error *error;
+};
+
+static uint32_t host_of(const struct laying *laying, uint32_t rank)
+{
+    return rank / laying->g * laying->machine->gpus + rank % laying->g;
+}
+
+static enum ronde_status add_hop(struct laying *laying, uint32_t from, uint32_t to, double share)
+{
+    uint32_t links[ROUTE_MAX], count = 0;
+    double ns = 0;
+    const bool is_across = from / laying->g != to / laying->g;
+    const enum ronde_status status =
+        ronde_router_route(laying->router, host_of(laying, from), host_of(laying, to), ROUTE_MAX,
+                           links, &count, laying->error);
+    if (status != RONDE_OK)
+        return status;
+    for (uint32_t i = 0; i < count && i < ROUTE_MAX; i++) {
+        const struct ronde_link *link = ronde_platform_link(laying->platform, links[i]);
+        double *bytes = &laying->bytes[links[i]];
+        *bytes = link->is_fatpipe ? fmax(*bytes, share) : *bytes + share;
+        laying->is_across[links[i]] |= is_across;
+        ns += link->latency_ns;
+    }
+    if (is_across)
+        laying->between_ns = fmax(laying->between_ns, ns);
+    else
+        laying->inside_ns = fmax(laying->inside_ns, ns);
+    return RONDE_OK;
+}
+
+/** Rings at once, as NCCL's search finds them; a mesh of 4 and of 6 has twice as many, as its links are no whole cycles. */
+static uint32_t rings_of(const struct laying *laying)
+{
+    const uint32_t g = laying->g, nics = ronde_nccl_nics(laying->machine, g);
+    if (laying->call->nodes > 1)
+        return nics < g ? nics : g;
+    if (laying->machine->link != RONDE_NCCL_MESH || g < 3)
+        return 1;
+    return (g == 4 || g == 6 ? 2 : 1) * (g - 1);
+}
+
+static enum ronde_status lay_orders(struct laying *laying, const uint32_t *orders, uint32_t rings)
+{
+    const uint32_t n = laying->call->ranks;
+    const uint32_t steps = ronde_nccl_ring_steps(laying->call->collective, n);
+    const double share = (steps > 0 ? (double)steps / n : 1) / rings;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t c = 0; c < rings; c++)
+        for (uint32_t q = 0; status == RONDE_OK && q < (steps > 0 ? n : n - 1); q++) {
+            const uint32_t *ring = orders + (size_t)c * n;
+            status = add_hop(laying, ring[q], ring[(q + 1) % n], share);
+        }
+    return status;
+}
+
+static enum ronde_status lay_rings(struct laying *laying)
+{
+    const uint32_t n = laying->call->ranks, rings = rings_of(laying);
+    const size_t entries = (size_t)n * rings;
+    struct ronde_nodes nodes = {.count = 0};
+    struct ronde_rings_found found;
+    uint32_t *orders = ronde_mem_new(laying->mem, entries, sizeof *orders);
+    uint32_t *hosts = ronde_mem_new(laying->mem, n, sizeof *hosts);
+    const struct ronde_rings wanted = {hosts, n, rings, 0};
+    enum ronde_status status =
+        orders && hosts ? ronde_nodes_find(laying->platform, laying->mem, &nodes, laying->error)
+                        : ronde_fail(laying->error, RONDE_NO_MEMORY,
+                                     "no memory for %u rings of %u ranks", rings, n);
+    for (uint32_t r = 0; hosts && r < n; r++)
+        hosts[r] = host_of(laying, r);
+    if (status == RONDE_OK)
+        status = ronde_place_rings(laying->platform, &nodes, &wanted, laying->mem, orders, &found,
+                                   laying->error);
+    if (status == RONDE_OK)
+        status = lay_orders(laying, orders, rings);
+    ronde_nodes_free(&nodes, laying->mem);
+    ronde_mem_free(laying->mem, hosts, n, sizeof *hosts);
+    ronde_mem_free(laying->mem, orders, entries, sizeof *orders);
+    return status;
+}
+
+/** Both trees of the nodes, which are numbered from one of them on, between GPUs of one number, up and down. */
+static enum ronde_status lay_double_tree(struct laying *laying, uint32_t first, uint32_t gpu,
+                                         double share)
+{
+    const uint32_t nodes = laying->call->nodes, g = laying->g;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 2; i < 2 * nodes && status == RONDE_OK; i++) {
+        const uint32_t at = i / 2, above = ronde_tree_parent_of(nodes, at);
+        const bool is_second = i % 2 == 1;
+        const uint32_t node = is_second ? ronde_tree_second_order(nodes, at) : at;
+        const uint32_t parent = is_second ? ronde_tree_second_order(nodes, above) : above;
+        const uint32_t from = (node + first) % nodes * g + gpu;
+        const uint32_t to = (parent + first) % nodes * g + gpu;
+        status = add_hop(laying, from, to, share / 2);
+        if (status == RONDE_OK)
+            status = add_hop(laying, to, from, share / 2);
+    }
+    return status;
+}
+
+/** Orders of nodes that are tried: by one of them each node stands within a tree. */
+enum { ORDERS = 3 };
+
+/** The GPU of a channel whose chains begin there. */
+static uint32_t gpu_of(const struct laying *laying, uint32_t channel, uint32_t channels)
+{
+    return channels < laying->g ? (uint32_t)((uint64_t)channel * laying->g / channels)
+                                : channel % laying->g;
+}
+
+/** Double trees of so many channels; a link has what the order that loads it most puts on it. */
+static enum ronde_status lay_double_trees(struct laying *laying, uint32_t channels)
+{
+    enum ronde_status status = RONDE_OK;
+    const uint32_t links = laying->link_count;
+    memset(laying->most, 0, links * sizeof *laying->most);
+    for (uint32_t first = 0; first < ORDERS && status == RONDE_OK; first++) {
+        memset(laying->bytes, 0, links * sizeof *laying->bytes);
+        for (uint32_t c = 0; c < channels && status == RONDE_OK; c++)
+            status = lay_double_tree(laying, first, gpu_of(laying, c, channels), 1. / channels);
+        for (uint32_t i = 0; i < links; i++)
+            laying->most[i] = fmax(laying->most[i], laying->bytes[i]);
+    }
+    memcpy(laying->bytes, laying->most, links * sizeof *laying->bytes);
+    return status;
+}
+
+/** Chains of every node from a GPU on, up and down. */
+static enum ronde_status lay_chains(struct laying *laying, uint32_t gpu, double share)
+{
+    const uint32_t g = laying->g;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t node = 0; node < laying->call->nodes; node++)
+        for (uint32_t i = 0; i + 1 < g && status == RONDE_OK; i++) {
+            const uint32_t above = node * g + (gpu + i) % g, below = node * g + (gpu + i + 1) % g;
+            status = add_hop(laying, below, above, share);
+            if (status == RONDE_OK)
+                status = add_hop(laying, above, below, share);
+        }
+    return status;
+}
+
+static enum ronde_status lay_trees(struct laying *laying)
+{
+    const uint32_t rings = rings_of(laying);
+    enum ronde_status status = lay_double_trees(laying, rings);
+    for (uint32_t c = 0; c < rings && status == RONDE_OK; c++)
+        status = lay_chains(laying, gpu_of(laying, c, rings), 1. / rings);
+    return status;
+}
+
+/** A port's bytes each way are those of a hop to the next GPU. */
+static enum ronde_status lay_nvls(struct laying *laying)
+{
+    const uint32_t g = laying->g;
+    if (laying->call->collective != RONDE_ALL_REDUCE)
+        return lay_rings(laying);
+    enum ronde_status status = lay_double_trees(laying, g);
+    for (uint32_t r = 0; g > 1 && r < laying->call->ranks && status == RONDE_OK; r++)
+        status = add_hop(laying, r, r - r % g + (r + 1) % g, 1 + 1. / g);
+    return status;
+}
+
+/** Every rank's message to the rank so far behind it. */
+static enum ronde_status lay_shift(struct laying *laying, uint32_t distance, double share)
+{
+    const uint32_t n = laying->call->ranks;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t r = 0; r < n && status == RONDE_OK; r++)
+        status = add_hop(laying, r, (r + distance) % n, share);
+    return status;
+}
+
+/** Of distances that are left out others take the place, spread evenly: multiples of the golden section. */
+static enum ronde_status lay_all_pairs(struct laying *laying)
+{
+    static const double golden = 0.6180339887498949;
+    const uint32_t n = laying->call->ranks, distances = n - 1;
+    const uint32_t most = (uint32_t)fmax(1, (double)(MOST_ROUTES / n));
+    const uint32_t count = distances < most ? distances : most;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < count && status == RONDE_OK; i++) {
+        const uint32_t at =
+            count == distances ? i : (uint32_t)(fmod((i + .5) * golden, 1) * distances);
+        status = lay_shift(laying, 1 + at, (double)distances / count / n);
+    }
+    return status;
+}
+
+static enum ronde_status lay_messages(struct laying *laying)
+{
+    const uint32_t n = laying->call->ranks;
+    enum ronde_status status = RONDE_OK;
+    switch (laying->call->collective) {
+    case RONDE_SEND_RECV:
+        return lay_shift(laying, 1, 1);
+    case RONDE_ALL_TO_ALL:
+        return lay_all_pairs(laying);
+    default:
+        break;
+    }
+    const bool is_gather = laying->call->collective == RONDE_GATHER;
+    for (uint32_t r = 1; r < n && status == RONDE_OK; r++)
+        status = add_hop(laying, is_gather ? r : 0, is_gather ? 0 : r, 1. / n);
+    return status;
+}
+
+static enum ronde_status lay(struct laying *laying, enum ronde_nccl_algorithm algorithm)
+{
+    switch (algorithm) {
+    case RONDE_NCCL_RING:
+        return lay_rings(laying);
+    case RONDE_NCCL_TREE:
+        return lay_trees(laying);
+    case RONDE_NCCL_NVLS:
+    case RONDE_NCCL_NVLS_TREE:
+        return lay_nvls(laying);
+    case RONDE_NCCL_ALGORITHM_COUNT:
+    case RONDE_NCCL_POINT:
+        break;
+    }
+    return lay_messages(laying);
+}
+
+/** ns that the model has NICs take for a byte of the call while all of them carry as much: M between nodes. */
+static double granted_ns(const struct laying *laying, enum ronde_nccl_algorithm algorithm)
+{
+    const struct ronde_nccl_call *call = laying->call;
+    const double n = call->ranks, g = laying->g,
+                 own = fmax(1, laying->machine->nics / laying->machine->gpus);
+    const double steps = ronde_nccl_ring_steps(call->collective, call->ranks);
+    const double nic_GBps = laying->machine->nic_GBps;
+    const double all_GBps = nic_GBps * ronde_nccl_nics(laying->machine, laying->g);
+    const bool is_tree = algorithm != RONDE_NCCL_RING && call->collective == RONDE_ALL_REDUCE;
+    if (algorithm == RONDE_NCCL_POINT && call->collective == RONDE_ALL_TO_ALL)
+        return (n - g) / n * g / all_GBps;
+    if (algorithm == RONDE_NCCL_POINT)
+        return (call->collective == RONDE_SEND_RECV ? 1 : (n - g) / n) / (own * nic_GBps);
+    if (is_tree)
+        return (call->nodes == 2 ? 1 : 2) / all_GBps;
+    return (steps > 0 ? steps / n : 1) / all_GBps;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/** Whether all ports of a node carry as much: where a switch joins its GPUs, and all of them send. */
+static bool has_equal_ports(const struct laying *laying)
+{
+    const enum ronde_collective collective = laying->call->collective;
+    return laying->machine->link == RONDE_NCCL_SWITCH && collective != RONDE_GATHER &&
+           collective != RONDE_SCATTER;
+}
+
+/** What the busiest link takes; and inside nodes what the usual one takes. */
+static struct ronde_nccl_limit weigh(struct laying *laying, enum ronde_nccl_algorithm algorithm)
+{
+    struct ronde_nccl_limit limit = {.inside = 1,
+                                     .between = 1,
+                                     .inside_us = laying->inside_ns / 1e3,
+                                     .between_us = laying->between_ns / 1e3};
+    double inside = 0, between = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < laying->link_count; i++) {
+        const double rate_GBps = ronde_platform_link(laying->platform, i)->rate_GBps;
+        const double ns = laying->bytes[i] > 0 ? laying->bytes[i] / rate_GBps : 0;
+        if (ns > limit.ns_per_byte) {
+            limit.ns_per_byte = ns;
+            limit.link = i;
+        }
+        if (ns > 0 && !laying->is_across[i])
+            laying->most[count++] = ns;
+        if (laying->is_across[i])
+            between = fmax(between, ns);
+        else
+            inside = fmax(inside, ns);
+    }
+    if (between > 0 && laying->machine->nic_GBps > 0)
+        limit.between = fmin(1, granted_ns(laying, algorithm) / between);
+    if (count > 0 && has_equal_ports(laying)) {
+        qsort(laying->most, count, sizeof *laying->most, compare);
+        limit.inside = laying->most[count / 2] / inside;
+    }
+    return limit;
+}
+
+static bool runs(enum ronde_nccl_algorithm algorithm, enum ronde_collective collective)
+{
+    if (ronde_nccl_is_point(collective))
+        return algorithm == RONDE_NCCL_POINT;
+    return algorithm < RONDE_NCCL_ALGORITHM_COUNT &&
+           (algorithm == RONDE_NCCL_RING || collective == RONDE_ALL_REDUCE ||
+            (algorithm >= RONDE_NCCL_NVLS &&
+             (collective == RONDE_ALL_GATHER || collective == RONDE_REDUCE_SCATTER)));
+}
+
+static enum ronde_status find_all(struct laying *laying, struct ronde_nccl_limit *out_limits)
+{
+    enum ronde_status status = RONDE_OK;
+    for (unsigned a = 0; a < RONDE_NCCL_LIMITS && status == RONDE_OK; a++) {
+        const enum ronde_nccl_algorithm algorithm = (enum ronde_nccl_algorithm)a;
+        out_limits[a] = (struct ronde_nccl_limit){.inside = 1, .between = 1};
+        if (!runs(algorithm, laying->call->collective))
+            continue;
+        for (uint32_t i = 0; i < laying->link_count; i++) {
+            laying->bytes[i] = 0;
+            laying->is_across[i] = false;
+        }
+        laying->inside_ns = laying->between_ns = 0;
+        status = lay(laying, algorithm);
+        if (status == RONDE_OK)
+            out_limits[a] = weigh(laying, algorithm);
+    }
+    return status;
+}
+
+enum ronde_status ronde_nccl_limits_find(const struct ronde_platform *platform,
+                                         const struct ronde_nccl_machine *machine,
+                                         const struct ronde_nccl_call *call,
+                                         const struct ronde_mem *mem,
+                                         struct ronde_nccl_limit out_limits[RONDE_NCCL_LIMITS],
+                                         struct ronde_error *error)
+{
+    const uint32_t hosts = ronde_platform_facts(platform)->hosts;
+    const uint32_t links = ronde_platform_link_count(platform);
+    struct laying laying = {.platform = platform,
+                            .machine = machine,
+                            .call = call,
+                            .mem = mem,
+                            .g = call->ranks / call->nodes,
+                            .link_count = links,
+                            .error = error};
+    if (call->nodes > hosts / machine->gpus)
+        return ronde_fail(error, RONDE_BAD_INPUT, "%s: it has %u nodes of %u GPUs, not %u",
+                          ronde_platform_path(platform), hosts / machine->gpus, machine->gpus,
+                          call->nodes);
+    laying.bytes = ronde_mem_new(mem, links, sizeof *laying.bytes);
+    laying.most = ronde_mem_new(mem, links, sizeof *laying.most);
+    laying.is_across = ronde_mem_new(mem, links, sizeof *laying.is_across);
+    enum ronde_status status =
+        laying.bytes && laying.most && laying.is_across
+            ? ronde_router_create(platform, mem, &laying.router, error)
+            : ronde_fail(error, RONDE_NO_MEMORY, "no memory for what %u links carry", links);
+    if (status == RONDE_OK)
+        status = find_all(&laying, out_limits);
+    ronde_router_destroy(laying.router);
+    ronde_mem_free(mem, laying.is_across, links, sizeof *laying.is_across);
+    ronde_mem_free(mem, laying.most, links, sizeof *laying.most);
+    ronde_mem_free(mem, laying.bytes, links, sizeof *laying.bytes);
+    return status;
+}

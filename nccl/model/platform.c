@@ -1,0 +1,220 @@
+/** Machines of NCCL's model from platform files. See nccl_platform.h. */
+#include "ronde/nccl_platform.h"
+
+#include "ronde/doctor.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/** Links of a route that are looked at. */
+#define ROUTE_MAX 64u
+
+/** The fastest slot, gen6 x16, one direction: what joins GPUs through one port at less is taken for PCIe. */
+static const double fastest_slot_GBps = 126;
+
+/** Nodes whose links are looked at: what most of them have is the machine's, so that one sick link does not speak for all. */
+#define NODES_MAX 64u
+
+/** What reading a platform takes. */
+struct reading {
+    const struct ronde_platform *platform;
+    struct ronde_router *router;
+    uint32_t gpus;      /**< of a node */
+    uint32_t nodes;     /**< that are looked at */
+    double *rates_GBps; /**< room, one for each of their GPUs */
+};
+
+/** The links of a route. */
+struct way {
+    uint32_t links[ROUTE_MAX];
+    uint32_t count;
+};
+
+static double link_GBps(const struct reading *reading, uint32_t link)
+{
+    return ronde_platform_link(reading->platform, link)->rate_GBps;
+}
+
+static enum ronde_status route_of(const struct reading *reading, uint32_t from, uint32_t to,
+                                  struct way *out, struct ronde_error *error)
+{
+    const enum ronde_status status =
+        ronde_router_route(reading->router, from, to, ROUTE_MAX, out->links, &out->count, error);
+    if (status != RONDE_OK)
+        return status;
+    return out->count > 0 && out->count <= ROUTE_MAX
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_UNSUPPORTED,
+                            "%s: no route of links between hosts %u and %u that NCCL's model could "
+                            "be told of",
+                            ronde_platform_path(reading->platform), from, to);
+}
+
+/** The slowest of the first links of a way; of equally slow ones the first, as a switch's links may be as fast as NICs. */
+static uint32_t slowest_of(const struct reading *reading, const struct way *way, uint32_t count)
+{
+    uint32_t slowest = way->links[0];
+    for (uint32_t i = 1; i < count; i++)
+        if (link_GBps(reading, way->links[i]) < link_GBps(reading, slowest))
+            slowest = way->links[i];
+    return slowest;
+}
+
+static int compare_rates(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/** What most have: the upper median of so many rates, which it sorts. */
+static double usual_GBps(const struct reading *reading, uint32_t count)
+{
+    qsort(reading->rates_GBps, count, sizeof *reading->rates_GBps, compare_rates);
+    return reading->rates_GBps[count / 2];
+}
+
+static enum ronde_nccl_generation generation_of(const struct ronde_platform_facts *facts,
+                                                const struct ronde_nccl_machine *machine)
+{
+    /* Data sheets; 0: no switch joins such GPUs, they have bridges or no NVLink. */
+    static const double most_GBps[RONDE_NCCL_GENERATION_COUNT] = {
+        [RONDE_NCCL_PASCAL] = 80, [RONDE_NCCL_VOLTA] = 150, [RONDE_NCCL_AMPERE] = 300, [RONDE_NCCL_HOPPER] = 450};
+    enum ronde_nccl_generation generation = RONDE_NCCL_PASCAL;
+    if (ronde_doctor_generation(facts->description, &generation) ||
+        ronde_doctor_generation(facts->name, &generation))
+        return generation;
+    /* One GPU a node: its slot carries its NIC. */
+    if (machine->link == RONDE_NCCL_PCIE && !(machine->pcie_GBps > 0))
+        return machine->nic_GBps <= 12.5 ? RONDE_NCCL_VOLTA
+               : machine->nic_GBps <= 25 ? RONDE_NCCL_AMPERE
+                                         : RONDE_NCCL_HOPPER;
+    if (machine->link == RONDE_NCCL_PCIE)
+        return machine->pcie_GBps < 20   ? RONDE_NCCL_VOLTA
+               : machine->pcie_GBps < 40 ? RONDE_NCCL_AMPERE
+                                         : RONDE_NCCL_HOPPER;
+    while (generation < RONDE_NCCL_BLACKWELL && machine->nvlink_GBps > most_GBps[generation])
+        generation++;
+    return generation;
+}
+
+/** Whether GPUs have a link to each other GPU of their node: the first two of them by the links that they begin with. */
+static enum ronde_status find_mesh(const struct reading *reading, bool *out_is_mesh,
+                                   struct ronde_error *error)
+{
+    struct way way, other;
+    *out_is_mesh = false;
+    if (reading->gpus < 3)
+        return RONDE_OK;
+    enum ronde_status status = route_of(reading, 0, 1, &way, error);
+    if (status == RONDE_OK)
+        status = route_of(reading, 0, 2, &other, error);
+    *out_is_mesh = status == RONDE_OK && way.links[0] != other.links[0];
+    return status;
+}
+
+/** What joins the GPUs of a node: the way from each to the next; in a mesh, whose links may differ, from the first alone. */
+static enum ronde_status take_inside(const struct reading *reading, struct ronde_nccl_machine *to,
+                                     struct ronde_error *error)
+{
+    const uint32_t gpus = reading->gpus;
+    bool is_mesh = false;
+    uint32_t count = 0;
+    enum ronde_status status = find_mesh(reading, &is_mesh, error);
+    for (uint32_t h = 0; status == RONDE_OK && gpus > 1 && h < reading->nodes * gpus;
+         h += is_mesh ? gpus : 1) {
+        struct way way;
+        status = route_of(reading, h, h - h % gpus + (h + 1) % gpus, &way, error);
+        if (status == RONDE_OK)
+            reading->rates_GBps[count++] = link_GBps(reading, slowest_of(reading, &way, way.count));
+    }
+    if (status != RONDE_OK)
+        return status;
+    const double rate_GBps = count > 0 ? usual_GBps(reading, count) : 0;
+    const bool is_pcie = !is_mesh && rate_GBps <= fastest_slot_GBps;
+    to->link = is_mesh ? RONDE_NCCL_MESH : is_pcie ? RONDE_NCCL_PCIE : RONDE_NCCL_SWITCH;
+    to->nvlink_GBps = is_pcie ? 0 : is_mesh ? rate_GBps * (gpus - 1) : rate_GBps;
+    to->pcie_GBps = is_pcie ? rate_GBps : 0;
+    return RONDE_OK;
+}
+
+/** Links that a node's GPUs leave it by, each counted once; `links` is of all GPUs. */
+static uint32_t count_distinct(const uint32_t *links, uint32_t count)
+{
+    uint32_t distinct = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t before = 0;
+        while (before < i && links[before] != links[i])
+            before++;
+        distinct += before == i;
+    }
+    return distinct;
+}
+
+/** NICs: what is slowest on the first half of the way from each GPU to that of its number on the next node. */
+static enum ronde_status take_nics(const struct reading *reading, uint32_t *room,
+                                   struct ronde_nccl_machine *to, struct ronde_error *error)
+{
+    const uint32_t gpus = reading->gpus;
+    const uint32_t hosts = ronde_platform_facts(reading->platform)->hosts;
+    for (uint32_t h = 0; h < reading->nodes * gpus; h++) {
+        struct way way;
+        const enum ronde_status status =
+            route_of(reading, h, (h + gpus) % (hosts - hosts % gpus), &way, error);
+        if (status != RONDE_OK)
+            return status;
+        room[h % gpus] = slowest_of(reading, &way, (way.count + 1) / 2);
+        reading->rates_GBps[h] = link_GBps(reading, room[h % gpus]);
+        if (h % gpus == gpus - 1) {
+            const uint32_t nics = count_distinct(room, gpus);
+            to->nics = nics > to->nics ? nics : to->nics;
+        }
+    }
+    to->nic_GBps = usual_GBps(reading, reading->nodes * gpus);
+    return RONDE_OK;
+}
+
+static enum ronde_status take_links(struct reading *reading, const struct ronde_mem *mem,
+                                    struct ronde_nccl_machine *out, struct ronde_error *error)
+{
+    const uint32_t hosts = reading->nodes * reading->gpus;
+    uint32_t *room = ronde_mem_new(mem, reading->gpus, sizeof *room);
+    reading->rates_GBps = ronde_mem_new(mem, hosts, sizeof *reading->rates_GBps);
+    enum ronde_status status =
+        room && reading->rates_GBps
+            ? ronde_router_create(reading->platform, mem, &reading->router, error)
+            : ronde_fail(error, RONDE_NO_MEMORY, "no memory for the links of %u GPUs", hosts);
+    if (status == RONDE_OK)
+        status = take_inside(reading, out, error);
+    if (status == RONDE_OK && ronde_platform_facts(reading->platform)->hosts > reading->gpus)
+        status = take_nics(reading, room, out, error);
+    ronde_router_destroy(reading->router);
+    ronde_mem_free(mem, reading->rates_GBps, hosts, sizeof *reading->rates_GBps);
+    ronde_mem_free(mem, room, reading->gpus, sizeof *room);
+    return status;
+}
+
+enum ronde_status ronde_nccl_machine_of_platform(const struct ronde_platform *platform,
+                                                 struct ronde_nccl_machine *out,
+                                                 struct ronde_error *error)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+    const uint32_t gpus = facts->node_hosts;
+    *out = (struct ronde_nccl_machine){.gpus = gpus,
+                                       .sockets = gpus > 4 ? 2 : 1,
+                                       .fabric = facts->is_tcp ? RONDE_NCCL_ETHERNET
+                                                               : RONDE_NCCL_INFINIBAND};
+    snprintf(out->name, sizeof out->name, "%s", facts->name);
+    if (gpus == 0 || gpus > facts->hosts || facts->shared.cores > 0)
+        return ronde_fail(error, RONDE_BAD_INPUT,
+                          "%s: its hosts are not GPUs of nodes (ronde.node_hosts says how many are "
+                          "one); describe the machine as topologies/published/README.md says",
+                          ronde_platform_path(platform));
+    const uint32_t nodes = facts->hosts / gpus;
+    struct reading reading = {.platform = platform,
+                              .gpus = gpus,
+                              .nodes = nodes < NODES_MAX ? nodes : NODES_MAX};
+    const enum ronde_status status = take_links(&reading, ronde_mem_default(), out, error);
+    out->generation = generation_of(facts, out);
+    return status;
+}
