@@ -25,6 +25,8 @@
 /* What takes a file of another tool in place of an algorithm. */
 #define GIVEN " nccl-log "
 #define PRINT " json csv output "
+/* What names a machine, and what is missing of it. */
+#define MACHINE " topo nodes fabric degrade without nics "
 
 static const struct ronde_command commands[] = {
     {"list", "", "what is here: collectives, algorithms, topologies, backends, components",
@@ -33,7 +35,7 @@ static const struct ronde_command commands[] = {
      "  ronde compile all_reduce -a ring -N 8\n"
      "  ronde compile all_reduce -a double_tree -N 8 -o double_tree.ronde\n"
      "  ronde compile all_reduce -a auto -b 64M -N 8 --topo dgx-h100\n",
-     WHAT GIVEN "minbytes datatype slot depth topo backend output", 1, false, ronde_cmd_compile},
+     WHAT GIVEN "minbytes datatype slot depth backend output" MACHINE, 1, false, ronde_cmd_compile},
     {"convert", "FILE|COLLECTIVE [FILE]", "a schedule from one format into another",
      "  ronde convert my.ronde my.xml\n  ronde convert msccl.xml schedule.ronde\n"
      "  ronde convert all_reduce ring.xml -a ring -N 8 --dialect rccl\n"
@@ -62,9 +64,8 @@ static const struct ronde_command commands[] = {
      "  ronde sim my.ronde --topo crossbar-64 -b 1M -e 1M\n"
      "  ronde sim all_reduce --nccl-log nccl.log -a tree --topo dgx-h100-pod\n"
      "  ronde sim all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n",
-     WHAT GIVEN SWEEP
-     "slot depth timeout topo engine placement with background degrade straggler scenario"
-     " cfg native-latency why trace timeline style wide" PRINT,
+     WHAT GIVEN SWEEP "slot depth timeout engine placement with background straggler scenario"
+                      " cfg native-latency why trace timeline style wide" MACHINE PRINT,
      1, false, ronde_cmd_sim},
     {"sweep", "COLLECTIVE", "replay algorithms on a grid of ranks and sizes, in parallel",
      "  ronde sweep all_reduce -a ring,double_tree -N 8:1024:x2 --bytes 8:1G:x4 --topo"
@@ -74,30 +75,30 @@ static const struct ronde_command commands[] = {
      "--resume\n"
      "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar-64 --shard 0/4 > "
      "part0.jsonl\n",
-     WHAT SWEEP "bytes slot depth timeout topo engine jobs shard resume plot map output wide ", 1,
-     false, ronde_cmd_sweep},
+     WHAT SWEEP "bytes slot depth timeout engine jobs shard resume plot map output wide " MACHINE,
+     1, false, ronde_cmd_sweep},
     {"price", "FILE|COLLECTIVE", "closed form and longest path of a schedule on a platform file",
      "  ronde price all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",
-     WHAT GIVEN SWEEP "slot depth topo wide" PRINT, 1, false, ronde_cmd_price},
+     WHAT GIVEN SWEEP "slot depth wide" MACHINE PRINT, 1, false, ronde_cmd_price},
     {"plan", "COLLECTIVE", "best algorithm per size on a machine, and why",
      "  ronde plan all_reduce --topo dgx-h100-pod -b 8 -e 1G\n"
      "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"
      "  ronde plan all_reduce -N 4 --backend cpu\n"
      "  ronde plan all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n"
      "  ronde plan all_reduce --style nccl -N 8 --topo Alps-GH200 --to nccl-tuner -o tuner.csv\n",
-     WHAT SWEEP "slot depth topo engine backend plot style to wide synthesize" PRINT, 1, false,
+     WHAT SWEEP "slot depth engine backend plot style to wide synthesize" MACHINE PRINT, 1, false,
      ronde_cmd_plan},
     {"bound", "COLLECTIVE", "the least time any schedule can take on a machine, and what limits it",
      "  ronde bound all_gather --topo dgx-h100-pod\n"
-     "  ronde bound all_reduce --topo pod.xml --degrade n5g0_c=0 --json\n",
-     " ranks root pairs " SWEEP "topo degrade" PRINT, 1, false, ronde_cmd_bound},
+     "  ronde bound all_reduce --topo pod.xml --without n5g0_c --json\n",
+     " ranks root pairs " SWEEP MACHINE PRINT, 1, false, ronde_cmd_bound},
     {"synthesize", "COLLECTIVE", "make the schedule that a machine's links allow at best, proved",
      "  ronde synthesize all_gather --topo pod.xml -o forest.ronde --plot trees.svg\n"
-     "  ronde synthesize all_reduce --topo pod.xml --degrade n5g0_c=0 -o around.ronde\n"
+     "  ronde synthesize all_reduce --topo pod.xml --without n5g0_c -o around.ronde\n"
      "  ronde synthesize all_gather --topo pod.xml --for 64K -o quick.ronde\n"
      "  ronde synthesize broadcast -r 3 --topo pod.xml --trees 4 -o forest.ronde\n",
-     " ranks root topo degrade trees connections for plot output ", 1, false, ronde_cmd_synthesize},
+     " ranks root trees connections for plot output " MACHINE, 1, false, ronde_cmd_synthesize},
     {"tune", "[COLLECTIVE]", "measure all algorithms on this machine, for -a auto",
      "  ronde tune\n  ronde tune --backend proc --budget 300\n"
      "  ronde tune all_reduce -N 4 -b 8 -e 1M -o tables/cpu.txt\n"
@@ -116,9 +117,8 @@ static const struct ronde_command commands[] = {
      " --plot validate.svg\n"
      "  ronde validate all_reduce --from docs/results/cpu-validate.jsonl --plot again.svg\n"
      "  ronde validate --published nccl.csv --system Alps-GH200 --fit smallest\n",
-     WHAT SWEEP
-     "op iters warmup_iters slot depth timeout backend rig topo plot records from published "
-     "system auto-topo replay fit markdown wide" PRINT,
+     WHAT SWEEP "op iters warmup_iters slot depth timeout backend rig plot records from published "
+                "system auto-topo replay fit markdown wide" MACHINE PRINT,
      1, false, ronde_cmd_validate},
     {"doctor", "LOG [COLLECTIVE]",
      "whether nccl-tests' numbers are what the hardware should give, and what may be wrong",
@@ -127,14 +127,15 @@ static const struct ronde_command commands[] = {
      "  ronde doctor pasted.txt all_gather --shape 2x8 --topo machine.txt\n"
      "LOG is what nccl-tests prints, the JSON of its -J, or a table as for validate --published.\n"
      "COLLECTIVE and -N or --shape say what a log leaves out. Exit code 1: something is wrong.\n",
-     " ranks shape topo system wide" PRINT, 2, false, ronde_cmd_doctor},
+     " ranks shape system wide" MACHINE PRINT, 2, false, ronde_cmd_doctor},
     {"topo", "show|generate|import|check [FILE|KIND [SHAPE]]",
      "platform files: pictures, generators, importers, checks; each has its own --help",
      "  ronde topo show crossbar-64\n  ronde topo generate rail --nodes 16 -o pod.xml\n"
      "  ronde topo generate torus 8x8x8 -o torus.xml\n"
      "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
      "  ronde topo check pod.xml\n  ronde topo show --local\n",
-     " local nodes gpus nvlink nics multicast levels shape oversubscription fabric nic-GBps "
+     " local degrade without nodes gpus nvlink nics multicast levels shape oversubscription fabric "
+     "nic-GBps "
      "nvlink-GBps "
      "memory-GBps" PRINT,
      3, false, ronde_cmd_topo},
@@ -146,7 +147,7 @@ static const struct ronde_command commands[] = {
      "Each verb has its own --help.\n",
      " ranks layers hidden seq batch vocab tp dp pp micro dtype flops bucket sequence-parallel "
      "algorithm "
-     "timeout topo engine what-if to" PRINT,
+     "timeout engine what-if to" MACHINE PRINT,
      3, false, ronde_cmd_workload},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
      "  ronde demo\n  ronde demo --verbose\n  ronde demo --output /tmp/demo\n"

@@ -77,7 +77,7 @@ enum ronde_status ronde_platform_alike(const struct ronde_platform *platform,
     const struct ronde_netpoint *point = point_of(platform, first);
     const struct ronde_zone *zone = RONDE_AT(platform->zones, struct ronde_zone, point->zone);
     *out_alike = (struct ronde_alike){.is_alike = false};
-    if (zone->kind != RONDE_ZONE_STAR)
+    if (zone->kind != RONDE_ZONE_STAR || platform->detours)
         return RONDE_OK;
     uint32_t *owner = ronde_mem_new(mem, platform->links.count, sizeof *owner);
     bool *is_taken = ronde_mem_new(mem, platform->hosts.count, sizeof *is_taken);

@@ -16,7 +16,7 @@ static size_t common_letters(const char *a, const char *b)
 }
 
 /* Links are numbered families (nic0, nic1, ...), so the one that begins alike for longest is the one meant. */
-static const char *alike(const struct ronde_platform *platform, const char *name)
+const char *ronde_platform_nearest_link(const struct ronde_platform *platform, const char *name)
 {
     const char *best = NULL;
     size_t longest = 0;
@@ -48,7 +48,7 @@ static enum ronde_status find_link(const struct ronde_platform *platform, const 
     const uint32_t directed = ronde_names_find(&platform->link_names, link);
     const uint32_t split = ronde_names_find(&platform->split_names, link);
     if (directed == RONDE_NONE && split == RONDE_NONE) {
-        const char *other = alike(platform, link);
+        const char *other = ronde_platform_nearest_link(platform, link);
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown link '%s'%s%s%s", platform->path,
                           link, other ? "; did you mean '" : "", other ? other : "",
                           other ? "'?" : "");
@@ -78,19 +78,5 @@ enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const 
     scale(platform, first, factor);
     if (has_two)
         scale(platform, *RONDE_AT(platform->reverses, uint32_t, first), factor);
-    return RONDE_OK;
-}
-
-enum ronde_status ronde_platform_take_down(struct ronde_platform *platform, const char *link,
-                                           struct ronde_error *error)
-{
-    uint32_t first = 0;
-    bool has_two = false;
-    const enum ronde_status status = find_link(platform, link, &first, &has_two, error);
-    if (status != RONDE_OK)
-        return status;
-    scale(platform, first, 0);
-    if (has_two)
-        scale(platform, *RONDE_AT(platform->reverses, uint32_t, first), 0);
     return RONDE_OK;
 }

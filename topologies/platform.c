@@ -1,5 +1,5 @@
 /* The platform object: creation, growth, sealing, access. */
-#include "platform.h"
+#include "detour.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +37,10 @@ void ronde_platform_destroy(struct ronde_platform *platform)
     if (!platform)
         return;
     const struct ronde_mem *mem = platform->mem;
+    ronde_detours_free(platform->detours, mem);
+    ronde_mem_free(mem, platform->is_out, platform->links.count, sizeof *platform->is_out);
+    ronde_list_free(mem, &platform->node_labels, sizeof(uint32_t));
+    ronde_list_free(mem, &platform->without, sizeof(const char *));
     ronde_list_free(mem, &platform->zones, sizeof(struct ronde_zone));
     ronde_list_free(mem, &platform->points, sizeof(struct ronde_netpoint));
     ronde_list_free(mem, &platform->links, sizeof(struct ronde_link));
@@ -57,23 +61,32 @@ void ronde_platform_destroy(struct ronde_platform *platform)
 }
 
 /* Chained blocks rather than one growing one: names are kept as pointers and must not move. */
+char *ronde_platform_room(struct ronde_platform *platform, size_t bytes)
+{
+    const size_t all = sizeof(struct ronde_text) + bytes;
+    struct ronde_text *text = ronde_mem_new(platform->mem, all, 1);
+    if (!text)
+        return NULL;
+    text->bytes = all;
+    text->next = platform->texts;
+    platform->texts = text;
+    return text->content;
+}
+
 const char *ronde_platform_text(struct ronde_platform *platform, const char *first,
                                 const char *second, const char *third)
 {
     const size_t before = strlen(first);
     const size_t middle = strlen(second);
     const size_t after = strlen(third);
-    const size_t bytes = sizeof(struct ronde_text) + before + middle + after + 1;
-    struct ronde_text *text = ronde_mem_new(platform->mem, bytes, 1);
+    char *text = ronde_platform_room(platform, before + middle + after + 1);
     if (!text)
         return NULL;
-    text->bytes = bytes;
-    text->next = platform->texts;
-    platform->texts = text;
-    memcpy(text->content, first, before);
-    memcpy(text->content + before, second, middle);
-    memcpy(text->content + before + middle, third, after);
-    return text->content;
+    memcpy(text, first, before);
+    memcpy(text + before, second, middle);
+    memcpy(text + before + middle, third, after);
+    text[before + middle + after] = '\0';
+    return text;
 }
 
 /* A host is entered in rank order at once, which is the order of the file until rank_hosts says otherwise. */
@@ -248,6 +261,11 @@ enum ronde_status ronde_platform_seal(struct ronde_platform *platform,
 const struct ronde_platform_facts *ronde_platform_facts(const struct ronde_platform *platform)
 {
     return &platform->facts;
+}
+
+const char *ronde_platform_source(const struct ronde_platform *platform)
+{
+    return platform->source;
 }
 
 const char *ronde_platform_path(const struct ronde_platform *platform)

@@ -74,6 +74,7 @@ struct ronde_names {
 };
 
 struct ronde_text;
+struct ronde_detours;
 
 /** A platform; the lists hold what their names say. */
 struct ronde_platform {
@@ -91,7 +92,13 @@ struct ronde_platform {
     struct ronde_names point_names;    /**< name of host, router or zone -> point */
     struct ronde_names link_names;     /**< name of a directed link -> link */
     struct ronde_names split_names; /**< name of a split-duplex link -> its UP half; DOWN is the next one */
-    struct ronde_text *texts; /**< all names */
+    struct ronde_text *texts;      /**< all names */
+    const char *source;            /**< what it was parsed from; NULL = the file of its path */
+    struct ronde_list without;     /**< const char *: what was taken out, as it was named */
+    bool *is_out;                  /**< per link: taken out; NULL = none is */
+    struct ronde_detours *detours; /**< ways around these; NULL = none is out */
+    struct ronde_list
+        node_labels; /**< uint32_t beside hosts: nodes of a file whose hosts are not all there; or empty */
 };
 
 /** The element of a list. */
@@ -111,9 +118,15 @@ void ronde_names_free(struct ronde_names *names, const struct ronde_mem *mem);
 enum ronde_status ronde_platform_create(const char *path, const struct ronde_mem *mem,
                                         struct ronde_platform **out_platform);
 
+/** Bytes that live as long as the platform; NULL when there is no memory. */
+char *ronde_platform_room(struct ronde_platform *platform, size_t bytes);
+
 /** Joins three strings into one that lives as long as the platform; NULL when there is no memory. */
 const char *ronde_platform_text(struct ronde_platform *platform, const char *first,
                                 const char *second, const char *third);
+
+/** The link whose name begins alike for longest; NULL where none does. */
+const char *ronde_platform_nearest_link(const struct ronde_platform *platform, const char *name);
 
 /** Adds a point; the name must be new. A host also becomes the next rank. Errors: NO_MEMORY. */
 enum ronde_status ronde_platform_add_point(struct ronde_platform *platform, const char *name,

@@ -187,8 +187,8 @@ static enum ronde_status shortest_route(struct walk *walk, const uint32_t *child
         return no_route(walk);
     if (router->visits[children[1]].is_ambiguous)
         return ronde_fail(walk->error, RONDE_UNSUPPORTED,
-                          "%s: two equally short routes lead from %s to %s and only SimGrid "
-                          "knows which it takes; use --engine simgrid",
+                          "%s: two equally short routes lead from %s to %s and only SimGrid knows "
+                          "which it takes; name an algorithm for it to replay: ronde sim -a NAME",
                           walk->platform->path, point_at(walk->platform, children[0])->name,
                           point_at(walk->platform, children[1])->name);
     /* Copied before going on: inside the gateways' zones other searches run, but never one of this zone. */
@@ -221,7 +221,8 @@ static enum ronde_status route_in_zone(struct walk *walk, const uint32_t *childr
         break;
     }
     return ronde_fail(walk->error, RONDE_UNSUPPORTED,
-                      "%s: only SimGrid routes %s zones such as %s; use --engine simgrid",
+                      "%s: only SimGrid routes %s zones such as %s; name an algorithm for it to "
+                      "replay: ronde sim -a NAME",
                       platform->path, zone->routing, point_at(platform, zone->point)->name);
 }
 
@@ -261,6 +262,53 @@ static enum ronde_status join(struct walk *walk, uint32_t src, uint32_t dst)
     return route_in_zone(walk, children, src, dst);
 }
 
+/* The way around what is out, written forwards. */
+static enum ronde_status detour(struct walk *walk, uint32_t src, uint32_t dst)
+{
+    const struct ronde_platform *platform = walk->platform;
+    struct ronde_detour_search *search = &walk->router->detour;
+    const uint32_t count = ronde_detour_find(platform->detours, search, src, dst);
+    enum ronde_status status = RONDE_OK;
+    if (count == RONDE_NONE)
+        return ronde_fail(walk->error, RONDE_BAD_INPUT,
+                          "%s: no way is left from %s to %s around what is taken out",
+                          platform->path, point_at(platform, walk->src)->name,
+                          point_at(platform, walk->dst)->name);
+    walk->count = 0;
+    for (uint32_t i = count; i-- > 0 && status == RONDE_OK;)
+        status = append(walk, search->queue[i]);
+    return status;
+}
+
+static bool crosses_what_is_out(const struct walk *walk)
+{
+    for (uint32_t i = 0; i < walk->count; i++)
+        if (walk->platform->is_out[walk->links[i]])
+            return true;
+    return false;
+}
+
+/* The file's route, and around what is out of it; a route that is longer than the caller's room is looked at in ours. */
+static enum ronde_status join_around(struct walk *walk, uint32_t src, uint32_t dst)
+{
+    uint32_t links[MAX_LINKS];
+    struct walk whole = *walk;
+    whole.links = links;
+    whole.capacity = MAX_LINKS;
+    whole.error = NULL;
+    enum ronde_status status = join(&whole, walk->src, walk->dst);
+    /* Of a tie that only SimGrid decides, all ways are taken in turn: it cannot replay such a machine anyway. */
+    const bool is_tie = status == RONDE_UNSUPPORTED;
+    whole.error = walk->error;
+    if (is_tie || (status == RONDE_OK && crosses_what_is_out(&whole)))
+        status = detour(&whole, src, dst);
+    else if (status != RONDE_OK)
+        return join(walk, walk->src, walk->dst);
+    for (uint32_t i = 0; status == RONDE_OK && i < whole.count; i++)
+        status = append(walk, links[i]);
+    return status;
+}
+
 /* From a host to itself leads no link: such messages never flow. */
 enum ronde_status ronde_router_route(struct ronde_router *router, uint32_t src, uint32_t dst,
                                      uint32_t capacity, uint32_t *out_links, uint32_t *out_count,
@@ -274,7 +322,8 @@ enum ronde_status ronde_router_route(struct ronde_router *router, uint32_t src, 
     struct walk walk = {platform, router, error, out_links, capacity, 0, 0, 0};
     walk.src = *RONDE_AT(platform->hosts, uint32_t, src);
     walk.dst = *RONDE_AT(platform->hosts, uint32_t, dst);
-    const enum ronde_status status = join(&walk, walk.src, walk.dst);
+    const enum ronde_status status =
+        platform->detours ? join_around(&walk, src, dst) : join(&walk, walk.src, walk.dst);
     if (status == RONDE_OK)
         *out_count = walk.count;
     return status;

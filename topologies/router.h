@@ -9,7 +9,7 @@
 #ifndef RONDE_TOPOLOGIES_ROUTER_H
 #define RONDE_TOPOLOGIES_ROUTER_H
 
-#include "platform.h"
+#include "detour.h"
 
 /** What the search of its zone knows of a point. */
 struct ronde_visit {
@@ -48,6 +48,7 @@ struct ronde_router {
     uint32_t *chain;      /**< a stack of routes, per point one: zones on the way are nested */
     uint32_t chain_count; /**< used */
     uint64_t searched;    /**< searches so far */
+    struct ronde_detour_search detour; /**< where something is taken out */
 };
 
 /** The written route between two points of a zone, or NULL. */

@@ -105,7 +105,8 @@ static bool add_links(struct making *making)
     for (uint32_t i = 0; i < platform->links.count; i++) {
         const uint32_t reverse = *RONDE_AT(platform->reverses, uint32_t, i);
         const bool is_used = making->meet.is_used[i] || making->meet.is_used[reverse];
-        if (reverse >= i && is_used && !add_link(making, i))
+        const bool is_out = platform->is_out && platform->is_out[i] && platform->is_out[reverse];
+        if (reverse >= i && is_used && !is_out && !add_link(making, i))
             return false;
     }
     for (uint32_t i = 0; i < making->meet.touches.count; i++) {

@@ -212,6 +212,11 @@ enum ronde_status ronde_platform_symmetry(const struct ronde_platform *platform,
 {
     struct turn turn = {.platform = platform, .link_to = out_links, .holds = true};
     const uint32_t points = platform->points.count;
+    /* Ways around what is out depend on the numbers of hosts. */
+    if (platform->detours) {
+        *out_is_symmetry = false;
+        return RONDE_OK;
+    }
     const bool fits = reserve(&turn, mem);
     for (uint32_t i = 0; fits && i < exchange->count && turn.holds; i++)
         pair_points(&turn, *RONDE_AT(platform->hosts, uint32_t, exchange->from[i]),

@@ -1,5 +1,4 @@
 /* ronde bound: the least time that any schedule can take on a machine. */
-#include "cli/options/without_links.h"
 #include "cli/print/report.h"
 #include "cli/print/table.h"
 #include "commands.h"
@@ -135,8 +134,6 @@ int ronde_cmd_bound(const struct ronde_options *options)
     struct ronde_bound bound;
     struct ronde_sink sink = {0};
     enum ronde_status status = ronde_open_platform(options, &platform, &error);
-    if (status == RONDE_OK)
-        status = ronde_without_links(options, platform, &error);
     if (status == RONDE_OK)
         status = ronde_open_request(options, &request, &error);
     if (status == RONDE_OK)

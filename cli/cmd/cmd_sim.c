@@ -148,7 +148,9 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
     if (status == RONDE_OK)
         status = ronde_scenario_of(options, &session->scenario, error);
     session->has_scenario = !ronde_scenario_is_empty(&session->scenario);
-    return status == RONDE_OK ? ronde_open_platform(options, &session->platform, error) : status;
+    /* What --degrade scales is part of the scenario. */
+    return status == RONDE_OK ? ronde_open_healthy_platform(options, &session->platform, error)
+                              : status;
 }
 
 static void close_session(struct session *session)

@@ -1,7 +1,6 @@
 /* ronde synthesize: the schedule that a machine's links allow at best. */
 #include "cli/draw/forest_svg.h"
 #include "cli/options/schedule_file.h"
-#include "cli/options/without_links.h"
 #include "cli/print/report.h"
 #include "cli/print/table.h"
 #include "commands.h"
@@ -120,8 +119,6 @@ int ronde_cmd_synthesize(const struct ronde_options *options)
     char *text = NULL;
     size_t bytes = 0;
     enum ronde_status status = ronde_open_platform(options, &platform, &error);
-    if (status == RONDE_OK)
-        status = ronde_without_links(options, platform, &error);
     if (status == RONDE_OK)
         status = find_request(options, &request, &error);
     request.progress = (struct ronde_synthesis_progress){show_progress, &standing};

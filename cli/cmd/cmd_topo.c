@@ -8,7 +8,7 @@ static const struct ronde_command verbs[] = {
     {"topo show", "FILE", "a machine as a tree on a terminal, or as a picture",
      "  ronde topo show crossbar-64\n  ronde topo show dgx-h100-pod -o pod.svg\n"
      "  ronde topo show --local\n  ronde topo generate rail --nodes 4 | ronde topo show -\n",
-     " local json csv output ", 1, false, ronde_topo_show},
+     " local degrade without nics nodes fabric json csv output ", 1, false, ronde_topo_show},
     {"topo generate", "KIND [SHAPE]", "a platform file of one of the usual kinds, of any size",
      "  ronde topo generate rail --nodes 16 -o pod.xml\n"
      "  ronde topo generate torus 8x8x8 -o torus.xml\n"
@@ -25,8 +25,8 @@ static const struct ronde_command verbs[] = {
      "  ronde topo import live -o machine.xml\n",
      " nodes fabric nic-GBps nvlink-GBps memory-GBps multicast output ", 1, false, ronde_topo_import},
     {"topo check", "FILE", "reads a platform file as every command does and says what is there",
-     "  ronde topo check pod.xml\n  ronde topo check dgx-h100 --json\n", " json csv output ", 1,
-     false, ronde_topo_check},
+     "  ronde topo check pod.xml\n  ronde topo check dgx-h100 --json\n",
+     " degrade without nics nodes fabric json csv output ", 1, false, ronde_topo_check},
 };
 
 static const struct ronde_verbs topo = {

@@ -18,8 +18,9 @@ static const struct ronde_command verbs[] = {
      "The "
      "trace of\n"
      "one rank becomes that of -N ranks, all of its groups being of all of them.\n",
-     " ranks algorithm timeout topo engine what-if json csv output ", 1, false,
-     ronde_workload_sim_command},
+     " ranks algorithm timeout topo nodes fabric degrade without nics engine what-if json csv "
+     "output ",
+     1, false, ronde_workload_sim_command},
     {"workload gpt", "", "make the step of a GPT-like model",
      "  ronde workload gpt --layers 24 --hidden 2048 --tp 8 --dp 64 -o step.workload\n"
      "  ronde workload gpt --layers 96 --hidden 12288 --tp 8 --pp 16 --micro 64 | ronde workload "
@@ -32,7 +33,8 @@ static const struct ronde_command verbs[] = {
      "PREFIX.et writes PREFIX.0.et, PREFIX.1.et and so on, a file a rank. GOAL has no "
      "collectives: they\n"
      "become the messages of the algorithms that sim would replay on the machine.\n",
-     " to output topo algorithm timeout ", 2, false, ronde_workload_convert_command},
+     " to output topo nodes fabric degrade without nics algorithm timeout ", 2, false,
+     ronde_workload_convert_command},
 };
 
 static const struct ronde_verbs workload = {

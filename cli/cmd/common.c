@@ -120,13 +120,32 @@ enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *op
     return status == RONDE_OK ? ronde_compile_default(&request, out_schedule, error) : status;
 }
 
-enum ronde_status ronde_open_platform(const struct ronde_options *options,
-                                      struct ronde_platform **out_platform,
-                                      struct ronde_error *error)
+enum ronde_status ronde_open_healthy_platform(const struct ronde_options *options,
+                                              struct ronde_platform **out_platform,
+                                              struct ronde_error *error)
 {
     if (!options->topo)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "on which machine? --topo is missing; `ronde list` names the shipped ones");
-    return ronde_topology_open(options->topo, out_platform, error);
+    return ronde_machine_open(options, out_platform, error);
+}
+
+enum ronde_status ronde_open_argument(const struct ronde_options *options, uint32_t argument,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    struct ronde_options as_topo = *options;
+    as_topo.topo = options->arguments[argument];
+    return ronde_open_platform(&as_topo, out_platform, error);
+}
+
+enum ronde_status ronde_open_platform(const struct ronde_options *options,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    enum ronde_status status = ronde_open_healthy_platform(options, out_platform, error);
+    if (status == RONDE_OK)
+        status = ronde_degrade_links(options, *out_platform, error);
+    return status;
 }

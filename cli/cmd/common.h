@@ -56,7 +56,17 @@ RONDE_MUST_CHECK enum ronde_status
 ronde_schedule_file_or_compiled(const struct ronde_options *options,
                                 struct ronde_schedule **out_schedule, struct ronde_error *error);
 
-/** Reads the platform of --topo. Errors: BAD_ARGUMENT when it was not given; as ronde_platform_read. */
+/** The machine that an argument names in place of --topo. Errors: as ronde_open_platform. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_open_argument(const struct ronde_options *options, uint32_t argument,
+                    struct ronde_platform **out_platform, struct ronde_error *error);
+
+/** Opens the machine of --topo with all its links as fast as they are in the file, for what degrades them itself. Errors: the same. */
+RONDE_MUST_CHECK enum ronde_status ronde_open_healthy_platform(const struct ronde_options *options,
+                                                               struct ronde_platform **out_platform,
+                                                               struct ronde_error *error);
+
+/** Opens the machine of --topo, --degrade included. Errors: BAD_ARGUMENT when it was not given; as ronde_machine_open. */
 RONDE_MUST_CHECK enum ronde_status ronde_open_platform(const struct ronde_options *options,
                                                        struct ronde_platform **out_platform,
                                                        struct ronde_error *error);

@@ -1,7 +1,7 @@
 /* --topo as a machine of NCCL's model. See nccl_machine.h. */
 #include "nccl_machine.h"
 #include "cli/options/shipped_names.h"
-#include "cli/options/without_links.h"
+#include "cli/options/topology.h"
 
 #include "ronde/data_files.h"
 #include "ronde/schedules.h"
@@ -84,15 +84,33 @@ static enum ronde_status find_file(const char *text, char *out_path, size_t byte
     return access(out_path, F_OK) != 0 && !strchr(text, '/') ? refuse_name(text, error) : RONDE_OK;
 }
 
-/* The machine is that of healthy links: which one is slow NCCL does not know. */
-static enum ronde_status open_platform(const struct ronde_options *options, const char *path,
+/* What is slow or out NCCL does not know: its machine is that of healthy links, while nodes are left whole. */
+static enum ronde_status open_platform(const struct ronde_options *options,
                                        struct ronde_nccl_site *out, struct ronde_error *error)
 {
-    enum ronde_status status = ronde_platform_read(path, ronde_mem_default(), &out->platform, error);
+    struct ronde_options healthy = *options;
+    struct ronde_platform *whole = NULL;
+    healthy.without_count = 0;
+    healthy.degrade_count = 0;
+    healthy.nics = NULL;
+    enum ronde_status status = ronde_machine_open(&healthy, &whole, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_machine_of_platform(out->platform, &out->machine, error);
+        status = ronde_nccl_machine_of_platform(whole, &out->machine, error);
     if (status == RONDE_OK)
-        status = ronde_without_links(options, out->platform, error);
+        status = ronde_machine_open(options, &out->platform, error);
+    if (status == RONDE_OK)
+        status = ronde_degrade_links(options, out->platform, error);
+    if (status == RONDE_OK && ronde_platform_facts(out->platform)->node_hosts != out->machine.gpus)
+        status =
+            ronde_fail(error, RONDE_UNSUPPORTED,
+                       "%s: what is left are nodes of unequal numbers of GPUs, and NCCL's model "
+                       "has equal ones; take whole nodes out, or replay: ronde sim without --style",
+                       options->topo);
+    if (status == RONDE_OK &&
+        ronde_platform_facts(out->platform)->hosts < ronde_platform_facts(whole)->hosts)
+        snprintf(out->machine.name, sizeof out->machine.name, "%s",
+                 ronde_platform_facts(out->platform)->name);
+    ronde_platform_destroy(whole);
     return status;
 }
 
@@ -104,14 +122,10 @@ enum ronde_status ronde_nccl_site_open(const struct ronde_options *options,
     enum ronde_status status = find_file(options->topo, path, sizeof path, error);
     if (status != RONDE_OK)
         return status;
-    if (is_platform(path))
-        return open_platform(options, path, out, error);
-    if (options->degrade_count > 0)
-        return ronde_fail(
-            error, RONDE_BAD_ARGUMENT,
-            "--degrade: %s is a description, which has no links; make a platform file "
-            "of it: ronde topo import %s --nodes N -o machine.xml",
-            options->topo, options->topo);
+    /* What a description says of its fabric is all that there is, until something of it is missing. */
+    if (!ronde_is_nccl_machine(path) || options->degrade_count > 0 || options->without_count > 0 ||
+        options->nics)
+        return open_platform(options, out, error);
     return ronde_nccl_machine_read(path, &out->machine, error);
 }
 

@@ -104,7 +104,7 @@ int ronde_topo_check(const struct ronde_options *options)
     if (options->argument_count < 2)
         status = ronde_fail(&error, RONDE_BAD_ARGUMENT, "topo check: which file?");
     if (status == RONDE_OK)
-        status = ronde_topology_open(options->arguments[1], &platform, &error);
+        status = ronde_open_argument(options, 1, &platform, &error);
     if (status == RONDE_OK) {
         collect(platform, &answer);
         status = print(options, &answer, &error);

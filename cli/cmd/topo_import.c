@@ -2,13 +2,11 @@
 #include "commands.h"
 #include "common.h"
 
+#include "cli/options/topology.h"
 #include "cli/print/report.h"
-#include "nccl_machine.h"
 #include "topo.h"
 
-#include "ronde/data_files.h"
 #include "ronde/import.h"
-#include "ronde/nccl_node.h"
 
 #include <string.h>
 
@@ -47,38 +45,6 @@ static enum ronde_status request_of(const struct ronde_options *options,
                            : RONDE_OK;
 }
 
-/* Of some lines (topologies/published/README.md). What they hold need not be given. */
-static enum ronde_status describe(const char *path, const struct ronde_import_request *request,
-                                  struct ronde_import **out_import, struct ronde_error *error)
-{
-    struct ronde_nccl_machine machine;
-    struct ronde_nccl_constants constants;
-    if (request->nic_GBps > 0 || request->nvlink_GBps > 0 || request->memory_GBps > 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "%s: a description has its rates in it: leave out --nic-GBps, "
-                          "--nvlink-GBps and --memory-GBps",
-                          path);
-    enum ronde_status status = ronde_nccl_machine_read(path, &machine, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &constants, error);
-    if (status != RONDE_OK)
-        return status;
-    const struct ronde_node_description node = ronde_nccl_node_of_machine(&machine, &constants);
-    return ronde_import_describe(&node, request, ronde_mem_default(), out_import, error);
-}
-
-static enum ronde_status read_machine(const struct ronde_import_request *request,
-                                      struct ronde_import **out_import, struct ronde_error *error)
-{
-    char path[RONDE_PATH_BYTES];
-    if (request->path) {
-        ronde_find_nccl_machine(request->path, path, sizeof path);
-        if (ronde_is_nccl_machine(path))
-            return describe(path, request, out_import, error);
-    }
-    return ronde_import_read(request, ronde_mem_default(), out_import, error);
-}
-
 /* To stderr: the platform itself may go to a pipe. */
 static void print_summary(const struct ronde_import *import)
 {
@@ -108,7 +74,7 @@ int ronde_topo_import(const struct ronde_options *options)
     struct ronde_sink sink = {0};
     enum ronde_status status = request_of(options, &request, &error);
     if (status == RONDE_OK)
-        status = read_machine(&request, &import, &error);
+        status = ronde_node_open(&request, &import, &error);
     /* Opened last, so that a refused file leaves an existing one alone. */
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &sink, &error);

@@ -66,7 +66,7 @@ int ronde_topo_show(const struct ronde_options *options)
                                   : "topo show: which file?");
         return ronde_report(&error);
     }
-    enum ronde_status status = ronde_topology_open(options->arguments[1], &platform, &error);
+    enum ronde_status status = ronde_open_argument(options, 1, &platform, &error);
     if (status == RONDE_OK)
         status = ronde_topo_view_open(platform, &view, &error);
     if (status == RONDE_OK)

@@ -18,11 +18,11 @@ static enum ronde_status ranks_of_schedule(const struct ronde_options *options, 
     return status;
 }
 
-static enum ronde_status hosts_of_machine(const char *name, uint32_t *out_ranks,
+static enum ronde_status hosts_of_machine(const struct ronde_options *options, uint32_t *out_ranks,
                                           struct ronde_error *error)
 {
     struct ronde_platform *platform = NULL;
-    const enum ronde_status status = ronde_topology_open(name, &platform, error);
+    const enum ronde_status status = ronde_machine_open(options, &platform, error);
     if (status == RONDE_OK)
         *out_ranks = ronde_platform_facts(platform)->hosts;
     ronde_platform_destroy(platform);
@@ -35,5 +35,5 @@ enum ronde_status ronde_default_ranks(const struct ronde_options *options, uint3
     *out_ranks = LEAST_RANKS;
     if (ronde_is_schedule_file(options))
         return ranks_of_schedule(options, out_ranks, error);
-    return options->topo ? hosts_of_machine(options->topo, out_ranks, error) : RONDE_OK;
+    return options->topo ? hosts_of_machine(options, out_ranks, error) : RONDE_OK;
 }

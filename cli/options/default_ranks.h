@@ -8,7 +8,7 @@
 
 /**
  * Those of the schedule, where a file is given, else the hosts of --topo, else 2. Errors: as ronde_schedule_file_open and
- * ronde_topology_open.
+ * ronde_machine_open.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_default_ranks(const struct ronde_options *options,
                                                        uint32_t *out_ranks,

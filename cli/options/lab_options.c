@@ -1,5 +1,6 @@
 /* Each option struct of lab/ takes the few of the command line's fields that its module reads. */
 #include "lab_options.h"
+#include "topology.h"
 
 #include "cli/cmd/common.h"
 #include "cli/print/report.h"
@@ -45,6 +46,17 @@ static enum ronde_status add_all(struct ronde_scenario *scenario, const char *ke
     return status;
 }
 
+/* Links of factor 0 are out of the machine itself. */
+static enum ronde_status add_degraded(struct ronde_scenario *scenario,
+                                      const struct ronde_options *options, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < options->degrade_count && status == RONDE_OK; i++)
+        if (!ronde_degrade_is_out(options->degrade[i]))
+            status = add_all(scenario, "degrade", &options->degrade[i], 1, error);
+    return status;
+}
+
 enum ronde_status ronde_scenario_of(const struct ronde_options *options,
                                     struct ronde_scenario *out_scenario, struct ronde_error *error)
 {
@@ -57,7 +69,7 @@ enum ronde_status ronde_scenario_of(const struct ronde_options *options,
     if (status == RONDE_OK)
         status = add_all(all, "background", options->background, options->background_count, error);
     if (status == RONDE_OK)
-        status = add_all(all, "degrade", options->degrade, options->degrade_count, error);
+        status = add_degraded(all, options, error);
     if (status == RONDE_OK)
         status = add_all(all, "straggler", options->straggler, options->straggler_count, error);
     return status;

@@ -48,6 +48,7 @@ enum key {
     KEY_SCENARIO,
     KEY_WITH,
     KEY_DEGRADE,
+    KEY_WITHOUT,
     KEY_STRAGGLER,
     KEY_BACKGROUND,
     KEY_CFG,

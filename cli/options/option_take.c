@@ -220,6 +220,7 @@ static const struct plain plains[] = {
     TEXT(KEY_SHARD, shard),
     REPEATED(KEY_WITH, with),
     REPEATED(KEY_DEGRADE, degrade),
+    REPEATED(KEY_WITHOUT, without),
     REPEATED(KEY_STRAGGLER, straggler),
     REPEATED(KEY_BACKGROUND, background),
     REPEATED(KEY_CFG, cfg),

@@ -115,6 +115,8 @@ struct ronde_options {
     uint32_t with_count;                       /**< how many */
     const char *degrade[RONDE_MAX_REPEATS];    /**< --degrade LINK=FACTOR, one by one */
     uint32_t degrade_count;                    /**< how many */
+    const char *without[RONDE_MAX_REPEATS];    /**< --without NAME[,NAME...], one by one */
+    uint32_t without_count;                    /**< how many */
     const char *straggler[RONDE_MAX_REPEATS];  /**< --straggler rank=R,delay=TIME, one by one */
     uint32_t straggler_count;                  /**< how many */
     const char *background[RONDE_MAX_REPEATS]; /**< --background S>D:SIZE, one by one */

@@ -1,28 +1,29 @@
-/* Machines by name. See topology.h. */
+/* Machines by name, and what is missing of them. See topology.h. */
 #include "topology.h"
 #include "cli/cmd/nccl_machine.h"
+#include "cli/cmd/topo.h"
 #include "shipped_names.h"
 
 #include "ronde/data_files.h"
+#include "ronde/nccl_node.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static enum ronde_status fail_description(const char *text, const char *path,
-                                          struct ronde_error *error)
-{
-    return ronde_fail(error, RONDE_BAD_INPUT,
-                      "%s describes a machine, for --style nccl and doctor; a platform file is "
-                      "made of it by `ronde topo import %s --nodes N -o machine.xml`",
-                      path, text);
-}
+/* Room for the name of a link. */
+#define NAME_BYTES 256u
+
+/* Names that all --without together may have. */
+#define MAX_NAMES 1024u
+
+/* Bytes of a file that are looked at for its root element: prologues and comments are shorter. */
+#define SNIFFED_BYTES 65536u
 
 static enum ronde_status fail_name(const char *text, struct ronde_error *error)
 {
     char path[RONDE_PATH_BYTES];
-    ronde_find_nccl_machine(text, path, sizeof path);
-    if (access(path, F_OK) == 0)
-        return fail_description(text, text, error);
     struct ronde_shipped_names names = {.count = 0};
     if (ronde_topologies_folder(path, sizeof path))
         ronde_shipped_names_read(path, ".xml", &names);
@@ -33,17 +34,291 @@ static enum ronde_status fail_name(const char *text, struct ronde_error *error)
                       nearest ? "?" : "");
 }
 
-enum ronde_status ronde_topology_open(const char *text, struct ronde_platform **out_platform,
-                                      struct ronde_error *error)
+/* Behind prologue, comments and declarations: the first element of a text, or NULL. */
+static const char *first_element(const char *text)
+{
+    const char *at = strchr(text, '<');
+    while (at && (at[1] == '?' || at[1] == '!')) {
+        const bool is_comment = strncmp(at, "<!--", 4) == 0;
+        const char *end = strstr(at, is_comment ? "-->" : ">");
+        at = end ? strchr(end, '<') : NULL;
+    }
+    return at ? at + 1 : NULL;
+}
+
+/* Whether the root element says that NCCL, RCCL or hwloc wrote a file, each of which describes one node. */
+static bool is_dump(const char *path)
+{
+    static const char *const roots[] = {"system", "topology"};
+    char *text = calloc(SNIFFED_BYTES + 1, 1);
+    FILE *file = text ? fopen(path, "r") : NULL;
+    bool is_one = false;
+    if (file) {
+        (void)!fread(text, 1, SNIFFED_BYTES, file);
+        (void)fclose(file);
+        const char *element = first_element(text);
+        for (size_t i = 0; element && i < sizeof roots / sizeof roots[0]; i++)
+            is_one = is_one || (strncmp(element, roots[i], strlen(roots[i])) == 0 &&
+                                strchr(" \t\r\n>", element[strlen(roots[i])]));
+    }
+    free(text);
+    return is_one;
+}
+
+/* Of some lines (topologies/published/README.md). What they hold need not be given. */
+static enum ronde_status describe(const char *path, const struct ronde_import_request *request,
+                                  struct ronde_import **out_import, struct ronde_error *error)
+{
+    struct ronde_nccl_machine machine;
+    struct ronde_nccl_constants constants;
+    if (request->nic_GBps > 0 || request->nvlink_GBps > 0 || request->memory_GBps > 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%s: a description has its rates in it: leave out --nic-GBps, "
+                          "--nvlink-GBps and --memory-GBps",
+                          path);
+    enum ronde_status status = ronde_nccl_machine_read(path, &machine, error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_constants_read(NULL, &constants, error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_node_description node = ronde_nccl_node_of_machine(&machine, &constants);
+    return ronde_import_describe(&node, request, ronde_mem_default(), out_import, error);
+}
+
+enum ronde_status ronde_node_open(const struct ronde_import_request *request,
+                                  struct ronde_import **out_import, struct ronde_error *error)
 {
     char path[RONDE_PATH_BYTES];
-    const char *reason = NULL;
+    if (request->path) {
+        ronde_find_nccl_machine(request->path, path, sizeof path);
+        if (ronde_is_nccl_machine(path))
+            return describe(path, request, out_import, error);
+    }
+    return ronde_import_read(request, ronde_mem_default(), out_import, error);
+}
+
+/* The platform file of a node, which is in no file. */
+static enum ronde_status parse_import(const struct ronde_import *import, const char *name,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    enum ronde_status status = RONDE_OK;
+    if (file) {
+        status = ronde_import_write(import, file, error);
+        if (fclose(file) != 0 && status == RONDE_OK)
+            status = ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for its platform", name);
+    } else {
+        status = ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for its platform", name);
+    }
+    if (status == RONDE_OK)
+        status = ronde_platform_parse(name, text, bytes, ronde_mem_default(), out_platform, error);
+    free(text);
+    return status;
+}
+
+/* Nodes that so many ranks need: one is opened to see how many each has. */
+static enum ronde_status count_nodes(const struct ronde_topology_request *request,
+                                     struct ronde_import_request *import_request,
+                                     struct ronde_error *error)
+{
+    struct ronde_import *import = NULL;
+    import_request->nodes = request->nodes > 0 ? request->nodes : 1;
+    if (request->nodes > 0 || request->ranks == 0)
+        return RONDE_OK;
+    const enum ronde_status status = ronde_node_open(import_request, &import, error);
+    const uint32_t each = status == RONDE_OK ? ronde_import_summary(import).hosts : 0;
+    if (each > 0)
+        import_request->nodes = (request->ranks + each - 1) / each;
+    ronde_import_destroy(import);
+    return status;
+}
+
+static enum ronde_status open_node(const struct ronde_topology_request *request,
+                                   struct ronde_platform **out_platform, struct ronde_error *error)
+{
+    struct ronde_import *import = NULL;
+    struct ronde_import_request node = {.path = strcmp(request->text, "live") == 0 ? NULL
+                                                                                   : request->text};
+    enum ronde_status status =
+        request->fabric ? ronde_parse_fabric(request->fabric, &node.fabric, error) : RONDE_OK;
+    if (status == RONDE_OK)
+        status = count_nodes(request, &node, error);
+    if (status == RONDE_OK)
+        status = ronde_node_open(&node, &import, error);
+    if (status == RONDE_OK)
+        status = parse_import(import, request->text, out_platform, error);
+    ronde_import_destroy(import);
+    return status;
+}
+
+/* What has its nodes in it takes no others. */
+static enum ronde_status refuse_nodes(const struct ronde_topology_request *request,
+                                      struct ronde_error *error)
+{
+    return request->nodes == 0 && !request->fabric
+               ? RONDE_OK
+               : ronde_fail(
+                     error, RONDE_BAD_ARGUMENT,
+                     "%s: a platform file says itself how many nodes there are and what joins "
+                     "them: leave out --nodes and --fabric",
+                     request->text);
+}
+
+enum ronde_status ronde_topology_open(const struct ronde_topology_request *request,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    char path[RONDE_PATH_BYTES], described[RONDE_PATH_BYTES];
+    const char *reason = NULL, *text = request->text;
     *out_platform = NULL;
     ronde_find_topology(text, path, sizeof path);
+    ronde_find_nccl_machine(text, described, sizeof described);
+    const bool is_there = access(path, F_OK) == 0;
+    if ((!is_there && (strcmp(text, "live") == 0 || access(described, F_OK) == 0)) ||
+        (is_there && (ronde_is_nccl_machine(path) || is_dump(path))))
+        return open_node(request, out_platform, error);
     /* What has a slash is a path, and the system knows best what is wrong with it. */
-    if (ronde_topologies_available(&reason) && !strchr(text, '/') && access(path, F_OK) != 0)
+    if (ronde_topologies_available(&reason) && !strchr(text, '/') && !is_there)
         return fail_name(text, error);
-    if (ronde_is_nccl_machine(path))
-        return fail_description(text, path, error);
-    return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
+    const enum ronde_status status = refuse_nodes(request, error);
+    return status == RONDE_OK ? ronde_platform_read(path, ronde_mem_default(), out_platform, error)
+                              : status;
+}
+
+/* "LINK=FACTOR"; the name into `name`, NAME_BYTES. */
+static enum ronde_status parse_degrade(const char *text, char *name, double *out_factor,
+                                       struct ronde_error *error)
+{
+    const char *sign = strrchr(text, '=');
+    char *end = NULL;
+    *out_factor = sign ? strtod(sign + 1, &end) : 0;
+    if (!sign || sign == text || end == sign + 1 || *end != '\0' ||
+        (size_t)(sign - text) >= NAME_BYTES)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--degrade %s: expected LINK=FACTOR", text);
+    memcpy(name, text, (size_t)(sign - text));
+    name[sign - text] = '\0';
+    return RONDE_OK;
+}
+
+bool ronde_degrade_is_out(const char *text)
+{
+    char name[NAME_BYTES];
+    double factor = 1;
+    struct ronde_error ignored = {0};
+    return parse_degrade(text, name, &factor, &ignored) == RONDE_OK && factor == 0;
+}
+
+enum ronde_status ronde_degrade_links(const struct ronde_options *options,
+                                      struct ronde_platform *platform, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; status == RONDE_OK && i < options->degrade_count; i++) {
+        char name[NAME_BYTES];
+        double factor = 1;
+        status = parse_degrade(options->degrade[i], name, &factor, error);
+        if (status == RONDE_OK && factor != 0)
+            status = ronde_platform_degrade(platform, name, factor, error);
+    }
+    return status;
+}
+
+/* What is out, name by name. */
+struct names {
+    char *text; /* all of them, which `at` points into */
+    const char *at[MAX_NAMES];
+    uint32_t count;
+};
+
+static enum ronde_status add_names(struct names *names, char *text, struct ronde_error *error)
+{
+    char *rest = NULL;
+    for (char *name = strtok_r(text, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        if (names->count == MAX_NAMES)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "--without: more than %u names", MAX_NAMES);
+        names->at[names->count++] = name;
+    }
+    return RONDE_OK;
+}
+
+/* All texts in one piece of memory, one behind the other. */
+static enum ronde_status collect_names(const struct ronde_options *options, struct names *names,
+                                       struct ronde_error *error)
+{
+    size_t bytes = 1, used = 0;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < options->without_count; i++)
+        bytes += strlen(options->without[i]) + 1;
+    for (uint32_t i = 0; i < options->degrade_count; i++)
+        bytes += strlen(options->degrade[i]) + 1;
+    names->text = calloc(bytes, 1);
+    if (!names->text)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the names of --without");
+    for (uint32_t i = 0; i < options->without_count && status == RONDE_OK; i++) {
+        char *text = strcpy(names->text + used, options->without[i]);
+        used += strlen(text) + 1;
+        status = text[0] ? add_names(names, text, error)
+                         : ronde_fail(error, RONDE_BAD_ARGUMENT, "--without: of what?");
+    }
+    for (uint32_t i = 0; i < options->degrade_count && status == RONDE_OK; i++) {
+        char *text = strcpy(names->text + used, options->degrade[i]);
+        used += strlen(text) + 1;
+        if (!ronde_degrade_is_out(text))
+            continue;
+        *strrchr(text, '=') = '\0';
+        status = add_names(names, text, error);
+    }
+    return status;
+}
+
+/* --nics COUNT: so many of each node are left. */
+static enum ronde_status keep_nics(const char *text, struct ronde_platform *platform,
+                                   struct ronde_error *error)
+{
+    char *end = NULL;
+    const unsigned long count = strtoul(text, &end, 10);
+    if (end == text || *end != '\0' || count > UINT32_MAX || text[0] == '-')
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--nics %s: expected how many NICs of each node are left", text);
+    return ronde_platform_keep_nics(platform, (uint32_t)count, error);
+}
+
+static enum ronde_status take_out(const struct ronde_options *options,
+                                  struct ronde_platform *platform, struct ronde_error *error)
+{
+    struct names names = {.count = 0};
+    enum ronde_status status = collect_names(options, &names, error);
+    if (status == RONDE_OK && options->nics)
+        status = keep_nics(options->nics, platform, error);
+    if (status == RONDE_OK)
+        status = ronde_platform_without(platform, names.at, names.count, error);
+    free(names.text);
+    return status;
+}
+
+static uint32_t most_ranks(const struct ronde_options *options)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < options->rank_counts; i++)
+        most = options->ranks[i] > most ? options->ranks[i] : most;
+    if (most == 0 && options->shape.count == 2)
+        most = options->shape.radix[0] * options->shape.radix[1];
+    return most;
+}
+
+enum ronde_status ronde_machine_open(const struct ronde_options *options,
+                                     struct ronde_platform **out_platform, struct ronde_error *error)
+{
+    const struct ronde_topology_request request = {options->topo, options->nodes,
+                                                   most_ranks(options), options->fabric};
+    enum ronde_status status = ronde_topology_open(&request, out_platform, error);
+    if (status == RONDE_OK)
+        status = take_out(options, *out_platform, error);
+    if (status != RONDE_OK) {
+        ronde_platform_destroy(*out_platform);
+        *out_platform = NULL;
+    }
+    return status;
 }

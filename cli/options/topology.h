@@ -1,19 +1,45 @@
-/**
- * Machines by the name of a file or of a shipped one.
- */
+/** Machines by what --topo may name, and what is missing of them. */
 #ifndef RONDE_CLI_TOPOLOGY_H
 #define RONDE_CLI_TOPOLOGY_H
 
 #include "options.h"
 
+#include "ronde/import.h"
 #include "ronde/topologies.h"
 
 /**
- * Reads a file, or the shipped one of that name. Errors: BAD_ARGUMENT naming the nearest where a bare name is neither; as
- * ronde_platform_read.
+ * Opens a machine: the path of a platform file, of a dump of NCCL or hwloc or of a description (topologies/published/README.md),
+ * the name of a shipped one, or `live`. What is not a platform file describes one node; there are `nodes` of them, 0 = as many
+ * as so many ranks need, or one. Owner: the caller destroys it. Errors: those of the readers; BAD_ARGUMENT for a name that is
+ * not there.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_topology_open(const char *text,
+struct ronde_topology_request {
+    const char *text;   /**< what --topo names */
+    uint32_t nodes;     /**< of what describes one node */
+    uint32_t ranks;     /**< 0 = not known */
+    const char *fabric; /**< joins them; NULL = a switch */
+};
+
+RONDE_MUST_CHECK enum ronde_status ronde_topology_open(const struct ronde_topology_request *request,
                                                        struct ronde_platform **out_platform,
                                                        struct ronde_error *error);
+
+/** The machine of --topo, --nodes and --fabric without what --without, --nics and --degrade LINK=0 take out. Errors: as above. */
+RONDE_MUST_CHECK enum ronde_status ronde_machine_open(const struct ronde_options *options,
+                                                      struct ronde_platform **out_platform,
+                                                      struct ronde_error *error);
+
+/** Scales the links of --degrade. Errors: BAD_ARGUMENT for what is no LINK=FACTOR; those of ronde_platform_degrade. */
+RONDE_MUST_CHECK enum ronde_status ronde_degrade_links(const struct ronde_options *options,
+                                                       struct ronde_platform *platform,
+                                                       struct ronde_error *error);
+
+/** Whether a --degrade takes its link out: LINK=0. */
+bool ronde_degrade_is_out(const char *text);
+
+/** Opens what describes a node, for a platform of several: a description, a dump, or this machine. Errors: those of the readers. */
+RONDE_MUST_CHECK enum ronde_status ronde_node_open(const struct ronde_import_request *request,
+                                                   struct ronde_import **out_import,
+                                                   struct ronde_error *error);
 
 #endif

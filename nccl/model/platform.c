@@ -51,13 +51,11 @@ static enum ronde_status route_of(const struct reading *reading, uint32_t from, 
                             ronde_platform_path(reading->platform), from, to);
 }
 
-/** The slowest of the first links of a way; of equally slow ones the first, as a switch's links may be as fast as NICs. */
-static uint32_t slowest_of(const struct reading *reading, const struct way *way, uint32_t count)
+static double slowest_GBps(const struct reading *reading, const struct way *way)
 {
-    uint32_t slowest = way->links[0];
-    for (uint32_t i = 1; i < count; i++)
-        if (link_GBps(reading, way->links[i]) < link_GBps(reading, slowest))
-            slowest = way->links[i];
+    double slowest = INFINITY;
+    for (uint32_t i = 0; i < way->count; i++)
+        slowest = fmin(slowest, link_GBps(reading, way->links[i]));
     return slowest;
 }
 
@@ -126,7 +124,7 @@ static enum ronde_status take_inside(const struct reading *reading, struct ronde
         struct way way;
         status = route_of(reading, h, h - h % gpus + (h + 1) % gpus, &way, error);
         if (status == RONDE_OK)
-            reading->rates_GBps[count++] = link_GBps(reading, slowest_of(reading, &way, way.count));
+            reading->rates_GBps[count++] = slowest_GBps(reading, &way);
     }
     if (status != RONDE_OK)
         return status;
@@ -151,19 +149,18 @@ static uint32_t count_distinct(const uint32_t *links, uint32_t count)
     return distinct;
 }
 
-/** NICs: what is slowest on the first half of the way from each GPU to that of its number on the next node. */
+/** NICs: by which each GPU leaves for that of its number on the next node. */
 static enum ronde_status take_nics(const struct reading *reading, uint32_t *room,
                                    struct ronde_nccl_machine *to, struct ronde_error *error)
 {
     const uint32_t gpus = reading->gpus;
     const uint32_t hosts = ronde_platform_facts(reading->platform)->hosts;
     for (uint32_t h = 0; h < reading->nodes * gpus; h++) {
-        struct way way;
         const enum ronde_status status =
-            route_of(reading, h, (h + gpus) % (hosts - hosts % gpus), &way, error);
+            ronde_router_nic(reading->router, h, (h + gpus) % (hosts - hosts % gpus),
+                             &room[h % gpus], error);
         if (status != RONDE_OK)
             return status;
-        room[h % gpus] = slowest_of(reading, &way, (way.count + 1) / 2);
         reading->rates_GBps[h] = link_GBps(reading, room[h % gpus]);
         if (h % gpus == gpus - 1) {
             const uint32_t nics = count_distinct(room, gpus);

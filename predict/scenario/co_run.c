@@ -79,8 +79,8 @@ enum ronde_status ronde_co_run_open(const struct ronde_scenario *scenario,
         if (scenario->stragglers[i].rank >= ranks)
             return ronde_fail(error, RONDE_BAD_ARGUMENT, "--straggler: rank %u of %u ranks",
                               scenario->stragglers[i].rank, ranks);
-    enum ronde_status status = ronde_platform_read(ronde_platform_path(forecast->platform),
-                                                   ronde_mem_default(), &out_co_run->machine, error);
+    enum ronde_status status =
+        ronde_platform_copy(forecast->platform, ronde_mem_default(), &out_co_run->machine, error);
     for (uint32_t i = 0; i < scenario->degraded_count && status == RONDE_OK; i++)
         status = ronde_platform_degrade(out_co_run->machine, scenario->degraded[i].link,
                                         scenario->degraded[i].factor, error);

@@ -124,7 +124,7 @@ static void walk_all(struct making *making)
     const struct ronde_wiring *wiring = making->wiring;
     for (uint32_t i = 0; i < ronde_wiring_source_count(wiring); i++)
         for (uint32_t j = 0; j < wiring->ranks && making->has_memory; j++)
-            if (j != ronde_wiring_source(wiring, i))
+            if (j != ronde_wiring_source(wiring, i) && ronde_wiring_has_way(wiring, i, j))
                 walk(making, i, j);
     turn_all(making);
 }

@@ -82,9 +82,13 @@ static enum ronde_status add_pair(struct finding *finding, uint32_t source, uint
     wiring->first[pair + 1] = begin;
     if (from == to)
         return RONDE_OK;
-    const enum ronde_status status = find_route(finding, from, to, &count, error);
+    struct ronde_error none = {.status = RONDE_OK};
+    const enum ronde_status status = find_route(finding, from, to, &count, &none);
+    /* Others relay between hosts that what is out has parted. */
+    if (status == RONDE_BAD_INPUT && ronde_platform_has_detours(wiring->platform))
+        return RONDE_OK;
     if (status != RONDE_OK)
-        return status;
+        return ronde_fail_at(error, status, none.line, "%s", none.message);
     if (!grow(finding->pool, &wiring->hops, begin, &finding->hop_room, begin + count))
         return no_memory(finding, error);
     for (uint32_t i = 0; i < count; i++)
@@ -287,13 +291,15 @@ uint32_t ronde_wiring_source(const struct ronde_wiring *wiring, uint32_t index)
     return wiring->turns ? wiring->turns->sources[index] : index;
 }
 
-bool ronde_wiring_is_open(const struct ronde_wiring *wiring, uint32_t from, uint32_t to)
+bool ronde_wiring_has_way(const struct ronde_wiring *wiring, uint32_t from, uint32_t to)
 {
     const uint32_t pair = from * wiring->ranks + to;
-    if (wiring->may_take && !wiring->may_take[pair])
-        return false;
-    for (uint32_t h = wiring->first[pair]; h < wiring->first[pair + 1]; h++)
-        if (wiring->wires[wiring->hops[h]].rate_GBps <= 0)
-            return false;
-    return true;
+    return wiring->first[pair] < wiring->first[pair + 1] ||
+           !ronde_platform_has_detours(wiring->platform);
+}
+
+bool ronde_wiring_is_open(const struct ronde_wiring *wiring, uint32_t from, uint32_t to)
+{
+    return ronde_wiring_has_way(wiring, from, to) &&
+           (!wiring->may_take || wiring->may_take[from * wiring->ranks + to]);
 }

@@ -58,7 +58,10 @@ uint32_t ronde_wiring_source_count(const struct ronde_wiring *wiring);
 /** One of them. */
 uint32_t ronde_wiring_source(const struct ronde_wiring *wiring, uint32_t index);
 
-/** Whether a message can take the route between two different ranks: no link of it is down. */
+/** Whether anything joins two different ranks: a platform may be without it (ronde_platform_without). `from` counts sources. */
+bool ronde_wiring_has_way(const struct ronde_wiring *wiring, uint32_t from, uint32_t to);
+
+/** Whether messages may go from one rank to another by its route: there is one, and may_take allows it. */
 bool ronde_wiring_is_open(const struct ronde_wiring *wiring, uint32_t from, uint32_t to);
 
 #endif

@@ -1,9 +1,14 @@
 /* The C side of the SimGrid engine: prepares the job, runs the shim behind the guard, reports. */
+#define _DEFAULT_SOURCE /* mkstemps */
+
 #include "guard.h"
 #include "shim.h"
 #include "sim/check.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Wall time of a replay that gives no limit of its own. */
 #define DEFAULT_LIMIT_S 600.0
@@ -15,6 +20,7 @@ struct replay {
     size_t shared_bytes;
     const char **hosts;
     struct ronde_shim_link *changed;
+    char own_file[128]; /* of a platform that is in no file; "" else */
 };
 
 /* Runs in the child; what it leaves is in shared memory. */
@@ -75,7 +81,7 @@ static void describe(struct replay *replay, const struct ronde_platform *platfor
     struct ronde_shim_job *job = &replay->job;
     for (uint32_t rank = 0; rank < dag->ranks; rank++)
         replay->hosts[rank] = ronde_platform_host(platform, ronde_sim_host(options, rank));
-    job->platform_path = ronde_platform_path(platform);
+    job->platform_path = replay->own_file[0] ? replay->own_file : ronde_platform_path(platform);
     job->dag = dag;
     job->hosts = replay->hosts;
     job->cfg = options->cfg;
@@ -87,6 +93,41 @@ static void describe(struct replay *replay, const struct ronde_platform *platfor
     job->cores = facts->shared.cores;
     job->core_step_ns = facts->shared.core_step_ns;
     job->is_shared = ronde_sim_is_shared(platform);
+}
+
+/* SimGrid reads files alone, by the end of their name. */
+static enum ronde_status write_file(struct replay *replay, const struct ronde_platform *platform,
+                                    struct ronde_error *error)
+{
+    const char *text = ronde_platform_source(platform), *folder = getenv("TMPDIR");
+    if (!text)
+        return RONDE_OK;
+    (void)snprintf(replay->own_file, sizeof replay->own_file, "%.100s/ronde-XXXXXX.xml",
+                   folder && folder[0] ? folder : "/tmp");
+    const int descriptor = mkstemps(replay->own_file, (int)strlen(".xml"));
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    if (!file) {
+        replay->own_file[0] = '\0';
+        return ronde_fail(error, RONDE_DEVICE, "%s: no temporary file for SimGrid to read",
+                          ronde_platform_path(platform));
+    }
+    const bool is_written = fputs(text, file) >= 0;
+    if (fclose(file) == 0 && is_written)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_DEVICE, "%s: cannot write %s for SimGrid to read",
+                      ronde_platform_path(platform), replay->own_file);
+}
+
+static enum ronde_status refuse_detours(const struct ronde_platform *platform,
+                                        struct ronde_error *error)
+{
+    return ronde_platform_has_detours(platform)
+               ? ronde_fail(
+                     error, RONDE_UNSUPPORTED,
+                     "%s: SimGrid routes as the file says, and not around what is taken out; "
+                     "use --engine maxmin or flat",
+                     ronde_platform_path(platform))
+               : RONDE_OK;
 }
 
 /* Returns what the child left. */
@@ -125,6 +166,8 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
     enum ronde_status status = ronde_sim_check(platform, dag, options, error);
     if (status == RONDE_OK)
         status = ronde_sim_refuse_groups(dag, "simgrid", error);
+    if (status == RONDE_OK)
+        status = refuse_detours(platform, error);
     if (status != RONDE_OK)
         return status;
     const double limit_s = options->time_limit_s > 0 ? options->time_limit_s : DEFAULT_LIMIT_S;
@@ -135,12 +178,16 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u host names", dag->ranks);
     if (status == RONDE_OK)
         status = share(&replay, dag, options, error);
+    if (status == RONDE_OK)
+        status = write_file(&replay, platform, error);
     if (status == RONDE_OK) {
         describe(&replay, platform, dag, options);
         status = ronde_guard_run(work, &replay, limit_s, options->cancel, error);
     }
     if (status == RONDE_OK)
         status = collect(&replay, options, out_result, error);
+    if (replay.own_file[0])
+        (void)unlink(replay.own_file);
     ronde_guard_unshare(replay.outcome, replay.shared_bytes);
     ronde_mem_free(mem, replay.changed, changed, sizeof *replay.changed);
     ronde_mem_free(mem, replay.hosts, dag->ranks, sizeof *replay.hosts);

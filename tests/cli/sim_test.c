@@ -125,7 +125,7 @@ static void a_degraded_link_slows_the_ring(void)
                       2 * 30 * 262144 / 50.0 + (time_ns - 30 * 262144 / 50.0) / 30);
     }
     expect_refusal(RING "--degrade hosts_lnk_3=0.5", 2, "did you mean");
-    expect_refusal(RING "--degrade hosts_link_3=0", 2, "factor");
+    expect_refusal(RING "--degrade hosts_link_3=0", 2, "no way is left from h2 to h3");
     expect_refusal(RING "--degrade hosts_link_3", 2, "LINK=FACTOR");
     expect_refusal(RING "--degrade hosts_link_3=-1", 2, "factor");
     expect_refusal(RING "--degrade hosts_link_3=1e-320", 2, "factor \"1e-320\" is not from 1e-06");

@@ -146,8 +146,8 @@ static void each_verb_of_topo_has_its_own_help(void)
     expect("$RONDE topo --help import", 0, "Usage: ronde topo import ");
     expect("$RONDE help topo show", 0, "Usage: ronde topo show ");
     expect("$RONDE help topo", 0, "show|generate|import|check");
-    expect("$RONDE topo show --nodes 4 x.xml", 2, "topo show: unknown option --nodes");
-    expect("$RONDE topo --fabric crossbar check", 2, "topo check: unknown option --fabric");
+    expect("$RONDE topo show --gpus 4 x.xml", 2, "topo show: unknown option --gpus");
+    expect("$RONDE topo --levels 2 check", 2, "topo check: unknown option --levels");
 }
 
 static void an_unknown_machine_points_to_the_list(void)
@@ -159,8 +159,9 @@ static void an_unknown_machine_points_to_the_list(void)
            "names these");
     expect("$RONDE topo show zzzzzzzzzzzz", 2, "`ronde list` names these");
     expect("$RONDE topo check no-such.xml", 2, "neither a file nor a shipped topology");
-    expect("$RONDE sim all_reduce -N 4 --topo H100-cluster01", 2,
-           "H100-cluster01 describes a machine, for --style nccl and doctor");
+    expect("$RONDE sim all_reduce -N 4 --topo dgx-h100 --nodes 2", 2,
+           "dgx-h100: a platform file says itself how many nodes there are");
+    expect("$RONDE sim all_reduce -N 4 -b 1K -e 1K --topo H100-cluster01", 0, "4 ranks on");
     expect("$RONDE topo check ./no-such.xml", 2, "./no-such.xml: cannot be opened: No such file");
 }
 

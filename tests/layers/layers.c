@@ -36,6 +36,8 @@ static const char *const cxx[] = {"algorithm", "array",         "cmath",   "cstd
 
 static const char *const libxml[] = {"libxml/", NULL};
 static const char *const hwloc[] = {"hwloc.h", NULL};
+/* The shell's patterns: POSIX, and nothing that a machine could change. */
+static const char *const patterns[] = {"fnmatch.h", NULL};
 static const char *const simgrid[] = {"simgrid/", "xbt/", NULL};
 static const char *const cuda[] = {"cuda.h", "cuda_runtime_api.h", NULL};
 static const char *const jansson[] = {"jansson.h", NULL};
@@ -52,7 +54,7 @@ static const struct layer {
 } layers[] = {
     {"engine", {"engine"}, {c11}},
     {"schedules", {"schedules", "engine"}, {c11}},
-    {"topologies", {"topologies", "engine"}, {c11, libxml, hwloc}},
+    {"topologies", {"topologies", "engine"}, {c11, libxml, hwloc, patterns}},
     {"sim", {"sim", "topologies", "engine"}, {c11, posix, cxx}},
     {"hw", {"hw", "topologies", "engine"}, {c11, posix, ucx, pmix}},
     {"formats",

@@ -47,7 +47,14 @@ class PicturesTest(unittest.TestCase):
         self.assertGreater(less, 1.3 * whole)
         with self.assertRaisesRegex(ronde.BadArgumentError, "n0g9_c"):
             machine.without("n0g9_c")
-        with self.assertRaisesRegex(ronde.RondeError, "route"):
+        for collective in ("all_reduce", "all_to_all"):
+            best = ronde.plan(collective, lost, "16M", ranks=32)[0]["time_ns"]
+            self.assertGreaterEqual(best, ronde.bound(lost, collective, ranks=32).ns("16M") * (1 - 1e-9))
+        again = lost.without("n3g*")
+        self.assertEqual((again.hosts, ronde.timeline(ronde.compile("all_reduce", "ring", ranks=24), again, "1M").record["ranks"]), (24, 24))
+        self.assertGreater(ronde.nccl("all_reduce", lost, "1G", ranks=32)[0]["time_us"],
+                           1.3 * ronde.nccl("all_reduce", machine, "1G", ranks=32)[0]["time_us"])
+        with self.assertRaisesRegex(ronde.RondeError, "no way is left"):
             full = ronde.Topology.from_xml(FULL)
             ronde.simulate(ronde.compile("all_reduce", "ring", ranks=2), full.without("wire"), "1M")
 

@@ -293,7 +293,8 @@ static void a_host_that_is_cut_off_is_refused_by_name(void)
     for (uint32_t w = 0; w < graph.wires; w++) {
         snprintf(name, sizeof name, "w%u", w);
         if (graph.to[w] == 3)
-            CU_ASSERT_EQUAL(ronde_platform_take_down(platform, name, &error), RONDE_OK);
+            CU_ASSERT_EQUAL(ronde_platform_without(platform, &(const char *){name}, 1, &error),
+                            RONDE_OK);
     }
     for (size_t c = 0; c < sizeof synthesised / sizeof *synthesised; c++) {
         const struct ronde_synthesis_request request = {.collective = synthesised[c], .ranks = 6};

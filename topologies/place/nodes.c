@@ -125,6 +125,10 @@ static enum ronde_status label(const struct ronde_platform *platform, const stru
 {
     const uint32_t hosts = platform->hosts.count, zones = platform->zones.count;
     *out_source = RONDE_NODES_SAID;
+    for (uint32_t i = 0; i < platform->node_labels.count; i++)
+        labels[i] = *RONDE_AT(platform->node_labels, uint32_t, i);
+    if (platform->node_labels.count > 0)
+        return RONDE_OK;
     if (platform->facts.node_hosts > 0)
         return label_said(platform, labels, error);
     uint32_t *sizes = ronde_mem_new(mem, zones, sizeof *sizes);

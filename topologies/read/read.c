@@ -78,14 +78,68 @@ enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *
     return status == RONDE_OK ? read_whole(path, document, mem, out_platform, error) : status;
 }
 
+/* SimGrid and a copy need it again. */
+static enum ronde_status keep_source(struct ronde_platform *platform, const char *text, size_t bytes,
+                                     struct ronde_platform **out_platform, struct ronde_error *error)
+{
+    char *source = ronde_platform_room(platform, bytes + 1);
+    if (source) {
+        memcpy(source, text, bytes);
+        source[bytes] = '\0';
+        platform->source = source;
+        return RONDE_OK;
+    }
+    ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for the platform", platform->path);
+    ronde_platform_destroy(platform);
+    *out_platform = NULL;
+    return RONDE_NO_MEMORY;
+}
+
+/* A link's numbers under the name that a copy has for it. */
+static struct ronde_link renamed(struct ronde_link link, const char *name)
+{
+    link.name = name;
+    return link;
+}
+
 enum ronde_status
 ronde_platform_parse(const char *path, const char *text, size_t bytes, const struct ronde_mem *mem,
                      struct ronde_platform **out_platform, struct ronde_error *error)
 {
     xmlDoc *document = NULL;
     *out_platform = NULL;
-    const enum ronde_status status = ronde_document_parse(path, text, bytes, &document, error);
-    return status == RONDE_OK ? read_whole(path, document, mem, out_platform, error) : status;
+    enum ronde_status status = ronde_document_parse(path, text, bytes, &document, error);
+    if (status == RONDE_OK)
+        status = read_whole(path, document, mem, out_platform, error);
+    return status == RONDE_OK ? keep_source(*out_platform, text, bytes, out_platform, error)
+                              : status;
+}
+
+enum ronde_status ronde_platform_copy(const struct ronde_platform *platform,
+                                      const struct ronde_mem *mem, struct ronde_platform **out_copy,
+                                      struct ronde_error *error)
+{
+    enum ronde_status status =
+        platform->source ? ronde_platform_parse(platform->path, platform->source,
+                                                strlen(platform->source), mem, out_copy, error)
+                         : ronde_platform_read(platform->path, mem, out_copy, error);
+    if (status == RONDE_OK && platform->links.count != (*out_copy)->links.count)
+        status = ronde_fail(error, RONDE_BAD_INPUT, "%s: it has changed since it was read",
+                            platform->path);
+    if (status == RONDE_OK)
+        status = ronde_platform_without(*out_copy, platform->without.items, platform->without.count,
+                                        error);
+    for (uint32_t i = 0; status == RONDE_OK && i < platform->links.count; i++)
+        *RONDE_AT((*out_copy)->links, struct ronde_link, i) =
+            renamed(*RONDE_AT(platform->links, struct ronde_link, i),
+                    RONDE_AT((*out_copy)->links, struct ronde_link, i)->name);
+    if (status == RONDE_OK)
+        (*out_copy)->facts = platform->facts;
+    if (status != RONDE_OK) {
+        ronde_platform_destroy(*out_copy);
+        *out_copy = NULL;
+    }
+    return status;
 }
 
 bool ronde_topologies_available(const char **out_reason)

@@ -21,6 +21,13 @@ ronde_platform_parse(const char *path, const char *text, size_t bytes, const str
     return ronde_platform_read(path, mem, out_platform, error);
 }
 
+enum ronde_status ronde_platform_copy(const struct ronde_platform *platform,
+                                      const struct ronde_mem *mem, struct ronde_platform **out_copy,
+                                      struct ronde_error *error)
+{
+    return ronde_platform_read(ronde_platform_path(platform), mem, out_copy, error);
+}
+
 bool ronde_topologies_available(const char **out_reason)
 {
     *out_reason = reason;

@@ -14,8 +14,8 @@ from .topology import Topology
 Machine = Union[str, "os.PathLike[str]", Topology]
 
 
-def _file(machine: Machine) -> str:
-    return machine.file if isinstance(machine, Topology) else os.fsdecode(machine)
+def _words(machine: Machine) -> list[str]:
+    return machine._words if isinstance(machine, Topology) else ["--topo", os.fsdecode(machine)]
 
 
 def nccl(collective: str, machine: Machine, sizes: Union[Size, Iterable[Size]], *, ranks: Union[int, Iterable[int]],
@@ -31,7 +31,7 @@ def nccl(collective: str, machine: Machine, sizes: Union[Size, Iterable[Size]], 
         if whole(nodes, "nodes"):
             where += ["--shape", f"{nodes}x{count // nodes}"]
         for size in sizes_of(sizes):
-            said = _command.output("sim", "--style", "nccl", "--json", "--topo", _file(machine), *where, "-b", size, "-e", size,
+            said = _command.output("sim", "--style", "nccl", "--json", *_words(machine), *where, "-b", size, "-e", size,
                                    "--", collective)
             for record in map(json.loads, said.splitlines()):
                 records.append({"engine": "nccl", **record, "time_ns": record["time_us"] * 1e3})
@@ -71,6 +71,6 @@ def doctor(log: Union[str, "os.PathLike[str]"], machine: Machine, *, collective:
     `collective` and `ranks`: where the log does not say them.
     """
     more: list[Any] = ["-N", ranks] if whole(ranks, "ranks") else []
-    said = _command.output("doctor", "--json", "--topo", _file(machine), *more, "--", os.fsdecode(log),
+    said = _command.output("doctor", "--json", *_words(machine), *more, "--", os.fsdecode(log),
                            *([] if collective is None else [collective]), answers=(0, 1))
     return Diagnosis(Records(json.loads(line) for line in said.splitlines()))

@@ -16,8 +16,8 @@ from .prediction import Size, simulate, sizes_of
 from .records import Records
 from .topology import Topology, machine_of
 
-# What a worker is given: the platform file's path and text, and a row of the grid.
-Task = tuple[Optional[str], str, str, str, int, tuple[int, ...], str, str]
+# What a worker is given: the platform file's path and text, what is out of it, and a row of the grid.
+Task = tuple[Optional[str], str, tuple[str, ...], str, str, int, tuple[int, ...], str, str]
 
 # What a line with a record begins with, as far as it was written.
 _BEGINNING = '{"kind": '
@@ -27,15 +27,16 @@ Key = tuple[str, str, str, int, str, int]
 
 
 @functools.lru_cache(maxsize=4)
-def _topology(path: Optional[str], xml: str) -> Topology:
-    return Topology.read(path) if path is not None and os.path.exists(path) else Topology.from_xml(xml)
+def _topology(path: Optional[str], xml: str, without: tuple[str, ...]) -> Topology:
+    whole = Topology.read(path) if path is not None and os.path.exists(path) else Topology.from_xml(xml)
+    return whole.without(*without) if without else whole
 
 
 def _replay(task: Task) -> list[dict[str, Any]]:
     """One algorithm on one number of ranks, at all sizes. Runs wherever the executor has it run."""
-    path, xml, collective, algorithm, ranks, sizes, dtype, engine = task
+    path, xml, without, collective, algorithm, ranks, sizes, dtype, engine = task
     compiled = schedules.compile(collective, algorithm, ranks)
-    return list(simulate(compiled, _topology(path, xml), sizes, dtype=dtype, engine=engine))
+    return list(simulate(compiled, _topology(path, xml, without), sizes, dtype=dtype, engine=engine))
 
 
 def _key(record: dict[str, Any]) -> Key:
@@ -45,7 +46,7 @@ def _key(record: dict[str, Any]) -> Key:
 
 def _keys(task: Task, machine: str) -> list[Key]:
     """Those of a task's results. Sizes that come to the same number of elements have one."""
-    _, _, collective, algorithm, ranks, sizes, dtype, _ = task
+    _, _, _, collective, algorithm, ranks, sizes, dtype, _ = task
     what, kind = names.collective(collective), names.dtype(dtype)
     words = ffi.string(lib.ronde_collective_text(what)).decode(), ffi.string(lib.ronde_dtype_text(kind)).decode()
     counts = dict.fromkeys(int(lib.ronde_collective_count(what, ranks, size, kind)) for size in sorted(sizes))
@@ -95,7 +96,7 @@ def sweep(collective: str, topology: Topology, *, ranks: Union[int, Iterable[int
     counts, names_of_algorithms = tuple(sizes_of(sizes)), texts(algorithms, "algorithms")
     if executor is not None and not hasattr(executor, "submit"):
         raise TypeError(f"executor: expected one of concurrent.futures, not {executor!r}")
-    tasks: list[Task] = [(topology.path, topology.xml, collective, algorithm, count, counts, dtype, engine)
+    tasks: list[Task] = [(topology.path, topology.xml, topology._without, collective, algorithm, count, counts, dtype, engine)
                          for count in wholes(ranks if hasattr(ranks, "__iter__") else [ranks], "ranks") for algorithm in names_of_algorithms]
     index, shares = shard
     if not 0 <= index < shares:

@@ -84,7 +84,7 @@ def synthesize(topology: Topology, collective: str, *, ranks: int = 0, root: int
         "collective": names.collective(collective), "ranks": ranks, "root": whole(root, "root"),
         "trees": whole(trees, "trees"), "connections": whole(connections, "connections"),
         "bytes": size_of(size)})
-    words: list[object] = ["synthesize", collective, "--topo", machine_of(topology).file, "-N", ranks]
+    words: list[object] = ["synthesize", collective, *machine_of(topology)._words, "-N", ranks]
     for option, value in (("--root", root), ("--trees", trees), ("--connections", connections), ("--for", size_of(size))):
         words += [option, value] if value else []
 

@@ -37,7 +37,7 @@ def timeline(schedule: Schedule, topology: Topology, size: Size, *, engine: str 
         what = schedule._words if schedule._keep else [steps]
         if not schedule._keep:
             steps.write_text(schedule.text, encoding="utf-8")
-        words: list[object] = ["sim", *what, "--json", "--topo", topology.file, "-b", size_of(size), "-e", size_of(size),
+        words: list[object] = ["sim", *what, "--json", *topology._words, "-b", size_of(size), "-e", size_of(size),
                                "--engine", engine, "-d", dtype, "--timeline", picture]
         if size_of(slot):
             words += ["--slot", size_of(slot)]

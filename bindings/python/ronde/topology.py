@@ -8,7 +8,6 @@ import shutil
 import tempfile
 import weakref
 from typing import Any, Callable, Optional, Sequence, Union
-from xml.etree import ElementTree
 
 from . import _command, errors
 from .arguments import instance, text, whole, wholes
@@ -19,9 +18,6 @@ _FABRICS = {ffi.string(lib.ronde_fabric_name(fabric)).decode(): fabric for fabri
 
 # The kind whose nodes have as many GPUs as are asked for.
 _BY_NUMBERS = "dgx"
-
-# What SimGrid wants to see before the platform.
-_PROLOG = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
 
 
 def kinds() -> dict[str, str]:
@@ -75,18 +71,6 @@ def _remove_folder(folder: str, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_link(root: ElementTree.Element, name: str) -> bool:
-    """Takes a link and all routes that use it out of a platform file; whether it was there."""
-    found = False
-    for zone in root.iter("zone"):
-        for part in list(zone):
-            is_link = part.tag == "link" and part.get("id") == name
-            if is_link or (part.tag == "route" and any(step.get("id") == name for step in part)):
-                zone.remove(part)
-            found = found or is_link
-    return found
-
-
 class Topology:
     """A machine. Made by `read`, `generate`, `from_nccl` and `from_description`."""
 
@@ -94,6 +78,9 @@ class Topology:
         self._handle = ffi.gc(handle, lib.ronde_platform_destroy)
         self._xml = xml
         self._is_made = xml is not None
+        self._without: tuple[str, ...] = ()
+        # The machine that this one is a part of: its file stays as long as this does.
+        self._base: Optional[Topology] = None
 
     @classmethod
     def read(cls, path: Union[str, os.PathLike[str]]) -> Topology:
@@ -170,27 +157,31 @@ class Topology:
         return cls.from_xml(_command.output("topo", "import", "--nodes", whole(nodes, "nodes"), "--fabric", fabric, *words, "--",
                                              os.fspath(machine)))
 
-    def without(self, *links: str) -> Topology:
+    def without(self, *names: str) -> Topology:
         """
-        The same machine with links, as NICs are, lost: machine.without("n0g0_c"). What used them finds its way over what
-        is left, as far as the file's routing finds ways (Dijkstra, Floyd); a file that lists each pair's route has none left.
+        The same machine without links, NICs, switches or hosts, by name or by pattern: machine.without("n0g0_c"),
+        machine.without("n3g*"). Routes that crossed them are found anew, as by the command's `--without`.
         """
-        root = ElementTree.fromstring(self.xml)
-        for link in links:
-            if not _remove_link(root, link):
-                raise errors.BadArgumentError(f"{self.name}: no link {link!r} in the file", "bad argument")
-        zone = root.find("zone")
-        if zone is not None:
-            # Another machine: sweeps tell results apart by its name.
-            zone.set("id", "-".join([self.name, "without", *links]))
-        return type(self).from_xml(_PROLOG + ElementTree.tostring(root, encoding="unicode") + "\n")
+        wanted = [ffi.new("char[]", text(name, "name")) for name in names]
+        out = ffi.new("struct ronde_platform **")
+        error = errors.record()
+        errors.check(lib.ronde_platform_copy(self._handle, _MEM, out, error), error)
+        left = type(self)(out[0], self._xml)
+        left._is_made, left._without, left._base = True, (*self._without, *names), self
+        errors.check(lib.ronde_platform_without(left._handle, ffi.new("char *[]", wanted), len(wanted), error), error)
+        return left
+
+    @property
+    def _words(self) -> list[str]:
+        """The command line's words for the machine."""
+        return ["--topo", self.file, *(["--without", ",".join(self._without)] if self._without else [])]
 
     @property
     def svg(self) -> str:
         """A picture of it: the command's `topo show -o`."""
         with tempfile.TemporaryDirectory(prefix="ronde") as folder:
             picture = pathlib.Path(folder, "topology.svg")
-            _command.output("topo", "show", self.file, "-o", picture)
+            _command.output("topo", "show", *self._words[1:], "-o", picture)
             return picture.read_text(encoding="utf-8")
 
     def _repr_svg_(self) -> str:
@@ -216,9 +207,9 @@ class Topology:
 
     @property
     def xml(self) -> str:
-        """The platform file."""
+        """The platform file; of a machine without some of its parts, that of the whole."""
         if self._xml is None:
-            self._xml = pathlib.Path(self.path or "").read_text(encoding="utf-8")
+            self._xml = pathlib.Path(self.file).read_text(encoding="utf-8")
         return self._xml
 
     def __repr__(self) -> str:

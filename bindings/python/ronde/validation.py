@@ -19,7 +19,7 @@ def validate(collective: str, topology: Topology, sizes: Union[Size, Iterable[Si
     `ronde calibrate` writes one): a record that is "measured", then one per engine. Wrong results are an error.
     """
     counts = wholes(ranks if hasattr(ranks, "__iter__") else [ranks], "ranks")
-    words: list[object] = ["validate", collective, "--json", "--topo", machine_of(topology).file, "--backend", backend, "-d", dtype,
+    words: list[object] = ["validate", collective, "--json", *machine_of(topology)._words, "--backend", backend, "-d", dtype,
                            "--op", op, "-n", iters, "-a", ",".join(texts(algorithms, "algorithms")), "-N", ",".join(map(str, counts))]
     if size_of(slot):
         words += ["--slot", size_of(slot)]

@@ -269,6 +269,7 @@ static const struct {
 } repeats[] = {
     {"with", AT(with), AT(with_count), "all_reduce:ring:4M"},
     {"degrade", AT(degrade), AT(degrade_count), "nic0=0.5"},
+    {"without", AT(without), AT(without_count), "nic0,n3g*"},
     {"straggler", AT(straggler), AT(straggler_count), "rank=7,delay=2ms"},
     {"background", AT(background), AT(background_count), "0>4:1M"},
     {"cfg", AT(cfg), AT(cfg_count), "key:value"},

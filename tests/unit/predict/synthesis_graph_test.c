@@ -111,7 +111,8 @@ static void links_that_are_down_close_their_pairs(void)
     if (!platform_text_can_read())
         return;
     sketch.platform = platform_text_good(CLUSTER("0-3", ""));
-    CU_ASSERT_EQUAL(ronde_platform_take_down(sketch.platform, "x_link_2_UP", NULL), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_platform_without(sketch.platform, &(const char *){"x_link_2_UP"}, 1, NULL),
+                    RONDE_OK);
     CU_ASSERT_EQUAL_FATAL(ronde_wiring_find(sketch.platform, 4, &sketch.pool, &sketch.wiring, NULL),
                           RONDE_OK);
     for (uint32_t pair = 0; pair < 16; pair++)

@@ -105,7 +105,7 @@ struct ronde_platform_facts {
 /** One directed resource on a route. */
 struct ronde_link {
     const char *name;  /**< as SimGrid calls it, e.g. "up0_UP"; valid as long as the platform */
-    double rate_GBps;  /**< capacity; 0 = taken down */
+    double rate_GBps;  /**< capacity; 0 = taken out */
     double latency_ns; /**< of the link */
     bool is_fatpipe;   /**< caps each flow, is not shared */
     bool is_degraded;  /**< rate_GBps is no longer the file's: ronde_platform_degrade changed it */
@@ -124,6 +124,14 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_platform_parse(const char *path, const char *text, size_t bytes, const struct ronde_mem *mem,
                      struct ronde_platform **out_platform, struct ronde_error *error);
 
+/**
+ * Reads a platform once more, with the rates that its links have now and without what was taken out of it: a platform to change.
+ * Owner: the caller. Errors: as ronde_platform_read; BAD_INPUT where its file has other links now.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_copy(const struct ronde_platform *platform, const struct ronde_mem *mem,
+                    struct ronde_platform **out_copy, struct ronde_error *error);
+
 /** Frees a platform; NULL is allowed. */
 RONDE_API void ronde_platform_destroy(struct ronde_platform *platform);
 
@@ -133,6 +141,9 @@ ronde_platform_facts(const struct ronde_platform *platform);
 
 /** Whether ranks share cores there whose caches were measured, all of ronde_cache_facts. */
 RONDE_API bool ronde_platform_has_caches(const struct ronde_platform *platform);
+
+/** What it was parsed from, where it was no file; else NULL: it is in the file of its path. */
+RONDE_API const char *ronde_platform_source(const struct ronde_platform *platform);
 
 /** Path it was read from. */
 RONDE_API const char *ronde_platform_path(const struct ronde_platform *platform);
@@ -189,6 +200,17 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_router_route(struct ronde_router *router, uint32_t src, uint32_t dst, uint32_t capacity,
                    uint32_t *out_links, uint32_t *out_count, struct ronde_error *error);
 
+/** The platform of a router. */
+RONDE_API const struct ronde_platform *ronde_router_platform(const struct ronde_router *router);
+
+/**
+ * The NIC by which a host leaves its node for one of another: the slowest link of the first half of the route, of equally
+ * slow ones the first, as a switch's links may be as fast. Errors: UNSUPPORTED for a route without links; as ronde_router_route.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_router_nic(struct ronde_router *router, uint32_t src, uint32_t dst, uint32_t *out_link,
+                 struct ronde_error *error);
+
 /**
  * Scales the rate of a link, e.g. 0.5 for a cable that fell back to half its lanes. A split-duplex link is named with
  * its direction (`up0_UP`) or, for both, without. Errors: BAD_ARGUMENT for an unknown link (names the nearest) or a
@@ -199,12 +221,28 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_degrade(struct ronde
                                                                     struct ronde_error *error);
 
 /**
- * Takes a link down: its rate is 0 from now on. A platform with such a link is for what plans around it
- * (ronde_bound_find, ronde_synthesize); a replay over the link would not end. Errors: BAD_ARGUMENT for an unknown link.
+ * Takes links, hosts, switches (routers) and zones out, each by its name, or all links, hosts and switches whose names match a
+ * shell's pattern ("n3g*"). A split-duplex link is named with its direction or, for both, without. With a host or switch go the
+ * links that end there; hosts that are out are no ranks any more. Routes that crossed what is out are found anew: by the
+ * fewest links of the file, through hosts too, and of equally short ways another one for another pair, which depends on the
+ * two hosts alone. The machine's name says what is missing. Routers made before must not be used after. Errors: NO_MEMORY;
+ * BAD_ARGUMENT for a name that is not there (names the nearest link) and where no host is left; UNSUPPORTED for zones that
+ * only SimGrid routes. After an error the platform can only be destroyed.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
-ronde_platform_take_down(struct ronde_platform *platform, const char *link,
-                         struct ronde_error *error);
+ronde_platform_without(struct ronde_platform *platform, const char *const *names, uint32_t count,
+                       struct ronde_error *error);
+
+/**
+ * Takes NICs out until each node has so many, spread evenly over those that it has; ways are found as by ronde_platform_without.
+ * Errors: BAD_ARGUMENT where a node has fewer, for 0 and for a machine of one node; as ronde_nodes_find, ronde_router_nic and
+ * ronde_platform_without.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_keep_nics(struct ronde_platform *platform, uint32_t count, struct ronde_error *error);
+
+/** Whether anything was taken out: then routes are not the file's. */
+RONDE_API bool ronde_platform_has_detours(const struct ronde_platform *platform);
 
 /**
  * The flat network of `ranks` ranks: the slowest rate and longest latency of any pair's route; on a shared host the

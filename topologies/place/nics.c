@@ -1,0 +1,128 @@
+/* NICs: which link is one, and machines with fewer of them. */
+#include "topologies/platform.h"
+
+#include "ronde/place.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The widest route. */
+#define MAX_LINKS 1024u
+
+enum ronde_status ronde_router_nic(struct ronde_router *router, uint32_t src, uint32_t dst,
+                                   uint32_t *out_link, struct ronde_error *error)
+{
+    uint32_t links[MAX_LINKS], count = 0;
+    const struct ronde_platform *platform = ronde_router_platform(router);
+    const enum ronde_status status =
+        ronde_router_route(router, src, dst, MAX_LINKS, links, &count, error);
+    if (status != RONDE_OK)
+        return status;
+    if (count == 0)
+        return ronde_fail(error, RONDE_UNSUPPORTED, "%s: no link leads from host %u to %u",
+                          platform->path, src, dst);
+    *out_link = links[0];
+    for (uint32_t i = 1; i < (count + 1) / 2; i++)
+        if (ronde_platform_link(platform, links[i])->rate_GBps <
+            ronde_platform_link(platform, *out_link)->rate_GBps)
+            *out_link = links[i];
+    return RONDE_OK;
+}
+
+/* NICs while they are found. */
+struct finding {
+    struct ronde_platform *platform;
+    struct ronde_nodes nodes;
+    struct ronde_router *router;
+    uint32_t keep;         /* of each node */
+    struct ronde_list out; /* const char *: names of links */
+};
+
+/* Room for the NICs of a node. */
+#define MAX_NODE_NICS 1024u
+
+/* The NICs of a node in the order of its hosts; returns how many by *out_count. */
+static enum ronde_status find_nics(const struct finding *finding, uint32_t node, uint32_t *out_links,
+                                   uint32_t *out_count, struct ronde_error *error)
+{
+    const struct ronde_nodes *nodes = &finding->nodes;
+    const uint32_t other = (node + 1) % nodes->count;
+    const uint32_t others = nodes->first[other + 1] - nodes->first[other];
+    *out_count = 0;
+    for (uint32_t i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
+        const uint32_t peer = nodes->hosts[nodes->first[other] + (i - nodes->first[node]) % others];
+        uint32_t link, at = 0;
+        const enum ronde_status status =
+            ronde_router_nic(finding->router, nodes->hosts[i], peer, &link, error);
+        if (status != RONDE_OK)
+            return status;
+        while (at < *out_count && out_links[at] != link)
+            at++;
+        if (at == *out_count && at < MAX_NODE_NICS)
+            out_links[(*out_count)++] = link;
+    }
+    return RONDE_OK;
+}
+
+static enum ronde_status drop_link(struct finding *finding, uint32_t link, struct ronde_error *error)
+{
+    const struct ronde_platform *platform = finding->platform;
+    const uint32_t halves[] = {link, *RONDE_AT(platform->reverses, uint32_t, link)};
+    for (int h = 0; h < (halves[0] == halves[1] ? 1 : 2); h++) {
+        const char **name = ronde_list_push(platform->mem, &finding->out, sizeof *name);
+        if (!name)
+            return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for names of NICs",
+                              platform->path);
+        *name = RONDE_AT(platform->links, struct ronde_link, halves[h])->name;
+    }
+    return RONDE_OK;
+}
+
+/* Spread evenly over those that are there, the first among them. */
+static enum ronde_status drop_some(struct finding *finding, uint32_t node, struct ronde_error *error)
+{
+    uint32_t links[MAX_NODE_NICS], count = 0;
+    const uint64_t keep = finding->keep;
+    enum ronde_status status = find_nics(finding, node, links, &count, error);
+    if (status == RONDE_OK && count < keep)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: a node has %u NICs, not %u",
+                          finding->platform->path, count, finding->keep);
+    for (uint32_t i = 1; i < count && status == RONDE_OK; i++)
+        if (i * keep / count == (i - 1) * keep / count)
+            status = drop_link(finding, links[i], error);
+    return status;
+}
+
+static enum ronde_status drop_all(struct finding *finding, struct ronde_error *error)
+{
+    const struct ronde_platform *platform = finding->platform;
+    enum ronde_status status = ronde_nodes_find(platform, platform->mem, &finding->nodes, error);
+    if (status == RONDE_OK && finding->nodes.count < 2)
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: one node, which needs no NIC",
+                            platform->path);
+    if (status == RONDE_OK)
+        status = ronde_router_create(platform, platform->mem, &finding->router, error);
+    for (uint32_t node = 0; node < finding->nodes.count && status == RONDE_OK; node++)
+        status = drop_some(finding, node, error);
+    ronde_router_destroy(finding->router);
+    ronde_nodes_free(&finding->nodes, platform->mem);
+    return status;
+}
+
+enum ronde_status ronde_platform_keep_nics(struct ronde_platform *platform, uint32_t count,
+                                           struct ronde_error *error)
+{
+    struct finding finding = {.platform = platform, .keep = count};
+    char name[sizeof platform->facts.name];
+    memcpy(name, platform->facts.name, sizeof name);
+    if (count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: nodes without NICs reach nothing",
+                          platform->path);
+    enum ronde_status status = drop_all(&finding, error);
+    if (status == RONDE_OK && finding.out.count > 0) {
+        status = ronde_platform_without(platform, finding.out.items, finding.out.count, error);
+        (void)snprintf(platform->facts.name, sizeof name, "%.48s-nics-%u", name, count);
+    }
+    ronde_list_free(platform->mem, &finding.out, sizeof(const char *));
+    return status;
+}
