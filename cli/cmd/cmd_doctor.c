@@ -24,7 +24,7 @@ static enum ronde_status check_gpu(const struct session *session, struct ronde_e
     const struct ronde_nccl_machine *machine = &session->published.systems[0].machine;
     const char *gpu = session->published.log.gpu;
     enum ronde_nccl_generation generation;
-    if (!ronde_doctor_generation(gpu, &generation) || generation == machine->generation)
+    if (!ronde_nccl_generation_find(gpu, &generation) || generation == machine->generation)
         return RONDE_OK;
     return ronde_fail(error, RONDE_BAD_INPUT,
                       "%s was measured on \"%s\" (%s), --topo %s describes %s GPUs",

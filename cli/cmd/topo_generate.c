@@ -162,6 +162,13 @@ static enum ronde_status generate(const struct ronde_options *options,
     return status == RONDE_OK ? ronde_sink_close(&sink, error) : status;
 }
 
+/* What only a generated fabric and a generated node have: without any of it a description is imported, by both verbs alike. */
+static bool asks_for_generator(const struct ronde_options *options)
+{
+    return options->gpus > 0 || options->nvlink || options->nics || options->levels > 0 ||
+           options->oversubscription > 0 || options->shape.count > 0 || options->argument_count > 2;
+}
+
 int ronde_topo_generate(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
@@ -170,6 +177,8 @@ int ronde_topo_generate(const struct ronde_options *options)
     struct ronde_nccl_machine machine;
     bool is_machine = false;
     enum ronde_status status = check_kind(options, &machine, &is_machine, &error);
+    if (status == RONDE_OK && is_machine && !asks_for_generator(options))
+        return ronde_topo_import(options);
     if (status == RONDE_OK)
         status = request_of(options, &request, &error);
     if (status == RONDE_OK)

@@ -1,10 +1,12 @@
 /**
  * Machines from what their operators write of them: "NVIDIA H100 80GB HBM3", "NVLink4 NVSwitch 8 GPU", "4x HDR IB 200Gb/s".
  *
- * A part's data sheet (parts.c) gives what the words leave out. A GPU that is not known leaves a machine undescribed, a
+ * A GPU's data sheet (ronde/catalogue.h) gives what the words leave out. A GPU that is not known leaves a machine undescribed, a
  * network that is not known leaves one node of it: nothing is guessed but what is usual, which is said below where it is.
  */
 #include "parts.h"
+
+#include "ronde/catalogue.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -12,6 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/** A GPU of the catalogue, its generation as the model's. */
+struct part {
+    enum ronde_nccl_generation generation;
+    double nvlink_GBps, pcie_GBps;
+};
 
 /** Bytes of a text that is looked at. */
 #define TEXT_BYTES 256
@@ -90,8 +98,8 @@ static bool names_links(const char *gpu, const char *inside)
     return has_any(inside, words) || (has(gpu, "SXM") && !has(inside, "PCIE"));
 }
 
-static enum ronde_nccl_link link_of(const char *gpu, const char *inside,
-                                    const struct ronde_nccl_part *part, uint32_t gpus)
+static enum ronde_nccl_link link_of(const char *gpu, const char *inside, const struct part *part,
+                                    uint32_t gpus)
 {
     static const char *const pairs[] = {"PAIR", "BRIDGE", NULL};
     static const char *const switches[] = {"NVSWITCH", "NVLINK SWITCH", "NV SWITCH", "NVL32",
@@ -133,7 +141,7 @@ static double nvlink_as_said(double said_GBps, double sheet_GBps, double peers)
 }
 
 /** PCIe of a GPU's slot as words say, "PCIe4", "Gen 4", "PCIe 4.0"; the part's where they do not. */
-static double slot_as_said(const char *inside, const struct ronde_nccl_part *part)
+static double slot_as_said(const char *inside, const struct part *part)
 {
     static const char *const third[] = {"PCIE3", "GEN3", "PCIE 3", "GEN 3", NULL};
     static const char *const fourth[] = {"PCIE4", "GEN4", "PCIE 4", "GEN 4", NULL};
@@ -171,7 +179,7 @@ static enum ronde_nccl_gpu_path gpu_path_of(const char *gpu, const char *inside)
 }
 
 /** "18x26.56GB/s" and "900GB/s per GPU" are of a GPU; what is said per link or per pair of GPUs is the data sheet's. */
-static void set_links(const char *gpu, const char *inside, const struct ronde_nccl_part *part,
+static void set_links(const char *gpu, const char *inside, const struct part *part,
                       struct ronde_nccl_machine *out)
 {
     double count = 1;
@@ -317,8 +325,8 @@ enum { BOARD_GPUS = 8, LEAST_NICS_OF_BOARD = 4 };
  * GPUs of a node of which fewer took part: of boards with NVSwitch there are eight, and where there are 4 to 8 NICs each is
  * some GPU's, which no other GPU uses.
  */
-static uint32_t usual_gpus(const char *inside, const char *between,
-                           const struct ronde_nccl_part *part, uint32_t there)
+static uint32_t usual_gpus(const char *inside, const char *between, const struct part *part,
+                           uint32_t there)
 {
     const uint32_t nics = count_nics(between, 1);
     if (part->generation >= RONDE_NCCL_AMPERE && there < BOARD_GPUS && has(inside, "NVSWITCH"))
@@ -340,8 +348,7 @@ static uint32_t count_gpus(const char *gpu)
 
 /** GPUs of a node: as many as the words say, but a rack of superchips is several nodes. */
 static void set_gpus(const char *gpu, const char *inside, const char *between,
-                     const struct ronde_nccl_part *part, uint32_t said,
-                     struct ronde_nccl_machine *out)
+                     const struct part *part, uint32_t said, struct ronde_nccl_machine *out)
 {
     /* A package of two chiplets is two GPUs to RCCL. */
     static const char *const gpus[] = {"GPU"}, *const chiplets[] = {"GCD"};
@@ -361,7 +368,7 @@ static void set_gpus(const char *gpu, const char *inside, const char *between,
 
 /** Processors as words say, else those of most servers with such parts. */
 static enum ronde_nccl_vendor cpu_of(const char *gpu, const char *inside, const char *between,
-                                     const char *notes, const struct ronde_nccl_part *part)
+                                     const char *notes, const struct part *part)
 {
     static const char *const amd[] = {"EPYC", "ROME", "MILAN", "GENOA", "TURIN", "AMD CPU", NULL};
     static const char *const intel[] = {"XEON",    "INTEL",   "ICE LAKE", "SAPPHIRE",
@@ -403,16 +410,19 @@ enum ronde_status ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *
     capitals(said->inside, inside);
     capitals(said->between, between);
     capitals(said->notes, notes);
-    const struct ronde_nccl_part *part = ronde_nccl_part_of(gpu);
+    const struct ronde_gpu *sheet = ronde_gpu_find(gpu);
+    struct part part;
     *out = (struct ronde_nccl_machine){.sockets = 2};
-    if (!part)
+    if (!sheet || !ronde_nccl_generation_find(gpu, &part.generation))
         return ronde_fail(error, RONDE_BAD_INPUT, "\"%.100s\" is no GPU whose constants are known",
                           said->gpu ? said->gpu : "");
-    out->generation = part->generation;
-    set_gpus(gpu, inside, between, part, said->gpus, out);
-    out->cpu = cpu_of(gpu, inside, between, notes, part);
+    part.nvlink_GBps = sheet->nvlink_GBps;
+    part.pcie_GBps = sheet->pcie_GBps;
+    out->generation = part.generation;
+    set_gpus(gpu, inside, between, &part, said->gpus, out);
+    out->cpu = cpu_of(gpu, inside, between, notes, &part);
     out->sockets = is_superchip(gpu) ? out->gpus : has(between, "SLINGSHOT") ? 1 : 2;
     out->is_one_process = is_one_process(notes);
-    set_links(gpu, inside, part, out);
+    set_links(gpu, inside, &part, out);
     return set_network(between, said->between && has(said->between, "GB/s"), out, error);
 }

@@ -1,9 +1,8 @@
 /** Which messages between GPUs travel in lines. See device_lines.h. */
 #include "ronde/device_lines.h"
 
-#include "parts.h"
-
-#include <ctype.h>
+#include "ronde/catalogue.h"
+#include "ronde/nccl_model.h"
 
 /** Where one GPU is seen: each process has its own, and how many there are beside it is not known. */
 #define USUAL_GPUS 8u
@@ -11,26 +10,17 @@
 /** More than any slot: what lines are no slower for, whatever its size. */
 static const double most_bytes = 1e9;
 
-/** The part that a device's name stands for. */
-static const struct ronde_nccl_part *part_of(const char *product)
-{
-    char capitals[sizeof((struct ronde_machine *)NULL)->product];
-    size_t i = 0;
-    for (; i + 1 < sizeof capitals && product[i]; i++)
-        capitals[i] = (char)toupper((unsigned char)product[i]);
-    capitals[i] = '\0';
-    return ronde_nccl_part_of(capitals);
-}
-
 uint64_t ronde_device_lines_up_to_bytes(const struct ronde_machine *machine)
 {
-    const struct ronde_nccl_part *part = part_of(machine->product);
+    const struct ronde_gpu *part = ronde_gpu_find(machine->product);
+    enum ronde_nccl_generation generation;
     struct ronde_nccl_constants constants;
     struct ronde_error ignored = {0};
-    if (!part || ronde_nccl_constants_read(NULL, &constants, &ignored) != RONDE_OK)
+    if (!part || !ronde_nccl_generation_find(machine->product, &generation) ||
+        ronde_nccl_constants_read(NULL, &constants, &ignored) != RONDE_OK)
         return 0;
     const uint32_t gpus = machine->devices > 1 ? machine->devices : USUAL_GPUS;
-    const struct ronde_nccl_machine node = {.generation = part->generation,
+    const struct ronde_nccl_machine node = {.generation = generation,
                                             .link = machine->has_device_links ? RONDE_NCCL_SWITCH
                                                                               : RONDE_NCCL_PCIE,
                                             .gpus = gpus,

@@ -1,6 +1,10 @@
 /** Words and enumerations. See names.h and nccl_model.h. */
 #include "names.h"
 
+#include "ronde/catalogue.h"
+
+#include <string.h>
+
 const char *const ronde_nccl_generations[] = {"cdna2",      "cdna3", "pascal", "volta",    "ampere",
                                               "ampere_rtx", "ada",   "hopper", "blackwell"};
 const char *const ronde_nccl_links[] = {"switch", "mesh", "pairs", "pcie"};
@@ -27,6 +31,17 @@ const char *ronde_nccl_protocol_text(enum ronde_nccl_protocol protocol)
 const char *ronde_nccl_generation_text(enum ronde_nccl_generation generation)
 {
     return generation < RONDE_NCCL_GENERATION_COUNT ? ronde_nccl_generations[generation] : "?";
+}
+
+bool ronde_nccl_generation_find(const char *gpu, enum ronde_nccl_generation *out)
+{
+    const struct ronde_gpu *part = ronde_gpu_find(gpu);
+    for (unsigned g = 0; part && g < RONDE_NCCL_GENERATION_COUNT; g++)
+        if (strcmp(ronde_nccl_generations[g], part->generation) == 0) {
+            *out = (enum ronde_nccl_generation)g;
+            return true;
+        }
+    return false;
 }
 
 const char *ronde_nccl_link_text(enum ronde_nccl_link link)

@@ -1,8 +1,6 @@
 /** Machines of NCCL's model from platform files. See nccl_platform.h. */
 #include "ronde/nccl_platform.h"
 
-#include "ronde/doctor.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,8 +77,8 @@ static enum ronde_nccl_generation generation_of(const struct ronde_platform_fact
     static const double most_GBps[RONDE_NCCL_GENERATION_COUNT] = {
         [RONDE_NCCL_PASCAL] = 80, [RONDE_NCCL_VOLTA] = 150, [RONDE_NCCL_AMPERE] = 300, [RONDE_NCCL_HOPPER] = 450};
     enum ronde_nccl_generation generation = RONDE_NCCL_PASCAL;
-    if (ronde_doctor_generation(facts->description, &generation) ||
-        ronde_doctor_generation(facts->name, &generation))
+    if (ronde_nccl_generation_find(facts->description, &generation) ||
+        ronde_nccl_generation_find(facts->name, &generation))
         return generation;
     /* One GPU a node: its slot carries its NIC. */
     if (machine->link == RONDE_NCCL_PCIE && !(machine->pcie_GBps > 0))

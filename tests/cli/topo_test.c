@@ -284,6 +284,25 @@ static void descriptions_become_platforms(void)
                 0, "ring, 8 ranks on B300-8");
 }
 
+/* One description is one machine, whichever verb writes it. */
+static void a_description_is_one_file(void)
+{
+    static const char *const names[] = {"H100-cluster01", "Perlmutter-A100", "A6000-NV-4",
+                                        "L40S-PCIe-4"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char words[2][128];
+        const char *nodes = i < 2 ? "2" : "1";
+        snprintf(words[0], sizeof words[0], "topo generate %s --nodes %s", names[i], nodes);
+        snprintf(words[1], sizeof words[1], "topo import %s --nodes %s", names[i], nodes);
+        char *generated = said_by_ronde(words[0], 0), *imported = said_by_ronde(words[1], 0);
+        CU_ASSERT(strlen(generated) > 1000);
+        CU_ASSERT_STRING_EQUAL(generated, imported);
+        free(imported);
+        free(generated);
+    }
+    said_expect("topo generate H100-cluster01 --nodes 64 --levels 3", 0, "H100-cluster01");
+}
+
 /* The name of a file is any bytes; JSON is not. */
 static void names_that_are_not_utf8_are_shown(void)
 {
@@ -393,6 +412,7 @@ static const struct suite_case cases[] = {
     {"the_picture_of_the_readme_is_true", the_picture_of_the_readme_is_true},
     {"show_refuses_what_it_cannot_draw", show_refuses_what_it_cannot_draw},
     {"verbs_and_their_arguments_are_checked", verbs_and_their_arguments_are_checked},
+    {"a_description_is_one_file", a_description_is_one_file},
     {"names_that_are_not_utf8_are_shown", names_that_are_not_utf8_are_shown},
     {"rows_are_for_show_and_check", rows_are_for_show_and_check},
     {"descriptions_become_platforms", descriptions_become_platforms},

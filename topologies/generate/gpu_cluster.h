@@ -18,6 +18,7 @@ struct ronde_node_sheet {
     const char *title;        /**< of a node */
     enum ronde_inside inside; /**< joins its GPUs */
     uint32_t gpus;            /**< of a full node */
+    const char *gpu;          /**< of the catalogue, which has its rate; NULL: gpu_GBps says it */
     double gpu_GBps;          /**< of a GPU into the switch; in a mesh of one link */
     double nic_GBps;          /**< of the NIC each GPU has */
     enum ronde_fabric fabric; /**< where none is asked for */

@@ -3,28 +3,34 @@
 
 #include "topologies/platform.h"
 
+#include "ronde/catalogue.h"
+
 #include <string.h>
 
 /* Nodes that share leaf switches: a scalable unit of the DGX SuperPOD reference architecture. */
 #define POD_NODES 32u
 
 static const struct ronde_node_sheet sheets[] = {
-    {RONDE_KIND_BY_NUMBERS, "DGX", RONDE_INSIDE_SWITCHED, 8, 450, RONDE_PORT_400_GBPS,
+    {RONDE_KIND_BY_NUMBERS, "DGX", RONDE_INSIDE_SWITCHED, 8, "H100", 0, RONDE_PORT_400_GBPS,
      RONDE_FABRIC_RAIL, 1,
      "what is not said: NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 "
      "Gbit/s ConnectX-7"},
-    {"dgx-a100", "DGX A100", RONDE_INSIDE_SWITCHED, 8, 300, 25, RONDE_FABRIC_RAIL, 1,
+    {"dgx-a100", "DGX A100", RONDE_INSIDE_SWITCHED, 8, "A100", 0, 25, RONDE_FABRIC_RAIL, 1,
      "NVIDIA DGX A100 User Guide: NVLink 600 GB/s a GPU both ways, 8 x 200 Gbit/s ConnectX-6"},
-    {"dgx-h100", "DGX H100", RONDE_INSIDE_SWITCHED, 8, 450, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL, 1,
+    {"dgx-h100", "DGX H100", RONDE_INSIDE_SWITCHED, 8, "H100", 0, RONDE_PORT_400_GBPS,
+     RONDE_FABRIC_RAIL, 1,
      "NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 Gbit/s ConnectX-7"},
-    {"hgx-h200", "HGX H200", RONDE_INSIDE_SWITCHED, 8, 450, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL,
-     1, "NVIDIA H200 data sheet: NVLink 900 GB/s a GPU both ways; 8 x 400 Gbit/s as in DGX H200"},
-    {"nvl72", "GB200 NVL72", RONDE_INSIDE_SWITCHED, 72, 900, RONDE_PORT_400_GBPS,
+    {"hgx-h200", "HGX H200", RONDE_INSIDE_SWITCHED, 8, "H200", 0, RONDE_PORT_400_GBPS,
+     RONDE_FABRIC_RAIL, 1,
+     "NVIDIA H200 data sheet: NVLink 900 GB/s a GPU both ways; 8 x 400 Gbit/s as in DGX H200"},
+    {"nvl72", "GB200 NVL72", RONDE_INSIDE_SWITCHED, 72, "GB200", 0, RONDE_PORT_400_GBPS,
      RONDE_FABRIC_FAT_TREE, 1,
      "NVIDIA GB200 NVL72 data sheet: NVLink 1.8 TB/s a GPU both ways; 400 Gbit/s ConnectX-7 a GPU"},
-    {"mi300x", "MI300X", RONDE_INSIDE_MESH, 8, 64, RONDE_PORT_400_GBPS, RONDE_FABRIC_FAT_TREE,
+    {"mi300x", "MI300X", RONDE_INSIDE_MESH, 8, "MI300X", 0, RONDE_PORT_400_GBPS,
+     RONDE_FABRIC_FAT_TREE,
      1, "AMD Instinct MI300X platform data sheet: 7 links of 128 GB/s both ways a GPU; 8 x 400 Gbit/s"},
-    {"rail", "DGX H100", RONDE_INSIDE_SWITCHED, 8, 450, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL, 32,
+    {"rail", "DGX H100", RONDE_INSIDE_SWITCHED, 8, "H100", 0, RONDE_PORT_400_GBPS,
+     RONDE_FABRIC_RAIL, 32,
      "NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 Gbit/s ConnectX-7"},
 };
 
@@ -143,35 +149,39 @@ static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
     return RONDE_OK;
 }
 
-/* NULL for a kind whose nodes are no such. */
-static const struct ronde_node_sheet *find_sheet(const char *kind)
+/* With the rate that the catalogue has of its GPUs' links; false for a kind whose nodes are no such. */
+static bool find_sheet(const char *kind, struct ronde_node_sheet *out)
 {
     for (size_t s = 0; s < sizeof sheets / sizeof sheets[0]; s++)
-        if (strcmp(kind, sheets[s].kind) == 0)
-            return &sheets[s];
-    return NULL;
+        if (strcmp(kind, sheets[s].kind) == 0) {
+            *out = sheets[s];
+            out->gpu_GBps = ronde_gpu_find(out->gpu)->nvlink_GBps;
+            if (out->inside == RONDE_INSIDE_MESH)
+                out->gpu_GBps /= out->gpus - 1;
+            return true;
+        }
+    return false;
 }
 
 enum ronde_status ronde_generate_node_of(const char *kind, uint32_t gpus,
                                          struct ronde_node_description *out,
                                          struct ronde_error *error)
 {
-    const struct ronde_node_sheet *sheet = find_sheet(kind);
-    if (!sheet)
+    struct ronde_node_sheet sheet;
+    if (!find_sheet(kind, &sheet))
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "%s has no nodes of GPUs behind a switch or in a mesh, whose numbers could "
             "be others; " RONDE_KIND_BY_NUMBERS " has",
             kind);
     const bool is_open = strcmp(kind, RONDE_KIND_BY_NUMBERS) == 0;
-    const bool is_mesh = sheet->inside == RONDE_INSIDE_MESH;
-    *out =
-        (struct ronde_node_description){.name = sheet->kind,
-                                        .gpus = is_open && gpus > 0 ? gpus : sheet->gpus,
-                                        .link = is_mesh ? RONDE_NODE_MESH : RONDE_NODE_SWITCH,
-                                        .nvlink_GBps = is_mesh ? sheet->gpu_GBps * (sheet->gpus - 1)
-                                                               : sheet->gpu_GBps,
-                                        .nic_GBps = sheet->nic_GBps};
+    const bool is_mesh = sheet.inside == RONDE_INSIDE_MESH;
+    *out = (struct ronde_node_description){.name = sheet.kind,
+                                           .gpus = is_open && gpus > 0 ? gpus : sheet.gpus,
+                                           .link = is_mesh ? RONDE_NODE_MESH : RONDE_NODE_SWITCH,
+                                           .nvlink_GBps = is_mesh ? sheet.gpu_GBps * (sheet.gpus - 1)
+                                                                  : sheet.gpu_GBps,
+                                           .nic_GBps = sheet.nic_GBps};
     out->nics = out->gpus;
     return RONDE_OK;
 }
@@ -184,7 +194,8 @@ static struct ronde_node_sheet sheet_of(const struct ronde_generate_request *req
                                         const char *name, const char *source)
 {
     const struct ronde_node_description *node = request->node;
-    const struct ronde_node_sheet *usual = request->kind ? find_sheet(request->kind) : NULL;
+    struct ronde_node_sheet usual;
+    const bool has_usual = request->kind && find_sheet(request->kind, &usual);
     const bool is_mesh = node->link == RONDE_NODE_MESH && node->gpus > 1;
     const enum ronde_fabric fabric =
         is_mesh || node->gpus == 1 ? RONDE_FABRIC_FAT_TREE : RONDE_FABRIC_RAIL;
@@ -195,8 +206,8 @@ static struct ronde_node_sheet sheet_of(const struct ronde_generate_request *req
         .gpus = node->gpus,
         .gpu_GBps = is_mesh ? node->nvlink_GBps / (node->gpus - 1) : node->nvlink_GBps,
         .nic_GBps = node->nics / node->gpus * node->nic_GBps,
-        .fabric = usual ? usual->fabric : fabric,
-        .nodes = usual ? usual->nodes : 1,
+        .fabric = has_usual ? usual.fabric : fabric,
+        .nodes = has_usual ? usual.nodes : 1,
         .source = source,
     };
 }
@@ -205,24 +216,23 @@ enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *reque
                                       struct ronde_error *error)
 {
     char name[64], source[192];
-    struct ronde_node_sheet by_numbers;
-    const struct ronde_node_sheet *sheet = &by_numbers;
+    struct ronde_node_sheet sheet;
     if (request->node) {
         ronde_plain_text(name, sizeof name, request->node->name, "");
         ronde_plain_text(source, sizeof source,
                          request->source ? request->source
                                          : "a description of the machine, data sheets",
                          " /:,;()");
-        by_numbers = sheet_of(request, name, source);
-    } else {
-        sheet = find_sheet(request->kind);
+        sheet = sheet_of(request, name, source);
+    } else if (!find_sheet(request->kind, &sheet)) {
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has no nodes of GPUs", request->kind);
     }
     struct ronde_gpu_cluster cluster = {
         .file = file,
-        .sheet = sheet,
-        .fabric = request->fabric == RONDE_FABRIC_COUNT ? sheet->fabric : request->fabric,
-        .nodes = request->nodes > 0 ? request->nodes : sheet->nodes,
-        .gpus = request->gpus > 0 ? request->gpus : sheet->gpus,
+        .sheet = &sheet,
+        .fabric = request->fabric == RONDE_FABRIC_COUNT ? sheet.fabric : request->fabric,
+        .nodes = request->nodes > 0 ? request->nodes : sheet.nodes,
+        .gpus = request->gpus > 0 ? request->gpus : sheet.gpus,
         .levels = request->levels > 0 ? request->levels : 2,
         .ratio = request->oversubscription > 0 ? request->oversubscription : 1,
         .multicasts = request->multicasts,

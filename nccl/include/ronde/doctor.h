@@ -122,9 +122,6 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_doctor(const struct ronde_doc
                                                           struct ronde_diagnosis *out,
                                                           struct ronde_error *error);
 
-/** The generation of a GPU by its name; false where the name tells none. */
-RONDE_API bool ronde_doctor_generation(const char *gpu, enum ronde_nccl_generation *out);
-
 #ifdef __cplusplus
 }
 #endif

@@ -200,6 +200,9 @@ RONDE_API const char *ronde_nccl_algorithm_text(enum ronde_nccl_algorithm algori
 RONDE_API const char *ronde_nccl_protocol_text(enum ronde_nccl_protocol protocol);
 RONDE_API const char *ronde_nccl_generation_text(enum ronde_nccl_generation generation);
 
+/** The generation of a GPU that a text names (ronde/catalogue.h); false where it names none. */
+RONDE_API bool ronde_nccl_generation_find(const char *gpu, enum ronde_nccl_generation *out);
+
 /** Words of a machine's description; "?" for a count. */
 RONDE_API const char *ronde_nccl_link_text(enum ronde_nccl_link link);
 RONDE_API const char *ronde_nccl_fabric_text(enum ronde_nccl_fabric fabric);

@@ -286,11 +286,11 @@ static void gpus_tell_their_generation(void)
                 {"NVIDIA H20", RONDE_NCCL_HOPPER}};
     enum ronde_nccl_generation found = RONDE_NCCL_PASCAL;
     for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++) {
-        CU_ASSERT(ronde_doctor_generation(gpus[i].name, &found));
+        CU_ASSERT(ronde_nccl_generation_find(gpus[i].name, &found));
         CU_ASSERT_EQUAL(found, gpus[i].generation);
     }
-    CU_ASSERT(!ronde_doctor_generation("Intel Gaudi 3", &found));
-    CU_ASSERT(!ronde_doctor_generation("", &found));
+    CU_ASSERT(!ronde_nccl_generation_find("Intel Gaudi 3", &found));
+    CU_ASSERT(!ronde_nccl_generation_find("", &found));
 }
 
 /* The systems that others have published ran well, as far as their sources say, and rows that are marked FAULTY did not. */

@@ -351,7 +351,7 @@ static void descriptions_agree_on_generations(void)
         struct ronde_error error = {.status = RONDE_OK};
         enum ronde_nccl_generation generation = RONDE_NCCL_GENERATION_COUNT;
         CU_ASSERT_EQUAL(ronde_nccl_machine_of_words(&words, &machine, &error), RONDE_OK);
-        CU_ASSERT(ronde_doctor_generation(gpus[i], &generation));
+        CU_ASSERT(ronde_nccl_generation_find(gpus[i], &generation));
         CU_ASSERT_EQUAL(generation, machine.generation);
         if (generation != machine.generation)
             suite_note("%s: %u and %u", gpus[i], generation, machine.generation);
