@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static const struct ronde_gpu gpus[] = {
+static const struct ronde_gpu_sheet gpus[] = {
     {"MI355", "cdna3", 538, 63, "AMD Instinct MI355X data sheet: 7 links of 153.6 GB/s both ways"},
     {"MI350", "cdna3", 538, 63, "AMD Instinct MI350X data sheet: 7 links of 153.6 GB/s both ways"},
     {"MI325", "cdna3", 448, 63, "AMD Instinct MI325X data sheet: 7 links of 128 GB/s both ways"},
@@ -112,9 +112,9 @@ static size_t longest_match(const char *text, const char *pattern)
     return 0;
 }
 
-const struct ronde_gpu *ronde_gpu_find(const char *text)
+const struct ronde_gpu_sheet *ronde_gpu_find(const char *text)
 {
-    const struct ronde_gpu *best = NULL;
+    const struct ronde_gpu_sheet *best = NULL;
     size_t most = 0;
     for (size_t i = 0; i < sizeof gpus / sizeof gpus[0]; i++) {
         const size_t length = longest_match(text, gpus[i].pattern);

@@ -410,7 +410,7 @@ enum ronde_status ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *
     capitals(said->inside, inside);
     capitals(said->between, between);
     capitals(said->notes, notes);
-    const struct ronde_gpu *sheet = ronde_gpu_find(gpu);
+    const struct ronde_gpu_sheet *sheet = ronde_gpu_find(gpu);
     struct part part;
     *out = (struct ronde_nccl_machine){.sockets = 2};
     if (!sheet || !ronde_nccl_generation_find(gpu, &part.generation))

@@ -12,7 +12,7 @@ static const double most_bytes = 1e9;
 
 uint64_t ronde_device_lines_up_to_bytes(const struct ronde_machine *machine)
 {
-    const struct ronde_gpu *part = ronde_gpu_find(machine->product);
+    const struct ronde_gpu_sheet *part = ronde_gpu_find(machine->product);
     enum ronde_nccl_generation generation;
     struct ronde_nccl_constants constants;
     struct ronde_error ignored = {0};

@@ -35,7 +35,7 @@ const char *ronde_nccl_generation_text(enum ronde_nccl_generation generation)
 
 bool ronde_nccl_generation_find(const char *gpu, enum ronde_nccl_generation *out)
 {
-    const struct ronde_gpu *part = ronde_gpu_find(gpu);
+    const struct ronde_gpu_sheet *part = ronde_gpu_find(gpu);
     for (unsigned g = 0; part && g < RONDE_NCCL_GENERATION_COUNT; g++)
         if (strcmp(ronde_nccl_generations[g], part->generation) == 0) {
             *out = (enum ronde_nccl_generation)g;

@@ -69,7 +69,7 @@ static void names_find_their_parts(void)
         {"AMD Instinct MI100", "cdna2", 138},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct ronde_gpu *gpu = ronde_gpu_find(rows[i].name);
+        const struct ronde_gpu_sheet *gpu = ronde_gpu_find(rows[i].name);
         CU_ASSERT_PTR_NOT_NULL(gpu);
         if (!gpu) {
             suite_note("%s: not found", rows[i].name);

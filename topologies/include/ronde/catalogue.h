@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /** A GPU. Rates are of one direction. */
-struct ronde_gpu {
+struct ronde_gpu_sheet {
     const char *pattern; /**< what its names have in them, in capitals; # is any digit */
     const char *generation; /**< as NCCL's model calls it: "hopper"; Turing is "volta", as in NCCL's tables (tuning.cc) */
     double nvlink_GBps; /**< of all its links, NVLink or xGMI; 0 = it has none */
@@ -24,7 +24,7 @@ struct ronde_gpu {
  * The GPU that a text names, in capitals or not: of the patterns that it has in it, with no digit behind them, the longest.
  * NULL for none.
  */
-RONDE_API const struct ronde_gpu *ronde_gpu_find(const char *text);
+RONDE_API const struct ronde_gpu_sheet *ronde_gpu_find(const char *text);
 
 #ifdef __cplusplus
 }
