@@ -145,9 +145,10 @@ static const struct ronde_command commands[] = {
      "  ronde workload gpt --layers 24 --hidden 2048 --tp 8 --dp 4 -o step.workload\n"
      "  ronde workload convert step.workload step.et\n"
      "Each verb has its own --help.\n",
-     " ranks layers hidden seq batch vocab tp dp pp micro dtype flops bucket sequence-parallel "
+     " ranks model layers hidden seq batch vocab tp dp pp micro dtype flops bucket "
+     "sequence-parallel "
      "algorithm "
-     "timeout engine what-if to" MACHINE PRINT,
+     "timeout engine what-if style to" MACHINE PRINT,
      3, false, ronde_cmd_workload},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
      "  ronde demo\n  ronde demo --verbose\n  ronde demo --output /tmp/demo\n"

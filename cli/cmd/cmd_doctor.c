@@ -48,7 +48,7 @@ static enum ronde_status limit_by_links(struct session *session, struct ronde_er
     return published->count > 0 &&
                    ronde_nccl_call_check(&session->site.machine, &published->rows[0].call,
                                          &ignored) == RONDE_OK
-               ? ronde_nccl_site_limit(&session->site, &published->rows[0].call, error)
+               ? ronde_nccl_site_limit(&session->site, &published->rows[0].call, NULL, error)
                : RONDE_OK;
 }
 

@@ -130,13 +130,13 @@ enum ronde_status ronde_nccl_site_open(const struct ronde_options *options,
 }
 
 enum ronde_status ronde_nccl_site_limit(struct ronde_nccl_site *site,
-                                        const struct ronde_nccl_call *call,
+                                        const struct ronde_nccl_call *call, const uint32_t *hosts,
                                         struct ronde_error *error)
 {
     if (!site->platform)
         return RONDE_OK;
     site->machine.limits = site->limits;
-    return ronde_nccl_limits_find(site->platform, &site->machine, call, ronde_mem_default(),
+    return ronde_nccl_limits_find(site->platform, &site->machine, call, hosts, ronde_mem_default(),
                                   site->limits, error);
 }
 

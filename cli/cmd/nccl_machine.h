@@ -32,10 +32,10 @@ RONDE_MUST_CHECK enum ronde_status ronde_nccl_site_open(const struct ronde_optio
                                                         struct ronde_nccl_site *out,
                                                         struct ronde_error *error);
 
-/** Lays a call on the platform, if there is one, for the machine's limits. Errors: those of ronde_nccl_limits_find. */
-RONDE_MUST_CHECK enum ronde_status ronde_nccl_site_limit(struct ronde_nccl_site *site,
-                                                         const struct ronde_nccl_call *call,
-                                                         struct ronde_error *error);
+/** Lays a call of such hosts (NULL: the first) on the platform, if there is one, for the machine's limits. Errors: those of ronde_nccl_limits_find. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_nccl_site_limit(struct ronde_nccl_site *site, const struct ronde_nccl_call *call,
+                      const uint32_t *hosts, struct ronde_error *error);
 
 /** The link for which a call takes longer than it would by the machine's own rates, 1 % or more; NULL: there is none. */
 const char *ronde_nccl_site_limiting(const struct ronde_nccl_site *site,

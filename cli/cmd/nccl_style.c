@@ -273,7 +273,7 @@ static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
     if (status == RONDE_OK)
         status = ronde_nccl_call_check(&session->site.machine, &call, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_site_limit(&session->site, &call, error);
+        status = ronde_nccl_site_limit(&session->site, &call, NULL, error);
     if (session->options->to) {
         const struct ronde_tuner_csv csv = {session->options, &session->constants,
                                             &session->site.machine};

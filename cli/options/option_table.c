@@ -135,6 +135,11 @@ static const struct argp_option all_options[] = {
      "of an MSCCL file: msccl (default; reduce_scatter) or rccl (reducescatter, gather, scatter; "
      "Azure's too)",
      3},
+    {"model", KEY_MODEL, "NAME", 0,
+     "sizes of a known model, which other options change: 7b, 13b, llama2-70b, llama3-8b, "
+     "llama3-70b, 405b, "
+     "gpt3-175b",
+     2},
     {"layers", KEY_LAYERS, "COUNT", 0, "transformer layers", 2},
     {"hidden", KEY_HIDDEN, "SIZE", 0, "hidden size", 2},
     {"seq", KEY_SEQ, "TOKENS", 0, "tokens of a sequence (default 2048)", 2},

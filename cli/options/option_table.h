@@ -88,6 +88,7 @@ enum key {
     KEY_DIALECT,
     KEY_NCCL_LOG,
     KEY_LAYERS,
+    KEY_MODEL,
     KEY_HIDDEN,
     KEY_SEQ,
     KEY_BATCH,

@@ -278,6 +278,8 @@ static enum ronde_status take_gpt(struct ronde_gpt *gpt, int key, const char *te
                                   struct ronde_error *error)
 {
     switch (key) {
+    case KEY_MODEL:
+        return ronde_gpt_take_model(text, gpt, error);
     case KEY_LAYERS:
         return ronde_count_parse("layers", text, 1, &gpt->layers, error);
     case KEY_HIDDEN:

@@ -58,6 +58,13 @@ static void print_head(const struct ronde_workload_report *report, FILE *file)
     fprintf(file, "# ronde %s: %s, %u ranks on %s (%s)\n", RONDE_VERSION, report->path,
             report->workload->ranks, ronde_platform_facts(report->platform)->name,
             ronde_platform_path(report->platform));
+    if (report->is_nccl)
+        fputs("# calls    as NCCL executes each of them alone, a model "
+              "(docs/results/validation-nccl.md): those under way at once do not slow each other\n",
+              file);
+    else
+        fprintf(file, "# calls    by schedules of ronde, replayed: %s where they name none\n",
+                report->algorithm ? report->algorithm : "the fastest alone of each kind");
     fprintf(file, "# step     %.3f us, simulated by %s%s: %u items, %u operations\n",
             result->time_ns / 1e3, result->engine,
             result->is_contention_free ? "" : " (contention ignored)", report->workload->work_count,
@@ -72,19 +79,15 @@ static void print_head(const struct ronde_workload_report *report, FILE *file)
 
 static struct ronde_cell alternative_cell(const struct ronde_workload_call *call)
 {
-    return ronde_cell_text(call->better ? call->better : "");
+    return ronde_cell_text(call->better ? call->better : call->is_tried ? "none" : "");
 }
 
-/* How much shorter the step is; longer ones have a minus. */
+/* How much shorter the step is. */
 static struct ronde_cell saving_cell(const struct ronde_workload_call *call, double time_ns)
 {
     struct ronde_cell cell = ronde_cell_text("");
-    /* Sums in another order differ in the last bits. */
-    const double saved_ns = time_ns - call->better_ns;
-    if (call->better && fabs(saved_ns) < 1e-9 * time_ns)
-        return ronde_cell_text("0.00");
     if (call->better)
-        snprintf(cell.text, sizeof cell.text, "%+.2f", saved_ns / 1e3);
+        snprintf(cell.text, sizeof cell.text, "%+.2f", (time_ns - call->better_ns) / 1e3);
     return cell;
 }
 
@@ -127,6 +130,7 @@ static enum ronde_status print_step(const struct ronde_workload_report *report,
         ronde_field_integer("ranks", report->workload->ranks),
         ronde_field_integer("items", report->workload->work_count),
         ronde_field_integer("operations", result->ops),
+        ronde_field_text("calls_by", report->is_nccl ? "nccl" : "ronde"),
         ronde_field_text("source", "simulated"),
         ronde_field_text("engine", result->engine),
         ronde_field_boolean("contention_ignored", !result->is_contention_free),

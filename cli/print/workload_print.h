@@ -15,6 +15,8 @@ struct ronde_workload_report {
     const struct ronde_platform *platform;      /**< where */
     const struct ronde_workload_result *result; /**< what came out */
     bool has_alternatives;                      /**< other algorithms were tried */
+    bool is_nccl;                               /**< calls take what NCCL's model says */
+    const char *algorithm; /**< of calls that name none; NULL = the fastest alone */
 };
 
 /** Prints it. Errors: those of ronde_sink_row. */

@@ -40,6 +40,7 @@ struct laying {
     const struct ronde_platform *platform;
     const struct ronde_nccl_machine *machine;
     const struct ronde_nccl_call *call;
+    const uint32_t *hosts; /**< of the ranks, or NULL */
     const struct ronde_mem *mem;
     struct ronde_router *router;
     uint32_t g;          /**< ranks a node */
@@ -54,7 +55,8 @@ struct laying {
 
 static uint32_t host_of(const struct laying *laying, uint32_t rank)
 {
-    return rank / laying->g * laying->machine->gpus + rank % laying->g;
+    return laying->hosts ? laying->hosts[rank]
+                         : rank / laying->g * laying->machine->gpus + rank % laying->g;
 }
 
 static enum ronde_status add_hop(struct laying *laying, uint32_t from, uint32_t to, double share)
@@ -373,24 +375,24 @@ static enum ronde_status find_all(struct laying *laying, struct ronde_nccl_limit
 
 enum ronde_status ronde_nccl_limits_find(const struct ronde_platform *platform,
                                          const struct ronde_nccl_machine *machine,
-                                         const struct ronde_nccl_call *call,
+                                         const struct ronde_nccl_call *call, const uint32_t *hosts,
                                          const struct ronde_mem *mem,
                                          struct ronde_nccl_limit out_limits[RONDE_NCCL_LIMITS],
                                          struct ronde_error *error)
 {
-    const uint32_t hosts = ronde_platform_facts(platform)->hosts;
+    const uint32_t all = ronde_platform_facts(platform)->hosts / machine->gpus;
     const uint32_t links = ronde_platform_link_count(platform);
     struct laying laying = {.platform = platform,
                             .machine = machine,
                             .call = call,
+                            .hosts = hosts,
                             .mem = mem,
                             .g = call->ranks / call->nodes,
                             .link_count = links,
                             .error = error};
-    if (call->nodes > hosts / machine->gpus)
+    if (call->nodes > all)
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: it has %u nodes of %u GPUs, not %u",
-                          ronde_platform_path(platform), hosts / machine->gpus, machine->gpus,
-                          call->nodes);
+                          ronde_platform_path(platform), all, machine->gpus, call->nodes);
     laying.bytes = ronde_mem_new(mem, links, sizeof *laying.bytes);
     laying.most = ronde_mem_new(mem, links, sizeof *laying.most);
     laying.is_across = ronde_mem_new(mem, links, sizeof *laying.is_across);

@@ -165,6 +165,45 @@ static const char *find_named(const char *name, enum ronde_collective collective
     return NULL;
 }
 
+/* Ranks meet, then all take their time: arrivals, their meeting, and what each does from then on. */
+static struct ronde_dag *make_meeting(uint32_t ranks, double ns, const struct ronde_mem *mem)
+{
+    struct ronde_dag *dag = ronde_mem_new(mem, 1, sizeof *dag);
+    if (!dag)
+        return NULL;
+    *dag = (struct ronde_dag){.ranks = ranks, .op_count = 2 * ranks + 1, .edge_count = 2 * ranks};
+    dag->ops = ronde_mem_new(mem, dag->op_count, sizeof *dag->ops);
+    dag->edges = ronde_mem_new(mem, dag->edge_count, sizeof *dag->edges);
+    if (!dag->ops || !dag->edges) {
+        ronde_dag_destroy(dag, mem);
+        return NULL;
+    }
+    dag->ops[ranks] = (struct ronde_dag_op){.edge_count = ranks};
+    for (uint32_t r = 0; r < ranks; r++) {
+        dag->ops[r] = (struct ronde_dag_op){.src = r, .dst = r};
+        dag->edges[r] = (struct ronde_dag_edge){.op = r};
+        dag->ops[ranks + 1 + r] = (struct ronde_dag_op){
+            .src = r, .dst = r, .delay_ns = ns, .first_edge = ranks + r, .edge_count = 1};
+        dag->edges[ranks + r] = (struct ronde_dag_edge){.op = ranks};
+    }
+    return dag;
+}
+
+/* What somebody else says that it takes. */
+static enum ronde_status
+settle_time(const struct ronde_workload *workload, const struct ronde_workload_sim *options,
+            struct workload_call *call, const struct ronde_mem *mem, struct ronde_error *error)
+{
+    const struct ronde_workload_ask ask = {call->collective, hosts_of(workload, call), call->ranks,
+                                           call->bytes};
+    const enum ronde_status status =
+        options->time(options->time_context, &ask, &call->alone_ns, &call->algorithm, error);
+    if (status != RONDE_OK)
+        return status;
+    call->dag = make_meeting(call->ranks, call->alone_ns, mem);
+    return call->dag ? RONDE_OK : no_memory(error);
+}
+
 /* One rank, or no byte: nothing moves. */
 static enum ronde_status settle(const struct ronde_workload *workload,
                                 const struct ronde_workload_sim *options, struct workload_call *call,
@@ -172,6 +211,8 @@ static enum ronde_status settle(const struct ronde_workload *workload,
 {
     if (call->ranks == 1 || (call->bytes == 0 && call->collective != RONDE_BARRIER))
         return RONDE_OK;
+    if (options->time)
+        return settle_time(workload, options, call, mem, error);
     const char *name = call->named;
     if (!name)
         name = find_named(options->algorithm, call->collective);

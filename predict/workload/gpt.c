@@ -102,17 +102,38 @@ static void half_layer(struct stage *stage, char pass, uint32_t micro, uint32_t 
     exchange(stage, name, splits ? "reduce_scatter" : "all_reduce");
 }
 
-/* Operations of the two halves forwards, and of the layer that tells words apart. */
+/* Parameters in the matrices of a layer's halves: queries, keys, values and output; two or three of the MLP. */
+static double attention_matrices(const struct ronde_gpt *gpt)
+{
+    const double h = gpt->hidden;
+    const double shared =
+        gpt->heads > 0 && gpt->kv_heads > 0 ? (double)gpt->kv_heads / gpt->heads : 1;
+    return 2 * h * h + 2 * h * h * shared;
+}
+
+static double mlp_matrices(const struct ronde_gpt *gpt)
+{
+    const double h = gpt->hidden, inside = gpt->ffn > 0 ? gpt->ffn : 4 * h;
+    return (gpt->is_gated ? 3 : 2) * h * inside;
+}
+
+/* Of a layer; biases and norms with it: models with a gate have two norms and no biases. */
+static double layer_parameters(const struct ronde_gpt *gpt)
+{
+    return attention_matrices(gpt) + mlp_matrices(gpt) + (gpt->is_gated ? 2. : 13.) * gpt->hidden;
+}
+
+/* Operations of the two halves forwards, and of the layer that tells words apart: two a parameter and token. */
 static double attention(const struct stage *stage)
 {
     const double b = stage->sequences, s = stage->gpt->seq, h = stage->gpt->hidden;
-    return 8 * b * s * h * h + 4 * b * s * s * h;
+    return 2 * b * s * attention_matrices(stage->gpt) + 4 * b * s * s * h;
 }
 
 static double mlp(const struct stage *stage)
 {
-    const double b = stage->sequences, s = stage->gpt->seq, h = stage->gpt->hidden;
-    return 16 * b * s * h * h;
+    const double b = stage->sequences, s = stage->gpt->seq;
+    return 2 * b * s * mlp_matrices(stage->gpt);
 }
 
 static double logits(const struct stage *stage)
@@ -173,7 +194,7 @@ static void reduce_gradients(struct stage *stage, const char *name, double param
 /* The gradients of a layer of the last microbatch are final; whole layers make up a bucket. */
 static void end_layer(struct stage *stage, uint32_t layer, uint32_t *bucket_layers)
 {
-    const double h = stage->gpt->hidden, parameters = 12 * h * h + 13 * h;
+    const double parameters = layer_parameters(stage->gpt);
     const double layer_bytes = parameters / stage->gpt->tp * element_bytes(stage->gpt);
     char name[NAME_BYTES];
     ++*bucket_layers;
@@ -200,8 +221,8 @@ static void backward(struct stage *stage, uint32_t micro)
     if (is_last && gpt->vocab > 0) {
         (void)snprintf(name, sizeof name, "b%u.logits", micro);
         compute(stage, name, 2 * logits(stage));
-        /* Where the first stage is another, the last has its own copy of the words. */
-        if (is_final && !is_first)
+        /* Where the first stage is another, the last has its own copy of the words; models with a gate share none. */
+        if (is_final && (!is_first || gpt->is_gated))
             reduce_gradients(stage, "grads.logits", words);
     }
     for (uint32_t layer = first + stage->layers; layer-- > first;) {
@@ -213,7 +234,8 @@ static void backward(struct stage *stage, uint32_t micro)
     if (!is_first)
         send(stage, 'b', micro, -next);
     else if (is_final && gpt->vocab > 0)
-        reduce_gradients(stage, "grads.words", words + (double)gpt->seq * gpt->hidden);
+        reduce_gradients(stage, "grads.words",
+                         words + (gpt->is_gated ? 0 : (double)gpt->seq * gpt->hidden));
 }
 
 /* One forward, one backward, once the stages behind have something to do. */
@@ -254,17 +276,32 @@ static void print_groups(struct ronde_text_out *out, const struct ronde_gpt *gpt
     ronde_text_put(out, "\n");
 }
 
+/* What a layer has that GPT's has not. */
+static void print_inside(struct ronde_text_out *out, const struct ronde_gpt *gpt)
+{
+    if (gpt->kv_heads > 0 && gpt->kv_heads < gpt->heads)
+        ronde_text_put(
+            out, "# grouped-query attention (GQA): %u heads of queries, %u of keys and values\n",
+            gpt->heads, gpt->kv_heads);
+    if (gpt->is_gated)
+        ronde_text_put(out, "# gated MLP (SwiGLU): three matrices of %u x %u\n", gpt->hidden,
+                       gpt->ffn);
+}
+
 static void print_head(struct ronde_text_out *out, const struct ronde_gpt *gpt)
 {
     const double h = gpt->hidden, l = gpt->layers, s = gpt->seq, v = gpt->vocab, b = gpt->batch;
-    const double parameters = l * (12 * h * h + 13 * h) + (v + s) * h;
-    const double operations = 72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h));
+    const double positions = gpt->is_gated ? v : s; /* else the last layer has words of its own */
+    const double parameters = l * layer_parameters(gpt) + (v + positions) * h;
+    const double matrices = attention_matrices(gpt) + mlp_matrices(gpt);
+    const double operations = 6 * b * s * (l * (matrices + 2 * s * h) + v * h);
     ronde_text_put(out, "ronde-workload 1\nranks %" PRIu32 "\n", gpt->tp * gpt->dp * gpt->pp);
     ronde_text_put(out,
                    "# GPT: %u layers of %u, %u tokens a sequence, %u sequences in %u microbatches, "
                    "%u words; %s\n",
                    gpt->layers, gpt->hidden, gpt->seq, gpt->batch, gpt->micro, gpt->vocab,
                    ronde_dtype_text(gpt->dtype));
+    print_inside(out, gpt);
     ronde_text_put(out, "# tp %u, dp %u, pp %u; rank = (stage * dp + replica) * tp + part\n",
                    gpt->tp, gpt->dp, gpt->pp);
     ronde_text_put(out, "# %.4g parameters, %.4g operations a step, %.4g a second and rank\n",

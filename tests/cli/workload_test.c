@@ -32,6 +32,26 @@ static void expect(const char *arguments, int code, const char *part)
     said_has(said_by(command, code), part);
 }
 
+/* One call of a step takes what the model says of it, and the head says whose calls these are. */
+static void calls_are_nccl_s_where_that_is_asked_for(void)
+{
+    if (!has_platforms())
+        return;
+    expect("workload gpt --layers 2 --hidden 4096 --tp 8 --dp 2 -o nccl.workload", 0, "");
+    expect("workload sim nccl.workload --topo H100-cluster01", 0,
+           "# calls    by schedules of ronde, replayed: the fastest alone");
+    expect("workload sim nccl.workload --topo H100-cluster01 --style nccl", 0,
+           "# calls    as NCCL executes each of them alone, a model");
+    expect("workload sim nccl.workload --topo H100-cluster01 --style nccl --csv | grep ^call,tp | "
+           "cut -d, -f7-8",
+           0, "NVLS/Simple,124741.");
+    expect("sim all_reduce --topo H100-cluster01 --style nccl -N 8 -b 16M -e 16M --csv", 0,
+           ",124.741");
+    expect("workload sim nccl.workload --topo H100-cluster01 --style nccl -a ring", 2,
+           "leave out -a and --what-if");
+    expect("workload sim nccl.workload --topo H100-cluster01 --style ucc", 2, "is not nccl");
+}
+
 /* 8 ranks of a ring of 1 MiB over 50 GB/s and 1 us: 14 messages of 128 KiB. */
 static void a_schedule_is_replayed_as_its_messages(void)
 {
@@ -63,7 +83,16 @@ static void a_step_is_made_and_replayed(void)
            "2 ranks on crossbar-64");
     expect("workload sim " DATA "/step.workload" CROSSBAR " -a ring --csv", 0,
            "call,tp,all_reduce,4194304,2,8,ring,");
-    expect("workload gpt --layers 4", 2, "say --layers and --hidden");
+    expect("workload gpt --layers 4", 2, "say --model, or --layers and --hidden");
+    expect("workload gpt --model 9b", 2,
+           "unknown model \"9b\"; there are gpt3-175b (175b), llama2-7b (7b)");
+    expect("workload gpt --model llama3-70b --layers 1", 0,
+           "# grouped-query attention (GQA): 64 heads of queries, 8 of keys and values\n"
+           "# gated MLP (SwiGLU): three matrices of 8192 x 28672\n");
+    expect("workload gpt --model 7b", 0, "# 6.738e+09 parameters");
+    expect("workload gpt --model llama2-70b", 0, "# 6.898e+10 parameters");
+    expect("workload gpt --model 405b", 0, "# 4.059e+11 parameters");
+    expect("workload gpt --model 175b", 0, "# 1.746e+11 parameters");
     expect("workload gpt --layers 4 --hidden 256 --pp 3", 2, "4 layers do not divide into 3 stages");
     expect("workload gpt --layers 4 --hidden 256 --json", 2, "--json and --csv are for sim");
 }
@@ -121,6 +150,7 @@ static void what_is_wrong_is_said_with_file_and_line(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"calls_are_nccl_s_where_that_is_asked_for", calls_are_nccl_s_where_that_is_asked_for},
         {"a_schedule_is_replayed_as_its_messages", a_schedule_is_replayed_as_its_messages},
         {"a_step_is_made_and_replayed", a_step_is_made_and_replayed},
         {"one_rank_stands_for_many", one_rank_stands_for_many},

@@ -121,7 +121,7 @@ enum ronde_status ronde_platform_keep_nics(struct ronde_platform *platform, uint
     enum ronde_status status = drop_all(&finding, error);
     if (status == RONDE_OK && finding.out.count > 0) {
         status = ronde_platform_without(platform, finding.out.items, finding.out.count, error);
-        (void)snprintf(platform->facts.name, sizeof name, "%.48s-nics-%u", name, count);
+        (void)snprintf(platform->facts.name, sizeof name, "%.46s-nics-%u", name, count);
     }
     ronde_list_free(platform->mem, &finding.out, sizeof(const char *));
     return status;

@@ -115,9 +115,11 @@ enum ronde_nccl_algorithm {
     RONDE_NCCL_NVLS,            /**< NVSwitch reduces and multicasts */
     RONDE_NCCL_NVLS_TREE,       /**< that inside nodes, the double tree between */
     RONDE_NCCL_ALGORITHM_COUNT, /**< how many; as a wish: any */
-    RONDE_NCCL_POINT,           /**< sends and receives: NCCL has no algorithms to choose from */
-    RONDE_NCCL_LIMITS           /**< entries by algorithm, sends and receives included */
+    RONDE_NCCL_POINT            /**< sends and receives: NCCL has no algorithms to choose from */
 };
+
+/** Entries of what there is by algorithm, sends and receives included. */
+#define RONDE_NCCL_LIMITS (RONDE_NCCL_POINT + 1)
 
 /** Protocols. */
 enum ronde_nccl_protocol {

@@ -23,12 +23,12 @@ ronde_nccl_machine_of_platform(const struct ronde_platform *platform,
 
 /**
  * What the platform's links leave of the machine's rates when such a call is laid on them, by algorithm (model/fabric.c): for
- * machine->limits. The call's bytes do not matter; it must have passed ronde_nccl_call_check. Time: routes of all hops, of
+ * machine->limits. hosts: of the ranks, node after node; NULL = the first GPUs of the first nodes. The call's bytes do not matter; it must have passed ronde_nccl_call_check. Time: routes of all hops, of
  * all_to_all up to a million. Errors: NO_MEMORY; BAD_INPUT for more nodes than there are; as ronde_router_route.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_nccl_limits_find(
     const struct ronde_platform *platform, const struct ronde_nccl_machine *machine,
-    const struct ronde_nccl_call *call, const struct ronde_mem *mem,
+    const struct ronde_nccl_call *call, const uint32_t *hosts, const struct ronde_mem *mem,
     struct ronde_nccl_limit out_limits[RONDE_NCCL_LIMITS], struct ronde_error *error);
 
 #ifdef __cplusplus

@@ -29,7 +29,22 @@ struct ronde_gpt {
     double flops;           /**< operations a rank does in a second, while it computes */
     uint64_t bucket_bytes; /**< gradients are reduced in buckets of whole layers, at least so large */
     bool splits_sequence; /**< reduce_scatter and all_gather instead of each all_reduce of a layer */
+    uint32_t heads;       /**< of attention; 0 = not said, and as many keys and values */
+    uint32_t kv_heads;    /**< of keys and values (grouped-query attention); 0 = as many as heads */
+    uint32_t ffn;         /**< size inside the MLP; 0 = 4 hidden */
+    bool is_gated;        /**< the MLP has three matrices, one of them a gate (SwiGLU), else two */
 };
+
+/**
+ * Sizes of a known model into those fields that still have their defaults: layers, hidden and the inside of layers where they
+ * are 0, seq where it is RONDE_GPT_SEQ, vocab where it is RONDE_GPT_VOCAB. Errors: BAD_ARGUMENT naming the models.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_gpt_take_model(const char *name, struct ronde_gpt *gpt, struct ronde_error *error);
+
+/** What is usual where nothing is said. */
+#define RONDE_GPT_SEQ 2048u
+#define RONDE_GPT_VOCAB 51200u
 
 /**
  * Prints the step as a workload in ronde's own form, one pass of 1F1B over the pipeline. *out_text is zero-terminated, to be

@@ -15,6 +15,22 @@
 extern "C" {
 #endif
 
+/** A kind of calls, for what says how long one takes. */
+struct ronde_workload_ask {
+    enum ronde_collective collective; /**< what */
+    const uint32_t *hosts;            /**< of the ranks of a group, `ranks` entries */
+    uint32_t ranks;                   /**< at least 2 */
+    uint64_t bytes;                   /**< size column; 0 for a barrier */
+};
+
+/**
+ * Says how long a call takes from its last rank's coming on, and by which algorithm (a text that outlives the result).
+ * Errors: its own, which end the simulation.
+ */
+typedef enum ronde_status (*ronde_workload_time)(void *context, const struct ronde_workload_ask *ask,
+                                                 double *out_ns, const char **out_algorithm,
+                                                 struct ronde_error *error);
+
 /** How to replay. Zeroes mean the defaults, but for the platform. */
 struct ronde_workload_sim {
     const struct ronde_platform *platform; /**< where; rank r is on host r */
@@ -23,6 +39,12 @@ struct ronde_workload_sim {
     uint32_t alternatives; /**< kinds of calls for which other algorithms are tried in the step */
     double time_limit_s;   /**< of one replay; 0 = 600 */
     const struct ronde_cancel *cancel; /**< ends it with CANCELLED; NULL = never */
+    /**
+     * Instead of schedules: a call waits for its last rank and takes what this says, whatever else is under way; it puts
+     * nothing on links. NULL = schedules. Then neither algorithm nor alternatives.
+     */
+    ronde_workload_time time;
+    void *time_context; /**< passed to it */
 };
 
 /** What calls of one kind come to: one family of groups, one collective, one size. */
@@ -36,8 +58,9 @@ struct ronde_workload_call {
     double alone_ns;                  /**< of one on the first group's hosts, with nothing else */
     double mean_ns; /**< of one in the step, from its last rank's coming to its last rank's end */
     double path_ns; /**< of the critical path that runs through it */
-    const char *better; /**< with `alternatives`: the algorithm that shortens the step most, or NULL */
-    double better_ns; /**< the step by it; 0 = no other was tried */
+    bool is_tried;  /**< other algorithms were */
+    const char *better; /**< the one of them that shortens the step most; NULL = none does */
+    double better_ns;   /**< the step by it */
 };
 
 /** What a rank does during the step, in time that adds up to the step's. */

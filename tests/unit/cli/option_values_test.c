@@ -391,7 +391,7 @@ static bool has_row(const char *name)
 {
     static const char *const others[] = {"ranks",    "algorithm", "maxbytes", "bytes", "check",
                                          "datatype", "op",        "shape",    "pairs", "protocol",
-                                         "rank",     "buffers",   "bind",     "dtype"};
+                                         "rank",     "buffers",   "bind",     "dtype", "model"};
     bool found = false;
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         found |= strcmp(numbers[k].name, name) == 0;

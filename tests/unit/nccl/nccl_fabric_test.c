@@ -64,7 +64,7 @@ static void find_limits(struct site *site, const struct ronde_nccl_call *call)
 {
     struct ronde_error error = {.status = RONDE_OK};
     const enum ronde_status status =
-        ronde_nccl_limits_find(site->platform, &site->machine, call, ronde_mem_default(),
+        ronde_nccl_limits_find(site->platform, &site->machine, call, NULL, ronde_mem_default(),
                                site->limits, &error);
     if (status != RONDE_OK)
         suite_note("%s", error.message);
@@ -311,8 +311,8 @@ static void more_nodes_than_there_are_is_an_error(void)
     if (!platform_text_can_read())
         return;
     site_begin(&site, &request);
-    CU_ASSERT_EQUAL(ronde_nccl_limits_find(site.platform, &site.machine, &call, ronde_mem_default(),
-                                           site.limits, &error),
+    CU_ASSERT_EQUAL(ronde_nccl_limits_find(site.platform, &site.machine, &call, NULL,
+                                           ronde_mem_default(), site.limits, &error),
                     RONDE_BAD_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "2 nodes of 8 GPUs, not 3"));
     site_end(&site);
