@@ -13,6 +13,7 @@
 #include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/plan.h"
+#include "ronde/schedule_file.h"
 
 /* -N may be left to the machine: all its hosts. */
 static enum ronde_status
@@ -20,14 +21,41 @@ find_request(const struct ronde_options *options, const struct ronde_platform *p
              struct ronde_compile_request *out_request, struct ronde_error *error)
 {
     struct ronde_options used = *options;
-    if (options->algorithm_count > 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "plan compares all algorithms: leave out -a; price takes one");
+    for (uint32_t a = 0; a < options->algorithm_count; a++)
+        if (!ronde_is_file(options->algorithms[a]))
+            return ronde_fail(
+                error, RONDE_BAD_ARGUMENT,
+                "plan compares all algorithms, and with -a files of schedules besides: "
+                "leave out -a %s; price takes one",
+                options->algorithms[a]);
+    used.algorithm_count = 0;
     if (platform && options->rank_counts == 0) {
         used.ranks[0] = ronde_platform_facts(platform)->hosts;
         used.rank_counts = 1;
     }
     return ronde_open_request(&used, out_request, error);
+}
+
+/* Schedules of files, which are weighed beside the algorithms. */
+struct offered {
+    struct ronde_schedule *schedules[RONDE_MAX_NAMES];
+    uint32_t count;
+};
+
+static enum ronde_status offer_files(const struct ronde_options *options,
+                                     struct ronde_selector *selector, struct offered *offered,
+                                     struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t a = 0; a < options->algorithm_count && status == RONDE_OK; a++) {
+        struct ronde_schedule **schedule = &offered->schedules[offered->count];
+        status = ronde_schedule_file_open(options->algorithms[a], NULL, schedule, error);
+        if (status != RONDE_OK)
+            break;
+        offered->count++;
+        status = ronde_selector_offer(selector, *schedule, options->algorithms[a], error);
+    }
+    return status;
 }
 
 /* What is missing is said before anything is priced. */
@@ -94,6 +122,7 @@ static int plan_by_table(const struct ronde_options *options)
     const struct ronde_tune_options how = ronde_tune_options_of(options);
     struct ronde_selector selector = {.quotes = NULL};
     struct ronde_plan plan = {.selector = NULL};
+    struct offered offered = {.count = 0};
     struct ronde_sink sink = {0};
     enum ronde_status status = check_options(options, &error);
     if (status == RONDE_OK && options->topo)
@@ -102,6 +131,8 @@ static int plan_by_table(const struct ronde_options *options)
         status = find_request(options, platform, &request, &error);
     if (status == RONDE_OK)
         status = ronde_selector_open(&how, &request, &selector, &error);
+    if (status == RONDE_OK)
+        status = offer_files(options, &selector, &offered, &error);
     if (status == RONDE_OK)
         status = ronde_selector_rely(&selector, platform, ronde_executor_times_of(options->backend),
                                      ronde_usable_cores(), &error);
@@ -113,6 +144,8 @@ static int plan_by_table(const struct ronde_options *options)
         status = print_plan(options, &plan, &sink, &error);
     ronde_plan_free(&plan);
     ronde_selector_close(&selector);
+    for (uint32_t i = 0; i < offered.count; i++)
+        ronde_schedule_destroy(offered.schedules[i]);
     ronde_platform_destroy(platform);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }

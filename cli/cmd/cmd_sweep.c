@@ -17,6 +17,7 @@
 #include "commands.h"
 #include "common.h"
 #include "ronde/predicted.h"
+#include "ronde/schedule_file.h"
 #include "ronde/setup.h"
 
 #include <stdlib.h>
@@ -58,41 +59,90 @@ static enum ronde_status request_of(const struct session *session, struct unit u
     return status;
 }
 
+/* What the grid calls it: of a file, its path. */
 static enum ronde_status replay_point(struct ronde_forecast *forecast,
-                                      const struct ronde_sweep_point *point, const char *engine,
-                                      FILE *out, struct ronde_error *error)
+                                      const struct ronde_sweep_point *point, const char *name,
+                                      const char *engine, FILE *out, struct ronde_error *error)
 {
     struct ronde_record record;
     struct ronde_sink sink = {.file = out, .json = true};
     ronde_forecast_set_count(forecast, point->count);
     enum ronde_status status = ronde_record_replay(forecast, engine, &record, NULL, error);
+    record.algorithm = name;
     if (status == RONDE_OK)
         status = ronde_sink_record(&sink, &record, error);
     fflush(out);
     return status;
 }
 
-/* Compiled once, replayed at every size that is still open. */
+/* A schedule from a file serves the ranks that it has. */
+static enum ronde_status read_given(const struct ronde_compile_request *request,
+                                    struct ronde_schedule **out_schedule, struct ronde_error *error)
+{
+    const char *path = request->algorithm;
+    const enum ronde_status status = ronde_schedule_file_open(path, NULL, out_schedule, error);
+    if (status != RONDE_OK)
+        return status;
+    const struct ronde_schedule *given = *out_schedule;
+    if (given->collective != request->collective)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s is %s, not %s", path,
+                          ronde_collective_text(given->collective),
+                          ronde_collective_text(request->collective));
+    return given->ranks == request->ranks
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_UNSUPPORTED, "it is for %u ranks", given->ranks);
+}
+
+/* Whether files are what they should be is known before anything is replayed. */
+static enum ronde_status check_files(const struct ronde_options *options,
+                                     const struct ronde_sweep_options *how,
+                                     struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t a = 0; a < options->algorithm_count && status == RONDE_OK; a++) {
+        const struct ronde_compile_request request = {.collective = how->collective,
+                                                      .algorithm = options->algorithms[a]};
+        struct ronde_schedule *given = NULL;
+        if (!ronde_is_file(options->algorithms[a]))
+            continue;
+        status = read_given(&request, &given, error);
+        ronde_schedule_destroy(given);
+        /* Of other ranks than some of the grid: a gap. */
+        if (status == RONDE_UNSUPPORTED)
+            status = RONDE_OK;
+    }
+    return status;
+}
+
+/* Compiled or read once, replayed at every size that is still open. */
 static enum ronde_status do_unit(const struct session *session, struct unit unit, FILE *out,
                                  struct ronde_error *error)
 {
     const struct ronde_tune_options how = ronde_tune_options_of(session->options);
+    const char *name = session->options->algorithms[unit.algorithm_index];
     struct ronde_setup setup = {.platform = session->platform};
     struct ronde_candidate candidate;
+    struct ronde_schedule *given = NULL;
     enum ronde_status status = request_of(session, unit, &setup.request, error);
+    if (status == RONDE_OK && ronde_is_file(name))
+        status = read_given(&setup.request, &given, error);
+    setup.given = given;
     if (status == RONDE_OK)
         status = ronde_candidate_open(&setup, ronde_mem_default(), &candidate, error);
-    if (status != RONDE_OK)
+    if (status != RONDE_OK) {
+        ronde_schedule_destroy(given);
         return status;
+    }
     struct ronde_forecast forecast = ronde_candidate_forecast(&candidate, session->platform, &how);
     status = ronde_forecast_check(&forecast, error);
     for (uint32_t s = 0; s < session->sweep.options.size_count && status == RONDE_OK; s++) {
         const struct ronde_sweep_point *point =
             ronde_sweep_at(&session->sweep, unit.rank_index, unit.algorithm_index, s);
         if (point->is_wanted && !point->is_done)
-            status = replay_point(&forecast, point, session->options->engine, out, error);
+            status = replay_point(&forecast, point, name, session->options->engine, out, error);
     }
     ronde_candidate_close(&candidate, ronde_mem_default());
+    ronde_schedule_destroy(given);
     return status;
 }
 
@@ -337,6 +387,8 @@ int ronde_cmd_sweep(const struct ronde_options *options)
         status = ronde_default_grid(session.platform, false, &own, &error);
     if (status == RONDE_OK)
         status = ronde_sweep_options_of(&own, &how, &error);
+    if (status == RONDE_OK)
+        status = check_files(&own, &how, &error);
     if (status == RONDE_OK)
         status = ronde_sweep_open(&how, session.platform, &session.sweep, &error);
     if (status == RONDE_OK)

@@ -192,6 +192,8 @@ int ronde_workload_sim_command(const struct ronde_options *options)
     struct ronde_sink sink = {0};
     static struct nccl_calls nccl;
     enum ronde_status status = check_file(options, &error);
+    if (status == RONDE_OK && !options->topo)
+        status = ronde_open_platform(options, &platform, &error);
     if (status == RONDE_OK)
         status = open_step(options, &step, &error);
     if (status == RONDE_OK) {

@@ -13,8 +13,9 @@ static const struct argp_option all_options[] = {
      "range 2..33 or "
      "8:1024:x2 where several make sense",
      0},
-    {"algorithm", 'a', "NAME",
-     0, "algorithm, or several with commas where several make sense; auto: by size; in run race: the fastest of all",
+    {"algorithm", 'a', "NAME", 0,
+     "algorithm, or several with commas where several make sense; plan, sweep: files of schedules, "
+     "too; auto: by size; in run race: the fastest of all",
      0},
     {"minbytes", 'b', "SIZE", 0, "smallest size (default 8); K, M, G are powers of 1024", 1},
     {"maxbytes", 'e', "SIZE", 0, "largest size (default 16M)", 1},

@@ -87,7 +87,7 @@ enum ronde_status ronde_choice_init(const struct ronde_compile_request *request,
 }
 
 enum ronde_status ronde_choice_offer(struct ronde_choice *choice,
-                                     const struct ronde_schedule *schedule,
+                                     const struct ronde_schedule *schedule, const char *name,
                                      struct ronde_error *error)
 {
     const struct ronde_compile_request *first = &choice->candidates[0].request;
@@ -95,14 +95,15 @@ enum ronde_status ronde_choice_offer(struct ronde_choice *choice,
         schedule->root != first->root)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s is %s on %u ranks with root %u, others are %s on %u with root %u",
-                          schedule->algorithm, ronde_collective_text(schedule->collective),
-                          schedule->ranks, schedule->root, ronde_collective_text(first->collective),
-                          first->ranks, first->root);
+                          name ? name : schedule->algorithm,
+                          ronde_collective_text(schedule->collective), schedule->ranks,
+                          schedule->root, ronde_collective_text(first->collective), first->ranks,
+                          first->root);
     struct ronde_compile_request request = *first;
     struct ronde_candidate *candidate = new_candidate(choice, error);
     if (!candidate)
         return RONDE_NO_MEMORY;
-    request.algorithm = schedule->algorithm;
+    request.algorithm = name ? name : schedule->algorithm;
     request.channels = schedule->channel_count;
     *candidate = (struct ronde_candidate){.request = request,
                                           .schedule = schedule,

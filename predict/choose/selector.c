@@ -30,21 +30,29 @@ static enum ronde_status read_platform(const char *topology, struct ronde_platfo
     return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
 }
 
-/** Candidates as they run on the machine: there are more than before. */
-static enum ronde_status set_up(struct ronde_selector *selector,
-                                const struct ronde_platform *platform, struct ronde_error *error)
+static void drop_quotes(struct ronde_selector *selector)
 {
     ronde_mem_free(ronde_mem_default(), selector->quotes, selector->choice.count,
                    sizeof *selector->quotes);
     selector->quotes = NULL;
-    const enum ronde_status status =
-        ronde_choice_set_up(&selector->choice, platform, &selector->options, error);
-    if (status != RONDE_OK)
-        return status;
+}
+
+static enum ronde_status reserve_quotes(struct ronde_selector *selector, struct ronde_error *error)
+{
     const uint32_t count = selector->choice.count;
     selector->quotes = ronde_mem_new(ronde_mem_default(), count, sizeof *selector->quotes);
     return selector->quotes ? RONDE_OK
                             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u prices", count);
+}
+
+/** Candidates as they run on the machine: there are more than before. */
+static enum ronde_status set_up(struct ronde_selector *selector,
+                                const struct ronde_platform *platform, struct ronde_error *error)
+{
+    drop_quotes(selector);
+    const enum ronde_status status =
+        ronde_choice_set_up(&selector->choice, platform, &selector->options, error);
+    return status == RONDE_OK ? reserve_quotes(selector, error) : status;
 }
 
 /** Prices on a platform that was read before, or here, as so many ranks see it. */
@@ -142,13 +150,16 @@ enum ronde_status ronde_selector_open(const struct ronde_tune_options *options,
     *out_selector = (struct ronde_selector){.options = *options};
     const enum ronde_status status =
         ronde_choice_init(request, ronde_mem_default(), &out_selector->choice, error);
-    if (status != RONDE_OK)
-        return status;
-    const uint32_t count = out_selector->choice.count;
-    out_selector->quotes = ronde_mem_new(ronde_mem_default(), count, sizeof *out_selector->quotes);
-    return out_selector->quotes
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u prices", count);
+    return status == RONDE_OK ? reserve_quotes(out_selector, error) : status;
+}
+
+enum ronde_status ronde_selector_offer(struct ronde_selector *selector,
+                                       const struct ronde_schedule *schedule, const char *name,
+                                       struct ronde_error *error)
+{
+    drop_quotes(selector);
+    const enum ronde_status status = ronde_choice_offer(&selector->choice, schedule, name, error);
+    return status == RONDE_OK ? reserve_quotes(selector, error) : status;
 }
 
 enum ronde_status ronde_selector_rely(struct ronde_selector *selector,
@@ -166,8 +177,7 @@ enum ronde_status ronde_selector_rely(struct ronde_selector *selector,
 
 void ronde_selector_close(struct ronde_selector *selector)
 {
-    ronde_mem_free(ronde_mem_default(), selector->quotes, selector->choice.count,
-                   sizeof *selector->quotes);
+    drop_quotes(selector);
     ronde_choice_fini(&selector->choice);
     ronde_platform_destroy(selector->own);
     ronde_measured_destroy(selector->table, ronde_mem_default());
@@ -240,7 +250,8 @@ const char *ronde_decision_options(const struct ronde_selector *selector,
     if (!selector->platform_pricer.platform)
         return out_text;
     ronde_load_cut(&by_default, candidate->schedule);
-    if (candidate->request.channels > 0)
+    /* A schedule that was offered has its own. */
+    if (candidate->algorithm && candidate->request.channels > 0)
         used += (size_t)snprintf(out_text, RONDE_SETUP_OPTIONS_BYTES, " --channels %u",
                                  candidate->request.channels);
     if (candidate->placement != RONDE_PLACE_AUTO)

@@ -78,7 +78,7 @@ static void what_is_missing_is_named(void)
         {"workload", "workload: say sim, gpt or convert"},
         {"workload sim", "which workload? name its file"},
         {"workload convert", "which workload? name its file"},
-        {"workload gpt", "which model? say --layers and --hidden"},
+        {"workload gpt", "which model? say --model, or --layers and --hidden"},
         {"topo check", "topo check: which file?"},
         {"topo generate", "topo generate: which kind? there are crossbar, ethernet"},
     };
@@ -115,7 +115,7 @@ static void what_excludes_one_another_is_said(void)
         {"validate --published /dev/null --from /dev/null", "--published measures nothing"},
         {"validate --published /dev/null --records r.jsonl", "leave out --records"},
         {"plan all_reduce -N 4 -a ring",
-         "plan compares all algorithms: leave out -a; price takes one"},
+         "plan compares all algorithms, and with -a files of schedules besides: leave out -a"},
         {"plan all_reduce -N 4 --to nccl-tuner", "only --style nccl knows"},
         {"plan all_reduce -N 4 --synthesize", "--synthesize needs a machine: --topo"},
         {"plan all_reduce -N 4 --style nccl",

@@ -276,9 +276,50 @@ static void sweeps_and_plans_cut_as_sim_does(void)
     }
 }
 
+/* A file goes by its path, and has results for the ranks that it has. */
+static void files_of_schedules_are_swept_and_planned(void)
+{
+    char folder[64];
+    if (!is_possible())
+        return;
+    make_folder(folder);
+    setenv("RONDE", suite_ronde(), 1);
+    free(shell(folder, "\"$RONDE\" compile all_reduce -a rabenseifner -N 8 -o mine.ronde"));
+    char *said =
+        sweep(folder, "all_reduce -a ring,mine.ronde -N 4,8 --bytes 1K:1M:x1024 --topo crossbar-64",
+              0);
+    char *same =
+        sweep(folder, "all_reduce -a rabenseifner -N 8 --bytes 1K:1M:x1024 --topo crossbar-64", 0);
+    uint32_t found = 0;
+    for (const char *at = said;
+         (at = strstr(at, "\"algorithm\": \"mine.ronde\", \"ranks\": 8")) != NULL; at++)
+        found++;
+    CU_ASSERT_EQUAL(found, 2);
+    CU_ASSERT_PTR_NULL(strstr(said, "\"algorithm\": \"mine.ronde\", \"ranks\": 4"));
+    /* The same steps take the same time. */
+    for (const char *at = same; (at = strstr(at, "\"time_ns\": ")) != NULL; at++) {
+        char time[64];
+        snprintf(time, sizeof time, "%.*s", (int)strcspn(at, ","), at);
+        CU_ASSERT_PTR_NOT_NULL(strstr(said, time));
+    }
+    free(same);
+    free(said);
+    said = shell(
+        folder,
+        "\"$RONDE\" plan all_reduce -N 8 -a mine.ronde --topo crossbar-64 -b 1M -e 1M --json");
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "\"algorithm\": \"mine.ronde\""));
+    free(said);
+    free(sweep(folder, "all_gather -a ring,mine.ronde -N 8 --bytes 1K:1K:x2 --topo crossbar-64", 2));
+    said = shell(folder, "cat err");
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "mine.ronde is all_reduce, not all_gather"));
+    free(said);
+    remove_folder(folder);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"files_of_schedules_are_swept_and_planned", files_of_schedules_are_swept_and_planned},
         {"sweeps_and_plans_cut_as_sim_does", sweeps_and_plans_cut_as_sim_does},
         {"shards_and_resumption_give_the_whole", shards_and_resumption_give_the_whole},
         {"bad_sweeps_are_refused", bad_sweeps_are_refused},

@@ -86,12 +86,12 @@ ronde_choice_init(const struct ronde_compile_request *request, const struct rond
                   struct ronde_choice *out_choice, struct ronde_error *error);
 
 /**
- * Offers one more candidate: a schedule that the user wrote, which has no closed form. It must outlive the choice, and
- * do what the others do. Errors: BAD_ARGUMENT for another collective, root or number of ranks; NO_MEMORY.
+ * Offers one more candidate: a schedule that the user wrote, which has no closed form, under a name (NULL: that of its
+ * algorithm). Both must outlive the choice, and it must do what the others do. Errors: BAD_ARGUMENT for another collective, root or number of ranks; NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_choice_offer(struct ronde_choice *choice, const struct ronde_schedule *schedule,
-                   struct ronde_error *error);
+                   const char *name, struct ronde_error *error);
 
 /** Frees what a choice holds; a zeroed one is allowed. */
 RONDE_API void ronde_choice_fini(struct ronde_choice *choice);

@@ -62,6 +62,13 @@ ronde_selector_open(const struct ronde_tune_options *options,
                     struct ronde_selector *out_selector, struct ronde_error *error);
 
 /**
+ * Offers a schedule as one more candidate, before ronde_selector_rely. Errors: as ronde_choice_offer.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_selector_offer(struct ronde_selector *selector, const struct ronde_schedule *schedule,
+                     const char *name, struct ronde_error *error);
+
+/**
  * Relies on a platform: the given one, else that of the options; without both on what is known of `backend` on `cores`
  * cores. Errors: those of ronde_platform_read, ronde_measured_find and ronde_platform_pricer_open; UNSUPPORTED where nothing speaks for the backend.
  */

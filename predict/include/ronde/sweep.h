@@ -29,7 +29,7 @@ struct ronde_sweep_options {
     enum ronde_dtype dtype;           /**< element type */
     const uint32_t *ranks;            /**< rank counts; outlive the sweep */
     uint32_t rank_counts;             /**< how many, at least 1 */
-    const char *const *algorithms;    /**< names; outlive the sweep */
+    const char *const *algorithms;    /**< names, or files of schedules; outlive the sweep */
     uint32_t algorithm_count;         /**< how many, at least 1 */
     uint64_t sizes[RONDE_MAX_SIZES];  /**< size column, bytes, ascending */
     uint32_t size_count;              /**< how many, at least 1 */

@@ -222,7 +222,7 @@ static void rank_dependent_bits_never_win(void)
         suite_note("%s", error.message);
     CU_ASSERT_EQUAL_FATAL(status, RONDE_OK);
     CU_ASSERT_FATAL(schedule->proof.rank_dependent_bits);
-    CU_ASSERT_EQUAL_FATAL(ronde_choice_offer(&choice, schedule, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_choice_offer(&choice, schedule, NULL, &error), RONDE_OK);
     CU_ASSERT_EQUAL_FATAL(ronde_choice_price(&choice, &load, &pricer, quotes, &error), RONDE_OK);
     const uint32_t offered = ronde_choice_find(&choice, "rotated");
     CU_ASSERT_EQUAL(offered, choice.count - 1);
@@ -315,14 +315,14 @@ static void offered_schedule_competes(void)
     struct ronde_error error = {0};
     CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
                           RONDE_OK);
-    CU_ASSERT_EQUAL(ronde_choice_offer(&choice, schedule, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_choice_offer(&choice, schedule, NULL, &error), RONDE_OK);
     const uint32_t offered = choice.count - 1;
     price(&choice, 4, 0, &plain, quotes);
     CU_ASSERT(choice.candidates[offered].is_eligible);
     CU_ASSERT_STRING_EQUAL(quotes[offered].engine, "dag");
     CU_ASSERT(!quotes[offered].is_exact);
     CU_ASSERT(quotes[offered].time_ns > 0);
-    CU_ASSERT_EQUAL(ronde_choice_offer(&other, schedule, &error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_EQUAL(ronde_choice_offer(&other, schedule, NULL, &error), RONDE_BAD_ARGUMENT);
     CU_ASSERT(strstr(error.message, "on 3 ranks") != NULL);
     ronde_choice_fini(&choice);
     ronde_choice_fini(&other);
