@@ -45,6 +45,9 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, uint64_t 
     return status;
 }
 
+/** Ranks up to which pieces are tried even where large loads gain nothing: middling ones may, and replays are quick. */
+#define FEW_RANKS 32u
+
 enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
                                      struct ronde_outline *outline, struct ronde_error *error)
 {
@@ -67,6 +70,7 @@ enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
             status = replay(&whole, 2 * outline->large, 0, &twice_ns, NULL, error);
         outline->slope_ns = (twice_ns - outline->large_ns) / (double)outline->large;
         outline->likes_pieces =
+            schedule->ranks <= FEW_RANKS ||
             outline->large_ns > RONDE_OUTLINE_CLEARLY * (outline->latency_ns + outline->link_ns);
         outline->link_ns /= (double)outline->large;
     }

@@ -143,6 +143,7 @@ static bool is_short(const struct ronde_candidate *candidate, const struct ronde
 /* Where sharing links costs much, slots of 32 KiB, 128 KiB and so on are tried. */
 #define CONTENDED_FIRST 2u
 #define CONTENDED_STEP 2u
+#define CONTENDED_STEPS ((uint64_t)1 << 16)
 
 /** What its busiest rank sends, as fast as any link is. */
 static double least_time(const struct ronde_platform_pricer *platform_pricer,
@@ -308,7 +309,7 @@ static enum ronde_status try_pieces(const struct ronde_forecast *forecast,
          s += CONTENDED_STEP) {
         const uint64_t slot_bytes = ronde_outline_slot_bytes(s);
         if (quote->time_ns > RONDE_OUTLINE_CLEARLY * bound_ns &&
-            steps_of(forecast, slot_bytes) <= QUICK_STEPS &&
+            steps_of(forecast, slot_bytes) <= CONTENDED_STEPS &&
             steps_of(forecast, slot_bytes) > ronde_forecast_steps(forecast))
             status = try_slot(forecast, slot_bytes, quote, error);
     }
@@ -330,7 +331,7 @@ static enum ronde_status find_time(const struct ronde_forecast *forecast, bool i
     }
     if (status == RONDE_OK && !isfinite(quote->time_ns))
         status = try_slot(forecast, forecast->load.slot_bytes, quote, error);
-    if (status == RONDE_OK && is_open && !candidate->outline->likes_pieces)
+    if (status == RONDE_OK && is_open)
         status = try_pieces(forecast, candidate->outline, quote, error);
     return status;
 }

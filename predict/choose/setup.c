@@ -445,20 +445,47 @@ static enum ronde_status add(struct setting_up *up, const struct ronde_candidate
     return RONDE_OK;
 }
 
+/** Ranks up to which more channels than the machine has ways for are tried: flows that share links take turns by them. */
+#define MOST_TURNING_RANKS 32u
+
+/** Algorithms that send whole blocks, one after another or all at once: others are cut into pieces, which do as much. */
+static bool takes_turns(const struct ronde_compile_request *request)
+{
+    return strcmp(request->algorithm, "ring") == 0 || strcmp(request->algorithm, "direct") == 0;
+}
+
+/** With more channels than the machine has ways for, where hosts keep their order. */
+static enum ronde_status add_turns(struct setting_up *up, const struct ronde_candidate *base,
+                                   struct ronde_setup *setup, uint32_t first)
+{
+    enum ronde_status status = RONDE_OK;
+    if (base->request.ranks > MOST_TURNING_RANKS || setup->placement != RONDE_PLACE_FILE ||
+        !takes_turns(&base->request))
+        return status;
+    for (uint32_t channels = 4; channels <= RONDE_MOST_SETUP_CHANNELS && status == RONDE_OK;
+         channels *= 2) {
+        setup->request.channels = channels;
+        status = add(up, base, setup, first);
+    }
+    return status;
+}
+
 /** With the channels of the machine, half of them, and the algorithm's own. */
 static enum ronde_status add_channels(struct setting_up *up, const struct ronde_candidate *base,
                                       struct ronde_setup *setup, uint32_t first)
 {
     const uint32_t before = up->all.count;
     enum ronde_status status = add(up, base, setup, first);
-    if (status != RONDE_OK || up->all.count == before || setup->request.channels > 0 || setup->given)
+    if (status != RONDE_OK || setup->request.channels > 0 || setup->given)
         return status;
-    const uint32_t most = up->all.candidates[before].request.channels;
+    const uint32_t most = up->all.count > before ? up->all.candidates[before].request.channels : 0;
     for (uint32_t channels = most / 2; channels > 0 && status == RONDE_OK;
          channels = channels > 2 ? 2 : channels - 1) {
         setup->request.channels = channels;
         status = add(up, base, setup, first);
     }
+    if (status == RONDE_OK)
+        status = add_turns(up, base, setup, first);
     setup->request.channels = 0;
     return status;
 }

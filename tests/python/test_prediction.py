@@ -26,6 +26,27 @@ def said(*words: object) -> list[dict[str, object]]:
 
 
 class PredictionTest(unittest.TestCase):
+    def test_one_question_has_one_answer(self) -> None:
+        """simulate, price and plan give what the command gives, to the last digit, on eight machines."""
+        pod = ronde.Topology.generate("dgx-h100", nodes=2, fabric="rail")
+        machines = [(pod, 16), (pod.without("n0g3_c"), 16), (pod.without("n1g7"), 15), (ronde.Topology.read("fat-tree-2to1-64"), 16),
+                    (ronde.Topology.read("dragonfly-72"), 16), (ronde.Topology.read("torus-8x8"), 16), (ronde.Topology.read("pcie-8"), 8),
+                    (ronde.Topology.from_description("AWS-p5-2node", nodes=2), 16)]
+        sizes = ["1K", "1M", "1G"]
+        for machine, ranks in machines:
+            for collective, algorithm in (("all_reduce", "nccl_tree"), ("all_gather", "ring"), ("broadcast", "double_tree"),
+                                          ("reduce_scatter", "ring"), ("all_to_all", "direct")):
+                words = [collective, "-N", ranks, *machine._words, "-b", "1K", "-e", "1G", "-f", 1024]
+                schedule = ronde.compile(collective, algorithm, ranks=ranks)
+                with self.subTest(machine=machine.name, collective=collective):
+                    for call, verb in ((ronde.simulate, "sim"), (ronde.price, "price")):
+                        told = [row for row in said(verb, *words, "-a", algorithm) if row["engine"] != "dag"]
+                        self.assertEqual([row["time_ns"] for row in call(schedule, machine, sizes) if row["engine"] != "dag"],
+                                         [row["time_ns"] for row in told])
+                    told = [row for row in said("plan", *words) if row["kind"] == "plan"]
+                    self.assertEqual([(row["algorithm"], row["time_ns"]) for row in ronde.plan(collective, machine, sizes, ranks=ranks)],
+                                     [(row["algorithm"], row["time_ns"]) for row in told])
+
     def test_a_schedule_is_proved_printed_and_read_back(self) -> None:
         ring = ronde.compile("all_reduce", "ring", ranks=8)
         self.assertEqual((ring.collective, ring.algorithm, ring.ranks), ("all_reduce", "ring", 8))

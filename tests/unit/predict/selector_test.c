@@ -142,7 +142,7 @@ static double quoted(struct ronde_selector *selector, enum ronde_collective coll
     return selector->quotes[candidate].time_ns;
 }
 
-/* Where a plan changes its mind, the winners on both sides take about as long. */
+/* Where a plan changes its mind, the winners on both sides take about as long; of the loser a bound may be all that is known. */
 static void check_changes(struct ronde_selector *selector, enum ronde_collective collective,
                           uint32_t ranks, const struct ronde_plan *plan)
 {
@@ -157,7 +157,11 @@ static void check_changes(struct ronde_selector *selector, enum ronde_collective
         CU_ASSERT(change->bytes > plan->rows[r].bytes && change->bytes <= plan->rows[r + 1].bytes);
         const double above_ns = quoted(selector, collective, ranks, change->bytes, above);
         const double below_ns = quoted(selector, collective, ranks, change->bytes, below);
-        CU_ASSERT(above_ns <= below_ns * (1.0 + 1e-9));
+        const bool is_bound = selector->quotes[below].is_bound || selector->quotes[above].is_bound;
+        CU_ASSERT(above_ns <= below_ns * (is_bound ? 1.015 : 1.0 + 1e-9));
+        if (above_ns > below_ns * (is_bound ? 1.015 : 1.0 + 1e-9))
+            suite_note("%llu B: %g ns above, %g below", (unsigned long long)change->bytes, above_ns,
+                       below_ns);
     }
     CU_ASSERT_EQUAL(changes, plan->change_count);
 }
