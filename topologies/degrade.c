@@ -1,6 +1,7 @@
 /* Links that run slower (or faster) than the file says: one rate changes, routes stay as they are. */
 #include "platform.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A link that carries less than this of what it should is down, which is another thing than slow. */
@@ -63,6 +64,7 @@ enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const 
 {
     uint32_t first = 0;
     bool has_two = false;
+    char suffix[32];
     /* Written so that NaN fails too. */
     if (!(factor >= LEAST_FACTOR && factor <= 1000))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: factor %g, expected %g to 1000",
@@ -78,5 +80,9 @@ enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const 
     scale(platform, first, factor);
     if (has_two)
         scale(platform, *RONDE_AT(platform->reverses, uint32_t, first), factor);
+    (void)snprintf(suffix, sizeof suffix, "=%g", factor);
+    ronde_platform_rename(platform, "-");
+    ronde_platform_rename(platform, link);
+    ronde_platform_rename(platform, suffix);
     return RONDE_OK;
 }

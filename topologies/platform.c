@@ -263,6 +263,13 @@ const struct ronde_platform_facts *ronde_platform_facts(const struct ronde_platf
     return &platform->facts;
 }
 
+void ronde_platform_rename(struct ronde_platform *platform, const char *suffix)
+{
+    char *name = platform->facts.name;
+    const size_t used = strlen(name), room = sizeof platform->facts.name - used;
+    (void)snprintf(name + used, room, "%s", suffix);
+}
+
 const char *ronde_platform_source(const struct ronde_platform *platform)
 {
     return platform->source;

@@ -128,6 +128,9 @@ const char *ronde_platform_text(struct ronde_platform *platform, const char *fir
 /** The link whose name begins alike for longest; NULL where none does. */
 const char *ronde_platform_nearest_link(const struct ronde_platform *platform, const char *name);
 
+/** Adds to the machine's name, as far as there is room: another machine is told apart by it. */
+void ronde_platform_rename(struct ronde_platform *platform, const char *suffix);
+
 /** Adds a point; the name must be new. A host also becomes the next rank. Errors: NO_MEMORY. */
 enum ronde_status ronde_platform_add_point(struct ronde_platform *platform, const char *name,
                                            uint32_t zone, bool is_host, uint32_t *out_point);

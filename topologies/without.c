@@ -194,12 +194,10 @@ static enum ronde_status settle(struct taking *taking)
 /* Other machines are told apart by their names: NAME-without-A-B. */
 static void rename_machine(struct ronde_platform *platform, const char *const *names, uint32_t count)
 {
-    char *name = platform->facts.name;
-    const size_t bytes = sizeof platform->facts.name;
+    ronde_platform_rename(platform, "-without");
     for (uint32_t i = 0; i < count; i++) {
-        const size_t used = strlen(name);
-        if (used + 1 < bytes)
-            (void)snprintf(name + used, bytes - used, "%s-%s", i == 0 ? "-without" : "", names[i]);
+        ronde_platform_rename(platform, "-");
+        ronde_platform_rename(platform, names[i]);
     }
 }
 

@@ -101,6 +101,7 @@ enum key {
     KEY_COLLECTIVE,
     KEY_DTYPE,
     KEY_TOPOLOGY,
+    KEY_MACHINE,
     KEY_ALGORITHM,
     KEY_RANKS,
     KEY_COUNT,
@@ -110,7 +111,8 @@ enum key {
 };
 
 static const char *const names[KEYS] = {
-    "collective", "dtype", "topology", "algorithm", "ranks", "count", "time_ns", "busbw_GBps",
+    "collective", "dtype", "topology", "machine",    "algorithm",
+    "ranks",      "count", "time_ns",  "busbw_GBps",
 };
 
 static bool is_text(const struct ronde_field *field, const char *text)
@@ -178,7 +180,8 @@ enum ronde_status ronde_sweep_take(struct ronde_sweep *sweep, const char *line,
     if (!point ||
         !is_text(&fields[KEY_COLLECTIVE], ronde_collective_text(sweep->options.collective)) ||
         !is_text(&fields[KEY_DTYPE], ronde_dtype_text(sweep->options.dtype)) ||
-        !is_text(&fields[KEY_TOPOLOGY], sweep->topology))
+        !is_text(&fields[KEY_TOPOLOGY], sweep->topology) ||
+        !is_text(&fields[KEY_MACHINE], sweep->machine))
         return ronde_fail(error, RONDE_BAD_INPUT, "a record of another sweep");
     sweep->done += point->is_wanted && !point->is_done;
     point->time_ns = time_ns;

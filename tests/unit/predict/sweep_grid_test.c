@@ -164,9 +164,9 @@ static void an_algorithm_of_another_collective_is_refused(void)
 static void write_line(const struct ronde_sweep *sweep, uint32_t r, uint32_t a, uint32_t s,
                        double time_ns, const char *key, const char *value, char line[1024])
 {
-    char fields[8][256];
-    static const char *const keys[] = {"collective", "dtype", "topology", "algorithm",
-                                       "ranks",      "count", "time_ns",  "busbw_GBps"};
+    char fields[9][256];
+    static const char *const keys[] = {"collective", "dtype",   "topology",   "algorithm", "ranks",
+                                       "count",      "time_ns", "busbw_GBps", "machine"};
     size_t used = 1;
     snprintf(fields[0], sizeof fields[0], "\"all_reduce\"");
     snprintf(fields[1], sizeof fields[1], "\"float32\"");
@@ -177,8 +177,9 @@ static void write_line(const struct ronde_sweep *sweep, uint32_t r, uint32_t a, 
              (unsigned long long)ronde_sweep_at(sweep, r, a, s)->count);
     snprintf(fields[6], sizeof fields[6], "%.17g", time_ns);
     snprintf(fields[7], sizeof fields[7], "%.17g", 2.0 * time_ns);
+    snprintf(fields[8], sizeof fields[8], "\"%s\"", sweep->machine);
     snprintf(line, 1024, "{");
-    for (size_t k = 0; k < 8; k++)
+    for (size_t k = 0; k < 9; k++)
         used += (size_t)snprintf(line + used, 1024 - used, "%s\"%s\": %s", k ? ", " : "", keys[k],
                                  key && strcmp(key, keys[k]) == 0 ? value : fields[k]);
     snprintf(line + used, 1024 - used, "}");
@@ -245,6 +246,7 @@ static void a_line_of_another_sweep_changes_nothing(void)
         {"collective", "null", "a record of another sweep"},
         {"dtype", "\"float64\"", "a record of another sweep"},
         {"topology", "\"/elsewhere.xml\"", "a record of another sweep"},
+        {"machine", "\"crossbar-64-without-x\"", "a record of another sweep"},
         {"algorithm", "\"rabenseifner\"", "a record of another sweep"},
         {"algorithm", "3", "a record of another sweep"},
         {"ranks", "5", "a record of another sweep"},

@@ -213,7 +213,7 @@ ronde_router_nic(struct ronde_router *router, uint32_t src, uint32_t dst, uint32
 
 /**
  * Scales the rate of a link, e.g. 0.5 for a cable that fell back to half its lanes. A split-duplex link is named with
- * its direction (`up0_UP`) or, for both, without. Errors: BAD_ARGUMENT for an unknown link (names the nearest) or a
+ * its direction (`up0_UP`) or, for both, without. The machine's name says so. Errors: BAD_ARGUMENT for an unknown link (names the nearest) or a
  * factor that is not in (0, 1000].
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_degrade(struct ronde_platform *platform,
