@@ -148,7 +148,7 @@ static const struct ronde_command commands[] = {
      " ranks model layers hidden seq batch vocab tp dp pp micro dtype flops bucket "
      "sequence-parallel "
      "algorithm "
-     "timeout engine what-if style to" MACHINE PRINT,
+     "timeout engine what-if style trace to" MACHINE PRINT,
      3, false, ronde_cmd_workload},
     {"demo", "", "the tour, then ring, tree and double tree: predicted and measured",
      "  ronde demo\n  ronde demo --verbose\n  ronde demo --output /tmp/demo\n"

@@ -20,7 +20,8 @@ static const struct ronde_command verbs[] = {
      "The "
      "trace of\n"
      "one rank becomes that of -N ranks, all of its groups being of all of them.\n",
-     " ranks algorithm timeout topo nodes fabric degrade without nics engine what-if style json "
+     " ranks algorithm timeout topo nodes fabric degrade without nics engine what-if style trace "
+     "json "
      "csv "
      "output ",
      1, false, ronde_workload_sim_command},
@@ -216,6 +217,8 @@ int ronde_workload_sim_command(const struct ronde_options *options)
                                                                       ? options->algorithms[0]
                                                                       : NULL};
         status = ronde_workload_print(&report, &sink, &error);
+        if (status == RONDE_OK && options->trace)
+            status = ronde_workload_trace(&report, options->trace, &error);
     }
     if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)
         status = error.status;

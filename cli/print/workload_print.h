@@ -19,6 +19,10 @@ struct ronde_workload_report {
     const char *algorithm; /**< of calls that name none; NULL = the fastest alone */
 };
 
+/** Writes when every item began and ended, for Perfetto or chrome://tracing. Errors: IO; DEVICE; NO_MEMORY; UNAVAILABLE. */
+RONDE_MUST_CHECK enum ronde_status ronde_workload_trace(const struct ronde_workload_report *report,
+                                                        const char *path, struct ronde_error *error);
+
 /** Prints it. Errors: those of ronde_sink_row. */
 RONDE_MUST_CHECK enum ronde_status ronde_workload_print(const struct ronde_workload_report *report,
                                                         struct ronde_sink *sink,

@@ -3,6 +3,7 @@
 #include "support/said.h"
 #include "support/suite.h"
 
+#include "ronde/field.h"
 #include "ronde/topologies.h"
 #include "ronde/workload.h"
 
@@ -97,6 +98,25 @@ static void a_step_is_made_and_replayed(void)
     expect("workload gpt --layers 4 --hidden 256 --json", 2, "--json and --csv are for sim");
 }
 
+/* As many slices as items; each ends where the step does at the latest. */
+static void a_step_is_traced(void)
+{
+    const char *why;
+    if (!has_platforms())
+        return;
+    if (!ronde_json_available(&why)) {
+        suite_skip("%s", why);
+        return;
+    }
+    expect("workload sim " DATA "/step.workload" CROSSBAR " -a ring --trace step.json", 0,
+           "# step     ");
+    char *said = said_by("cd '" RONDE_SCRATCH_DIR "' && grep -c '\"ph\": \"X\"' step.json", 0);
+    CU_ASSERT_EQUAL(strtoul(said, NULL, 10), 40);
+    free(said);
+    expect("workload sim " DATA "/step.workload" CROSSBAR " -a ring --trace /nowhere/step.json", 2,
+           "/nowhere/step.json");
+}
+
 static void one_rank_stands_for_many(void)
 {
     if (!has_platforms())
@@ -150,6 +170,7 @@ static void what_is_wrong_is_said_with_file_and_line(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"a_step_is_traced", a_step_is_traced},
         {"calls_are_nccl_s_where_that_is_asked_for", calls_are_nccl_s_where_that_is_asked_for},
         {"a_schedule_is_replayed_as_its_messages", a_schedule_is_replayed_as_its_messages},
         {"a_step_is_made_and_replayed", a_step_is_made_and_replayed},
