@@ -192,8 +192,10 @@ int ronde_workload_sim_command(const struct ronde_options *options)
     struct ronde_workload_result result = {0};
     struct ronde_sink sink = {0};
     static struct nccl_calls nccl;
+    const char *reason = NULL;
     enum ronde_status status = check_file(options, &error);
-    if (status == RONDE_OK && !options->topo)
+    /* What no step can help is said first. */
+    if (status == RONDE_OK && (!options->topo || !ronde_topologies_available(&reason)))
         status = ronde_open_platform(options, &platform, &error);
     if (status == RONDE_OK)
         status = open_step(options, &step, &error);
