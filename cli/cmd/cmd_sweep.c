@@ -68,9 +68,10 @@ static enum ronde_status replay_point(struct ronde_forecast *forecast,
     struct ronde_sink sink = {.file = out, .json = true};
     ronde_forecast_set_count(forecast, point->count);
     enum ronde_status status = ronde_record_replay(forecast, engine, &record, NULL, error);
-    record.algorithm = name;
-    if (status == RONDE_OK)
+    if (status == RONDE_OK) {
+        record.algorithm = name;
         status = ronde_sink_record(&sink, &record, error);
+    }
     fflush(out);
     return status;
 }
