@@ -84,8 +84,21 @@ static enum ronde_status find_file(const char *text, char *out_path, size_t byte
     return access(out_path, F_OK) != 0 && !strchr(text, '/') ? refuse_name(text, error) : RONDE_OK;
 }
 
+static bool is_whole(const struct ronde_options *options)
+{
+    return options->degrade_count == 0 && options->without_count == 0 && !options->nics;
+}
+
+static enum ronde_status open_whole(const struct ronde_options *options,
+                                    struct ronde_nccl_site *out, struct ronde_error *error)
+{
+    const enum ronde_status status = ronde_machine_open(options, &out->platform, error);
+    return status == RONDE_OK ? ronde_nccl_machine_of_platform(out->platform, &out->machine, error)
+                              : status;
+}
+
 /* What is slow or out NCCL does not know: its machine is that of healthy links, while nodes are left whole. */
-static enum ronde_status open_platform(const struct ronde_options *options,
+static enum ronde_status open_impaired(const struct ronde_options *options,
                                        struct ronde_nccl_site *out, struct ronde_error *error)
 {
     struct ronde_options healthy = *options;
@@ -123,9 +136,10 @@ enum ronde_status ronde_nccl_site_open(const struct ronde_options *options,
     if (status != RONDE_OK)
         return status;
     /* What a description says of its fabric is all that there is, until something of it is missing. */
-    if (!ronde_is_nccl_machine(path) || options->degrade_count > 0 || options->without_count > 0 ||
-        options->nics)
-        return open_platform(options, out, error);
+    if (!is_whole(options))
+        return open_impaired(options, out, error);
+    if (!ronde_is_nccl_machine(path))
+        return open_whole(options, out, error);
     return ronde_nccl_machine_read(path, &out->machine, error);
 }
 
