@@ -7,7 +7,6 @@
 #include "ronde/data_files.h"
 #include "ronde/nccl_node.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,28 +96,6 @@ enum ronde_status ronde_node_open(const struct ronde_import_request *request,
     return ronde_import_read(request, ronde_mem_default(), out_import, error);
 }
 
-/* The platform file of a node, which is in no file. */
-static enum ronde_status parse_import(const struct ronde_import *import, const char *name,
-                                      struct ronde_platform **out_platform,
-                                      struct ronde_error *error)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    enum ronde_status status = RONDE_OK;
-    if (file) {
-        status = ronde_import_write(import, file, error);
-        if (fclose(file) != 0 && status == RONDE_OK)
-            status = ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for its platform", name);
-    } else {
-        status = ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for its platform", name);
-    }
-    if (status == RONDE_OK)
-        status = ronde_platform_parse(name, text, bytes, ronde_mem_default(), out_platform, error);
-    free(text);
-    return status;
-}
-
 /* Nodes that so many ranks need: one is opened to see how many each has. */
 static enum ronde_status count_nodes(const struct ronde_topology_request *request,
                                      struct ronde_import_request *import_request,
@@ -149,7 +126,8 @@ static enum ronde_status open_node(const struct ronde_topology_request *request,
     if (status == RONDE_OK)
         status = ronde_node_open(&node, &import, error);
     if (status == RONDE_OK)
-        status = parse_import(import, request->text, out_platform, error);
+        status =
+            ronde_import_platform(import, request->text, ronde_mem_default(), out_platform, error);
     ronde_import_destroy(import);
     return status;
 }

@@ -4,9 +4,11 @@
  * `net` stands behind them, so that several nodes are several copies of the zone around a core: the file grows with the
  * number of nodes and not with its square.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "machine.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Ports of a switch of the fat tree (NDR InfiniBand, NVIDIA QM9700 data sheet): half down, half up. */
@@ -361,4 +363,24 @@ enum ronde_status ronde_import_write(const struct ronde_import *import, FILE *fi
     if (fflush(file) != 0 || ferror(file))
         return ronde_fail(error, RONDE_DEVICE, "writing the platform file failed");
     return RONDE_OK;
+}
+
+enum ronde_status ronde_import_platform(const struct ronde_import *import, const char *name,
+                                        const struct ronde_mem *mem,
+                                        struct ronde_platform **out_platform,
+                                        struct ronde_error *error)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    *out_platform = NULL;
+    if (!file)
+        return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for its platform", name);
+    enum ronde_status status = ronde_import_write(import, file, error);
+    if (fclose(file) != 0 && status == RONDE_OK)
+        status = ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for its platform", name);
+    if (status == RONDE_OK)
+        status = ronde_platform_parse(name, text, bytes, mem, out_platform, error);
+    free(text);
+    return status;
 }

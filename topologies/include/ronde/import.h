@@ -11,6 +11,7 @@
 
 #include "ronde/collective.h"
 #include "ronde/mem.h"
+#include "ronde/topologies.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -116,6 +117,15 @@ RONDE_API bool ronde_import_remark(const struct ronde_import *import, uint32_t i
 /** Writes the platform file; plain SimGrid loads it too. Errors: DEVICE. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_import_write(const struct ronde_import *import, FILE *file, struct ronde_error *error);
+
+/**
+ * The platform that reading such a file would give, without a file. `name` stands for its path in messages. Owner: the caller
+ * destroys *out_platform. Errors: NO_MEMORY; as ronde_platform_parse.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_import_platform(const struct ronde_import *import, const char *name,
+                      const struct ronde_mem *mem, struct ronde_platform **out_platform,
+                      struct ronde_error *error);
 
 /**
  * Whether this machine can be imported; *out_reason names what is missing and the package that
