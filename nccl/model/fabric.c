@@ -1,7 +1,7 @@
 /**
  * What the links of a platform leave of a machine's rates. See nccl_platform.h.
  *
- * NCCL's traffic is laid on the links, rank r on GPU r mod g of node r / g, as parts of the call's bytes:
+ * NCCL's traffic is mapped to the links, rank r on GPU r mod g of node r / g, as parts of the call's bytes:
  *
  *   Ring       every channel's ring over all its hops but, of a chain, the last; rings by ronde_place_rings, one a NIC that is
  *              used, in one node one, or as many as a mesh has
@@ -26,7 +26,6 @@
 #include "ronde/place.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /** The widest route. */
@@ -35,8 +34,8 @@
 /** Routes of pairs that are looked at. */
 #define MOST_ROUTES ((uint64_t)1 << 20)
 
-/** Traffic while it is laid. */
-struct laying {
+/** Traffic while it is mapped. */
+struct mapping {
     const struct ronde_platform *platform;
     const struct ronde_nccl_machine *machine;
     const struct ronde_nccl_call *call;
@@ -53,92 +52,88 @@ struct laying {
     struct ronde_error *error;
 };
 
-static uint32_t host_of(const struct laying *laying, uint32_t rank)
+static uint32_t host_of(const struct mapping *mapping, uint32_t rank)
 {
-    return laying->hosts ? laying->hosts[rank]
-                         : rank / laying->g * laying->machine->gpus + rank % laying->g;
+    return mapping->hosts ? mapping->hosts[rank]
+                          : rank / mapping->g * mapping->machine->gpus + rank % mapping->g;
 }
 
-static enum ronde_status add_hop(struct laying *laying, uint32_t from, uint32_t to, double share)
+static enum ronde_status add_hop(struct mapping *mapping, uint32_t from, uint32_t to, double share)
 {
     uint32_t links[ROUTE_MAX], count = 0;
     double ns = 0;
-    const bool is_across = from / laying->g != to / laying->g;
+    const bool is_across = from / mapping->g != to / mapping->g;
     const enum ronde_status status =
-        ronde_router_route(laying->router, host_of(laying, from), host_of(laying, to), ROUTE_MAX,
-                           links, &count, laying->error);
+        ronde_router_route(mapping->router, host_of(mapping, from), host_of(mapping, to), ROUTE_MAX,
+                           links, &count, mapping->error);
     if (status != RONDE_OK)
         return status;
     for (uint32_t i = 0; i < count && i < ROUTE_MAX; i++) {
-        const struct ronde_link *link = ronde_platform_link(laying->platform, links[i]);
-        double *bytes = &laying->bytes[links[i]];
+        const struct ronde_link *link = ronde_platform_link(mapping->platform, links[i]);
+        double *bytes = &mapping->bytes[links[i]];
         *bytes = link->is_fatpipe ? fmax(*bytes, share) : *bytes + share;
-        laying->is_across[links[i]] |= is_across;
+        mapping->is_across[links[i]] |= is_across;
         ns += link->latency_ns;
     }
     if (is_across)
-        laying->between_ns = fmax(laying->between_ns, ns);
+        mapping->between_ns = fmax(mapping->between_ns, ns);
     else
-        laying->inside_ns = fmax(laying->inside_ns, ns);
+        mapping->inside_ns = fmax(mapping->inside_ns, ns);
     return RONDE_OK;
 }
 
-/** Rings at once, as NCCL's search finds them; a mesh of 4 and of 6 has twice as many, as its links are no whole cycles. */
-static uint32_t rings_of(const struct laying *laying)
+static uint32_t rings_of(const struct mapping *mapping)
 {
-    const uint32_t g = laying->g, nics = ronde_nccl_nics(laying->machine, g);
-    if (laying->call->nodes > 1)
-        return nics < g ? nics : g;
-    if (laying->machine->link != RONDE_NCCL_MESH || g < 3)
-        return 1;
-    return (g == 4 || g == 6 ? 2 : 1) * (g - 1);
+    return ronde_nccl_rings(mapping->call->nodes, mapping->g,
+                            ronde_nccl_nics(mapping->machine, mapping->g),
+                            mapping->machine->link == RONDE_NCCL_MESH);
 }
 
-static enum ronde_status lay_orders(struct laying *laying, const uint32_t *orders, uint32_t rings)
+static enum ronde_status map_orders(struct mapping *mapping, const uint32_t *orders, uint32_t rings)
 {
-    const uint32_t n = laying->call->ranks;
-    const uint32_t steps = ronde_nccl_ring_steps(laying->call->collective, n);
+    const uint32_t n = mapping->call->ranks;
+    const uint32_t steps = ronde_nccl_ring_steps(mapping->call->collective, n);
     const double share = (steps > 0 ? (double)steps / n : 1) / rings;
     enum ronde_status status = RONDE_OK;
     for (uint32_t c = 0; c < rings; c++)
         for (uint32_t q = 0; status == RONDE_OK && q < (steps > 0 ? n : n - 1); q++) {
             const uint32_t *ring = orders + (size_t)c * n;
-            status = add_hop(laying, ring[q], ring[(q + 1) % n], share);
+            status = add_hop(mapping, ring[q], ring[(q + 1) % n], share);
         }
     return status;
 }
 
-static enum ronde_status lay_rings(struct laying *laying)
+static enum ronde_status map_rings(struct mapping *mapping)
 {
-    const uint32_t n = laying->call->ranks, rings = rings_of(laying);
+    const uint32_t n = mapping->call->ranks, rings = rings_of(mapping);
     const size_t entries = (size_t)n * rings;
     struct ronde_nodes nodes = {.count = 0};
     struct ronde_rings_found found;
-    uint32_t *orders = ronde_mem_new(laying->mem, entries, sizeof *orders);
-    uint32_t *hosts = ronde_mem_new(laying->mem, n, sizeof *hosts);
+    uint32_t *orders = ronde_mem_new(mapping->mem, entries, sizeof *orders);
+    uint32_t *hosts = ronde_mem_new(mapping->mem, n, sizeof *hosts);
     const struct ronde_rings wanted = {hosts, n, rings, 0};
     enum ronde_status status =
-        orders && hosts ? ronde_nodes_find(laying->platform, laying->mem, &nodes, laying->error)
-                        : ronde_fail(laying->error, RONDE_NO_MEMORY,
+        orders && hosts ? ronde_nodes_find(mapping->platform, mapping->mem, &nodes, mapping->error)
+                        : ronde_fail(mapping->error, RONDE_NO_MEMORY,
                                      "no memory for %u rings of %u ranks", rings, n);
     for (uint32_t r = 0; hosts && r < n; r++)
-        hosts[r] = host_of(laying, r);
+        hosts[r] = host_of(mapping, r);
     if (status == RONDE_OK)
-        status = ronde_place_rings(laying->platform, &nodes, &wanted, laying->mem, orders, &found,
-                                   laying->error);
+        status = ronde_place_rings(mapping->platform, &nodes, &wanted, mapping->mem, orders, &found,
+                                   mapping->error);
     if (status == RONDE_OK)
-        status = lay_orders(laying, orders, rings);
-    ronde_nodes_free(&nodes, laying->mem);
-    ronde_mem_free(laying->mem, hosts, n, sizeof *hosts);
-    ronde_mem_free(laying->mem, orders, entries, sizeof *orders);
+        status = map_orders(mapping, orders, rings);
+    ronde_nodes_free(&nodes, mapping->mem);
+    ronde_mem_free(mapping->mem, hosts, n, sizeof *hosts);
+    ronde_mem_free(mapping->mem, orders, entries, sizeof *orders);
     return status;
 }
 
 /** Both trees of the nodes, which are numbered from one of them on, between GPUs of one number, up and down. */
-static enum ronde_status lay_double_tree(struct laying *laying, uint32_t first, uint32_t gpu,
+static enum ronde_status map_double_tree(struct mapping *mapping, uint32_t first, uint32_t gpu,
                                          double share)
 {
-    const uint32_t nodes = laying->call->nodes, g = laying->g;
+    const uint32_t nodes = mapping->call->nodes, g = mapping->g;
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 2; i < 2 * nodes && status == RONDE_OK; i++) {
         const uint32_t at = i / 2, above = ronde_tree_parent_of(nodes, at);
@@ -147,9 +142,9 @@ static enum ronde_status lay_double_tree(struct laying *laying, uint32_t first, 
         const uint32_t parent = is_second ? ronde_tree_second_order(nodes, above) : above;
         const uint32_t from = (node + first) % nodes * g + gpu;
         const uint32_t to = (parent + first) % nodes * g + gpu;
-        status = add_hop(laying, from, to, share / 2);
+        status = add_hop(mapping, from, to, share / 2);
         if (status == RONDE_OK)
-            status = add_hop(laying, to, from, share / 2);
+            status = add_hop(mapping, to, from, share / 2);
     }
     return status;
 }
@@ -158,135 +153,135 @@ static enum ronde_status lay_double_tree(struct laying *laying, uint32_t first, 
 enum { ORDERS = 3 };
 
 /** The GPU of a channel whose chains begin there. */
-static uint32_t gpu_of(const struct laying *laying, uint32_t channel, uint32_t channels)
+static uint32_t gpu_of(const struct mapping *mapping, uint32_t channel, uint32_t channels)
 {
-    return channels < laying->g ? (uint32_t)((uint64_t)channel * laying->g / channels)
-                                : channel % laying->g;
+    return channels < mapping->g ? (uint32_t)((uint64_t)channel * mapping->g / channels)
+                                 : channel % mapping->g;
 }
 
 /** Double trees of so many channels; a link has what the order that loads it most puts on it. */
-static enum ronde_status lay_double_trees(struct laying *laying, uint32_t channels)
+static enum ronde_status map_double_trees(struct mapping *mapping, uint32_t channels)
 {
     enum ronde_status status = RONDE_OK;
-    const uint32_t links = laying->link_count;
-    memset(laying->most, 0, links * sizeof *laying->most);
+    const uint32_t links = mapping->link_count;
+    memset(mapping->most, 0, links * sizeof *mapping->most);
     for (uint32_t first = 0; first < ORDERS && status == RONDE_OK; first++) {
-        memset(laying->bytes, 0, links * sizeof *laying->bytes);
+        memset(mapping->bytes, 0, links * sizeof *mapping->bytes);
         for (uint32_t c = 0; c < channels && status == RONDE_OK; c++)
-            status = lay_double_tree(laying, first, gpu_of(laying, c, channels), 1. / channels);
+            status = map_double_tree(mapping, first, gpu_of(mapping, c, channels), 1. / channels);
         for (uint32_t i = 0; i < links; i++)
-            laying->most[i] = fmax(laying->most[i], laying->bytes[i]);
+            mapping->most[i] = fmax(mapping->most[i], mapping->bytes[i]);
     }
-    memcpy(laying->bytes, laying->most, links * sizeof *laying->bytes);
+    memcpy(mapping->bytes, mapping->most, links * sizeof *mapping->bytes);
     return status;
 }
 
 /** Chains of every node from a GPU on, up and down. */
-static enum ronde_status lay_chains(struct laying *laying, uint32_t gpu, double share)
+static enum ronde_status map_chains(struct mapping *mapping, uint32_t gpu, double share)
 {
-    const uint32_t g = laying->g;
+    const uint32_t g = mapping->g;
     enum ronde_status status = RONDE_OK;
-    for (uint32_t node = 0; node < laying->call->nodes; node++)
+    for (uint32_t node = 0; node < mapping->call->nodes; node++)
         for (uint32_t i = 0; i + 1 < g && status == RONDE_OK; i++) {
             const uint32_t above = node * g + (gpu + i) % g, below = node * g + (gpu + i + 1) % g;
-            status = add_hop(laying, below, above, share);
+            status = add_hop(mapping, below, above, share);
             if (status == RONDE_OK)
-                status = add_hop(laying, above, below, share);
+                status = add_hop(mapping, above, below, share);
         }
     return status;
 }
 
-static enum ronde_status lay_trees(struct laying *laying)
+static enum ronde_status map_trees(struct mapping *mapping)
 {
-    const uint32_t rings = rings_of(laying);
-    enum ronde_status status = lay_double_trees(laying, rings);
+    const uint32_t rings = rings_of(mapping);
+    enum ronde_status status = map_double_trees(mapping, rings);
     for (uint32_t c = 0; c < rings && status == RONDE_OK; c++)
-        status = lay_chains(laying, gpu_of(laying, c, rings), 1. / rings);
+        status = map_chains(mapping, gpu_of(mapping, c, rings), 1. / rings);
     return status;
 }
 
 /** A port's bytes each way are those of a hop to the next GPU. */
-static enum ronde_status lay_nvls(struct laying *laying)
+static enum ronde_status map_nvls(struct mapping *mapping)
 {
-    const uint32_t g = laying->g;
-    if (laying->call->collective != RONDE_ALL_REDUCE)
-        return lay_rings(laying);
-    enum ronde_status status = lay_double_trees(laying, g);
-    for (uint32_t r = 0; g > 1 && r < laying->call->ranks && status == RONDE_OK; r++)
-        status = add_hop(laying, r, r - r % g + (r + 1) % g, 1 + 1. / g);
+    const uint32_t g = mapping->g;
+    if (mapping->call->collective != RONDE_ALL_REDUCE)
+        return map_rings(mapping);
+    enum ronde_status status = map_double_trees(mapping, g);
+    for (uint32_t r = 0; g > 1 && r < mapping->call->ranks && status == RONDE_OK; r++)
+        status = add_hop(mapping, r, r - r % g + (r + 1) % g, 1 + 1. / g);
     return status;
 }
 
 /** Every rank's message to the rank so far behind it. */
-static enum ronde_status lay_shift(struct laying *laying, uint32_t distance, double share)
+static enum ronde_status map_shift(struct mapping *mapping, uint32_t distance, double share)
 {
-    const uint32_t n = laying->call->ranks;
+    const uint32_t n = mapping->call->ranks;
     enum ronde_status status = RONDE_OK;
     for (uint32_t r = 0; r < n && status == RONDE_OK; r++)
-        status = add_hop(laying, r, (r + distance) % n, share);
+        status = add_hop(mapping, r, (r + distance) % n, share);
     return status;
 }
 
 /** Of distances that are left out others take the place, spread evenly: multiples of the golden section. */
-static enum ronde_status lay_all_pairs(struct laying *laying)
+static enum ronde_status map_all_pairs(struct mapping *mapping)
 {
     static const double golden = 0.6180339887498949;
-    const uint32_t n = laying->call->ranks, distances = n - 1;
+    const uint32_t n = mapping->call->ranks, distances = n - 1;
     const uint32_t most = (uint32_t)fmax(1, (double)(MOST_ROUTES / n));
     const uint32_t count = distances < most ? distances : most;
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; i < count && status == RONDE_OK; i++) {
         const uint32_t at =
             count == distances ? i : (uint32_t)(fmod((i + .5) * golden, 1) * distances);
-        status = lay_shift(laying, 1 + at, (double)distances / count / n);
+        status = map_shift(mapping, 1 + at, (double)distances / count / n);
     }
     return status;
 }
 
-static enum ronde_status lay_messages(struct laying *laying)
+static enum ronde_status map_messages(struct mapping *mapping)
 {
-    const uint32_t n = laying->call->ranks;
+    const uint32_t n = mapping->call->ranks;
     enum ronde_status status = RONDE_OK;
-    switch (laying->call->collective) {
+    switch (mapping->call->collective) {
     case RONDE_SEND_RECV:
-        return lay_shift(laying, 1, 1);
+        return map_shift(mapping, 1, 1);
     case RONDE_ALL_TO_ALL:
-        return lay_all_pairs(laying);
+        return map_all_pairs(mapping);
     default:
         break;
     }
-    const bool is_gather = laying->call->collective == RONDE_GATHER;
+    const bool is_gather = mapping->call->collective == RONDE_GATHER;
     for (uint32_t r = 1; r < n && status == RONDE_OK; r++)
-        status = add_hop(laying, is_gather ? r : 0, is_gather ? 0 : r, 1. / n);
+        status = add_hop(mapping, is_gather ? r : 0, is_gather ? 0 : r, 1. / n);
     return status;
 }
 
-static enum ronde_status lay(struct laying *laying, enum ronde_nccl_algorithm algorithm)
+static enum ronde_status map(struct mapping *mapping, enum ronde_nccl_algorithm algorithm)
 {
     switch (algorithm) {
     case RONDE_NCCL_RING:
-        return lay_rings(laying);
+        return map_rings(mapping);
     case RONDE_NCCL_TREE:
-        return lay_trees(laying);
+        return map_trees(mapping);
     case RONDE_NCCL_NVLS:
     case RONDE_NCCL_NVLS_TREE:
-        return lay_nvls(laying);
+        return map_nvls(mapping);
     case RONDE_NCCL_ALGORITHM_COUNT:
     case RONDE_NCCL_POINT:
         break;
     }
-    return lay_messages(laying);
+    return map_messages(mapping);
 }
 
 /** ns that the model has NICs take for a byte of the call while all of them carry as much: M between nodes. */
-static double granted_ns(const struct laying *laying, enum ronde_nccl_algorithm algorithm)
+static double granted_ns(const struct mapping *mapping, enum ronde_nccl_algorithm algorithm)
 {
-    const struct ronde_nccl_call *call = laying->call;
-    const double n = call->ranks, g = laying->g,
-                 own = fmax(1, laying->machine->nics / laying->machine->gpus);
+    const struct ronde_nccl_call *call = mapping->call;
+    const double n = call->ranks, g = mapping->g,
+                 own = fmax(1, mapping->machine->nics / mapping->machine->gpus);
     const double steps = ronde_nccl_ring_steps(call->collective, call->ranks);
-    const double nic_GBps = laying->machine->nic_GBps;
-    const double all_GBps = nic_GBps * ronde_nccl_nics(laying->machine, laying->g);
+    const double nic_GBps = mapping->machine->nic_GBps;
+    const double all_GBps = nic_GBps * ronde_nccl_nics(mapping->machine, mapping->g);
     const bool is_tree = algorithm != RONDE_NCCL_RING && call->collective == RONDE_ALL_REDUCE;
     if (algorithm == RONDE_NCCL_POINT && call->collective == RONDE_ALL_TO_ALL)
         return (n - g) / n * g / all_GBps;
@@ -297,49 +292,41 @@ static double granted_ns(const struct laying *laying, enum ronde_nccl_algorithm 
     return (steps > 0 ? steps / n : 1) / all_GBps;
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /** Whether all ports of a node carry as much: where a switch joins its GPUs, and all of them send. */
-static bool has_equal_ports(const struct laying *laying)
+static bool has_equal_ports(const struct mapping *mapping)
 {
-    const enum ronde_collective collective = laying->call->collective;
-    return laying->machine->link == RONDE_NCCL_SWITCH && collective != RONDE_GATHER &&
+    const enum ronde_collective collective = mapping->call->collective;
+    return mapping->machine->link == RONDE_NCCL_SWITCH && collective != RONDE_GATHER &&
            collective != RONDE_SCATTER;
 }
 
 /** What the busiest link takes; and inside nodes what the usual one takes. */
-static struct ronde_nccl_limit weigh(struct laying *laying, enum ronde_nccl_algorithm algorithm)
+static struct ronde_nccl_limit weigh(struct mapping *mapping, enum ronde_nccl_algorithm algorithm)
 {
     struct ronde_nccl_limit limit = {.inside = 1,
                                      .between = 1,
-                                     .inside_us = laying->inside_ns / 1e3,
-                                     .between_us = laying->between_ns / 1e3};
+                                     .inside_us = mapping->inside_ns / 1e3,
+                                     .between_us = mapping->between_ns / 1e3};
     double inside = 0, between = 0;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < laying->link_count; i++) {
-        const double rate_GBps = ronde_platform_link(laying->platform, i)->rate_GBps;
-        const double ns = laying->bytes[i] > 0 ? laying->bytes[i] / rate_GBps : 0;
+    for (uint32_t i = 0; i < mapping->link_count; i++) {
+        const double rate_GBps = ronde_platform_link(mapping->platform, i)->rate_GBps;
+        const double ns = mapping->bytes[i] > 0 ? mapping->bytes[i] / rate_GBps : 0;
         if (ns > limit.ns_per_byte) {
             limit.ns_per_byte = ns;
             limit.link = i;
         }
-        if (ns > 0 && !laying->is_across[i])
-            laying->most[count++] = ns;
-        if (laying->is_across[i])
+        if (ns > 0 && !mapping->is_across[i])
+            mapping->most[count++] = ns;
+        if (mapping->is_across[i])
             between = fmax(between, ns);
         else
             inside = fmax(inside, ns);
     }
-    if (between > 0 && laying->machine->nic_GBps > 0)
-        limit.between = fmin(1, granted_ns(laying, algorithm) / between);
-    if (count > 0 && has_equal_ports(laying)) {
-        qsort(laying->most, count, sizeof *laying->most, compare);
-        limit.inside = laying->most[count / 2] / inside;
-    }
+    if (between > 0 && mapping->machine->nic_GBps > 0)
+        limit.between = fmin(1, granted_ns(mapping, algorithm) / between);
+    if (count > 0 && has_equal_ports(mapping))
+        limit.inside = ronde_nccl_usual(mapping->most, count) / inside;
     return limit;
 }
 
@@ -353,22 +340,22 @@ static bool runs(enum ronde_nccl_algorithm algorithm, enum ronde_collective coll
              (collective == RONDE_ALL_GATHER || collective == RONDE_REDUCE_SCATTER)));
 }
 
-static enum ronde_status find_all(struct laying *laying, struct ronde_nccl_limit *out_limits)
+static enum ronde_status find_all(struct mapping *mapping, struct ronde_nccl_limit *out_limits)
 {
     enum ronde_status status = RONDE_OK;
     for (unsigned a = 0; a < RONDE_NCCL_LIMITS && status == RONDE_OK; a++) {
         const enum ronde_nccl_algorithm algorithm = (enum ronde_nccl_algorithm)a;
         out_limits[a] = (struct ronde_nccl_limit){.inside = 1, .between = 1};
-        if (!runs(algorithm, laying->call->collective))
+        if (!runs(algorithm, mapping->call->collective))
             continue;
-        for (uint32_t i = 0; i < laying->link_count; i++) {
-            laying->bytes[i] = 0;
-            laying->is_across[i] = false;
+        for (uint32_t i = 0; i < mapping->link_count; i++) {
+            mapping->bytes[i] = 0;
+            mapping->is_across[i] = false;
         }
-        laying->inside_ns = laying->between_ns = 0;
-        status = lay(laying, algorithm);
+        mapping->inside_ns = mapping->between_ns = 0;
+        status = map(mapping, algorithm);
         if (status == RONDE_OK)
-            out_limits[a] = weigh(laying, algorithm);
+            out_limits[a] = weigh(mapping, algorithm);
     }
     return status;
 }
@@ -382,29 +369,29 @@ enum ronde_status ronde_nccl_limits_find(const struct ronde_platform *platform,
 {
     const uint32_t all = ronde_platform_facts(platform)->hosts / machine->gpus;
     const uint32_t links = ronde_platform_link_count(platform);
-    struct laying laying = {.platform = platform,
-                            .machine = machine,
-                            .call = call,
-                            .hosts = hosts,
-                            .mem = mem,
-                            .g = call->ranks / call->nodes,
-                            .link_count = links,
-                            .error = error};
+    struct mapping mapping = {.platform = platform,
+                              .machine = machine,
+                              .call = call,
+                              .hosts = hosts,
+                              .mem = mem,
+                              .g = call->ranks / call->nodes,
+                              .link_count = links,
+                              .error = error};
     if (call->nodes > all)
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: it has %u nodes of %u GPUs, not %u",
                           ronde_platform_path(platform), all, machine->gpus, call->nodes);
-    laying.bytes = ronde_mem_new(mem, links, sizeof *laying.bytes);
-    laying.most = ronde_mem_new(mem, links, sizeof *laying.most);
-    laying.is_across = ronde_mem_new(mem, links, sizeof *laying.is_across);
+    mapping.bytes = ronde_mem_new(mem, links, sizeof *mapping.bytes);
+    mapping.most = ronde_mem_new(mem, links, sizeof *mapping.most);
+    mapping.is_across = ronde_mem_new(mem, links, sizeof *mapping.is_across);
     enum ronde_status status =
-        laying.bytes && laying.most && laying.is_across
-            ? ronde_router_create(platform, mem, &laying.router, error)
+        mapping.bytes && mapping.most && mapping.is_across
+            ? ronde_router_create(platform, mem, &mapping.router, error)
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for what %u links carry", links);
     if (status == RONDE_OK)
-        status = find_all(&laying, out_limits);
-    ronde_router_destroy(laying.router);
-    ronde_mem_free(mem, laying.is_across, links, sizeof *laying.is_across);
-    ronde_mem_free(mem, laying.most, links, sizeof *laying.most);
-    ronde_mem_free(mem, laying.bytes, links, sizeof *laying.bytes);
+        status = find_all(&mapping, out_limits);
+    ronde_router_destroy(mapping.router);
+    ronde_mem_free(mem, mapping.is_across, links, sizeof *mapping.is_across);
+    ronde_mem_free(mem, mapping.most, links, sizeof *mapping.most);
+    ronde_mem_free(mem, mapping.bytes, links, sizeof *mapping.bytes);
     return status;
 }

@@ -41,6 +41,23 @@ static inline uint32_t ronde_nccl_nics(const struct ronde_nccl_machine *machine,
     return share > 0 ? share : 1;
 }
 
+/**
+ * Rings at once, as NCCL's search finds them: between nodes one per NIC that g GPUs of a node use; in a mesh one per neighbour,
+ * and twice as many of 4 and of 6 GPUs, whose links do not fall into whole cycles (Bermond and Faber 1976). Elsewhere more
+ * share the same links.
+ */
+static inline uint32_t ronde_nccl_rings(uint32_t nodes, uint32_t g, uint32_t nics, bool is_mesh)
+{
+    if (nodes > 1)
+        return nics < g ? nics : g;
+    if (!is_mesh || g < 3)
+        return 1;
+    return (g == 4 || g == 6 ? 2 : 1) * (g - 1);
+}
+
+/** What most have: the upper median of so many values, at least one, which it sorts. */
+double ronde_nccl_usual(double *values, uint32_t count);
+
 /** Whether NVLink joins g GPUs of a node. */
 static inline bool ronde_nccl_has_nvlink(const struct ronde_nccl_machine *machine, uint32_t g)
 {

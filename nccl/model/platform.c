@@ -1,4 +1,5 @@
 /** Machines of NCCL's model from platform files. See nccl_platform.h. */
+#include "inside.h"
 #include "ronde/nccl_platform.h"
 
 #include <math.h>
@@ -57,17 +58,16 @@ static double slowest_GBps(const struct reading *reading, const struct way *way)
     return slowest;
 }
 
-static int compare_rates(const void *a, const void *b)
+static int compare(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/** What most have: the upper median of so many rates, which it sorts. */
-static double usual_GBps(const struct reading *reading, uint32_t count)
+double ronde_nccl_usual(double *values, uint32_t count)
 {
-    qsort(reading->rates_GBps, count, sizeof *reading->rates_GBps, compare_rates);
-    return reading->rates_GBps[count / 2];
+    qsort(values, count, sizeof *values, compare);
+    return values[count / 2];
 }
 
 static enum ronde_nccl_generation generation_of(const struct ronde_platform_facts *facts,
@@ -126,7 +126,7 @@ static enum ronde_status take_inside(const struct reading *reading, struct ronde
     }
     if (status != RONDE_OK)
         return status;
-    const double rate_GBps = count > 0 ? usual_GBps(reading, count) : 0;
+    const double rate_GBps = count > 0 ? ronde_nccl_usual(reading->rates_GBps, count) : 0;
     const bool is_pcie = !is_mesh && rate_GBps <= fastest_slot_GBps;
     to->link = is_mesh ? RONDE_NCCL_MESH : is_pcie ? RONDE_NCCL_PCIE : RONDE_NCCL_SWITCH;
     to->nvlink_GBps = is_pcie ? 0 : is_mesh ? rate_GBps * (gpus - 1) : rate_GBps;
@@ -165,7 +165,7 @@ static enum ronde_status take_nics(const struct reading *reading, uint32_t *room
             to->nics = nics > to->nics ? nics : to->nics;
         }
     }
-    to->nic_GBps = usual_GBps(reading, reading->nodes * gpus);
+    to->nic_GBps = ronde_nccl_usual(reading->rates_GBps, reading->nodes * gpus);
     return RONDE_OK;
 }
 

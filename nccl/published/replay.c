@@ -1,4 +1,5 @@
 /** Published calls as schedules, replayed on the links of their machines. See published.h. */
+#include "nccl/model/inside.h"
 #include "ronde/nccl_node.h"
 #include "ronde/published.h"
 #include "ronde/setup.h"
@@ -67,20 +68,6 @@ static bool is_one_schedule(const struct ronde_published_row *a, const struct ro
            (!is_nvls(a->choice.algorithm) || a->call.bytes == b->call.bytes);
 }
 
-/**
- * Rings at once, as NCCL's search finds them: one per NIC that the node uses; in a mesh one per neighbour, and twice as
- * many of 4 and of 6 GPUs, whose links do not fall into whole cycles (Bermond and Faber 1976). Elsewhere more share the
- * same links.
- */
-static uint32_t channels_of(const struct ronde_node_description *node, uint32_t nodes)
-{
-    if (nodes > 1)
-        return node->nics < node->gpus ? node->nics : node->gpus;
-    if (node->link != RONDE_NODE_MESH || node->gpus < 3)
-        return 1;
-    return (node->gpus == 4 || node->gpus == 6 ? 2 : 1) * (node->gpus - 1);
-}
-
 /** As many copies of the node as the call has. */
 static enum ronde_status open_platform(struct stage *stage, uint32_t nodes,
                                        struct ronde_error *error)
@@ -89,22 +76,11 @@ static enum ronde_status open_platform(struct stage *stage, uint32_t nodes,
                                                  .fabric = RONDE_FABRIC_CROSSBAR,
                                                  .multicasts = stage->is_nvls};
     struct ronde_import *import = NULL;
-    char *text = NULL;
-    size_t bytes = 0;
     enum ronde_status status =
         ronde_import_describe(&stage->node, &request, stage->mem, &import, error);
-    FILE *file = status == RONDE_OK ? open_memstream(&text, &bytes) : NULL;
-    if (status == RONDE_OK && !file)
-        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for a platform file");
-    if (file) {
-        status = ronde_import_write(import, file, error);
-        if (fclose(file) != 0 && status == RONDE_OK)
-            status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for a platform file");
-    }
     if (status == RONDE_OK)
-        status = ronde_platform_parse(stage->node.name, text, bytes, stage->mem, &stage->platform,
-                                      error);
-    free(text);
+        status =
+            ronde_import_platform(import, stage->node.name, stage->mem, &stage->platform, error);
     ronde_import_destroy(import);
     return status;
 }
@@ -130,10 +106,13 @@ static enum ronde_status open_stage(struct stage *stage, const struct ronde_nccl
     stage->is_nvls = is_nvls(algorithm);
     stage->node = ronde_nccl_reached_node(machine, constants, &row->call, algorithm);
     const uint32_t nodes = row->call.ranks / stage->node.gpus;
-    stage->request = (struct ronde_compile_request){.collective = row->call.collective,
-                                                    .algorithm = schedule_of(algorithm),
-                                                    .ranks = row->call.ranks,
-                                                    .channels = channels_of(&stage->node, nodes)};
+    stage->request =
+        (struct ronde_compile_request){.collective = row->call.collective,
+                                       .algorithm = schedule_of(algorithm),
+                                       .ranks = row->call.ranks,
+                                       .channels =
+                                           ronde_nccl_rings(nodes, stage->node.gpus, stage->node.nics,
+                                                            stage->node.link == RONDE_NODE_MESH)};
     if (algorithm != RONDE_NCCL_RING) {
         stage->request.shape_count = 2;
         stage->request.shape[0] = nodes;
@@ -172,7 +151,6 @@ static enum ronde_status replay(const struct stage *stage, const struct ronde_nc
     if (stage->is_nvls)
         forecast.slot_bytes = nvls_slot(stage->candidate.schedule, count_of(call));
     ronde_forecast_set_count(&forecast, count_of(call));
-    /* The machine is in no file that SimGrid could read; times are the same. */
     const enum ronde_status status = ronde_forecast_replay(&forecast, "maxmin", &prediction, error);
     *out_us = status == RONDE_OK ? prediction.time_ns / 1e3 : 0;
     return status;

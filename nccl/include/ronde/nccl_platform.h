@@ -22,7 +22,7 @@ ronde_nccl_machine_of_platform(const struct ronde_platform *platform,
                                struct ronde_nccl_machine *out, struct ronde_error *error);
 
 /**
- * What the platform's links leave of the machine's rates when such a call is laid on them, by algorithm (model/fabric.c): for
+ * What the platform's links leave of the machine's rates when such a call is mapped to them, by algorithm (model/fabric.c): for
  * machine->limits. hosts: of the ranks, node after node; NULL = the first GPUs of the first nodes. The call's bytes do not matter; it must have passed ronde_nccl_call_check. Time: routes of all hops, of
  * all_to_all up to a million. Errors: NO_MEMORY; BAD_INPUT for more nodes than there are; as ronde_router_route.
  */
