@@ -189,7 +189,7 @@ static struct ronde_dag *make_meeting(uint32_t ranks, double ns, const struct ro
     return dag;
 }
 
-/* What somebody else says that it takes. */
+/* The time that options->time gives. */
 static enum ronde_status
 settle_time(const struct ronde_workload *workload, const struct ronde_workload_sim *options,
             struct workload_call *call, const struct ronde_mem *mem, struct ronde_error *error)
