@@ -94,6 +94,26 @@ struct ronde_platform *platform_text_good(const char *text)
     return platform;
 }
 
+struct ronde_platform *platform_text_generated(const struct ronde_generate_request *request)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    struct ronde_platform *platform = NULL;
+    struct ronde_error error = {0};
+    FILE *file = open_memstream(&text, &bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    enum ronde_status status = ronde_generate(request, file, &error);
+    (void)fclose(file);
+    if (status == RONDE_OK && platform_text_can_read())
+        status =
+            ronde_platform_parse("generated", text, bytes, ronde_mem_default(), &platform, &error);
+    free(text);
+    if (status != RONDE_OK)
+        suite_note("%s", error.message);
+    CU_ASSERT_EQUAL_FATAL(status, RONDE_OK);
+    return platform;
+}
+
 void platform_text_route(const struct ronde_platform *platform, uint32_t src, uint32_t dst,
                          char *text, size_t bytes)
 {

@@ -4,6 +4,7 @@
 #ifndef RONDE_TESTS_PLATFORM_TEXT_H
 #define RONDE_TESTS_PLATFORM_TEXT_H
 
+#include "ronde/generate.h"
 #include "ronde/topologies.h"
 
 /** A file with every element and most attributes that are understood. */
@@ -22,6 +23,9 @@ struct ronde_platform *platform_text_open(const char *relative);
 
 /** Reads a text that must be a good platform; NULL fails the test. */
 struct ronde_platform *platform_text_good(const char *text);
+
+/** A machine that is generated, which must succeed; NULL after a skip where platform files cannot be read. */
+struct ronde_platform *platform_text_generated(const struct ronde_generate_request *request);
 
 /** The names of a route's links, separated by blanks; the message where there is no route. */
 void platform_text_route(const struct ronde_platform *platform, uint32_t src, uint32_t dst,

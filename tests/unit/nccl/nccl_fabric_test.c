@@ -12,8 +12,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /** Every collective that the model has. */
@@ -36,19 +34,7 @@ struct site {
 static void site_begin(struct site *site, const struct ronde_generate_request *request)
 {
     struct ronde_error error = {.status = RONDE_OK};
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    CU_ASSERT_FATAL(file != NULL);
-    const enum ronde_status status = ronde_generate(request, file, &error);
-    if (status != RONDE_OK)
-        suite_note("%s", error.message);
-    CU_ASSERT_EQUAL_FATAL(status, RONDE_OK);
-    fclose(file);
-    CU_ASSERT_EQUAL_FATAL(ronde_platform_parse("generated", text, bytes, ronde_mem_default(),
-                                               &site->platform, &error),
-                          RONDE_OK);
-    free(text);
+    site->platform = platform_text_generated(request);
     CU_ASSERT_EQUAL_FATAL(ronde_nccl_machine_of_platform(site->platform, &site->machine, &error),
                           RONDE_OK);
     CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(NULL, &site->constants, &error), RONDE_OK);

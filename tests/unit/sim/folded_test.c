@@ -12,8 +12,6 @@
 #include "ronde/sim.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /** Costs that differ from one another, so that none can stand in for another. */
@@ -170,23 +168,6 @@ static void schedules_are_as_their_graphs_on_the_machines_of_the_library(void)
     }
 }
 
-/** A machine that is generated; NULL after a skip. */
-static struct ronde_platform *generate(const struct ronde_generate_request *request)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    struct ronde_platform *platform = NULL;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    CU_ASSERT_EQUAL(ronde_generate(request, file, NULL), RONDE_OK);
-    (void)fclose(file);
-    if (platform_text_can_read())
-        CU_ASSERT_EQUAL_FATAL(platform_text_read(text, bytes, ronde_mem_default(), &platform, NULL),
-                              RONDE_OK);
-    free(text);
-    return platform;
-}
-
 static struct ronde_schedule *compile_named(enum ronde_collective collective, const char *name,
                                             uint32_t ranks)
 {
@@ -208,7 +189,7 @@ static void pods_are_as_their_graphs(void)
                 {RONDE_ALL_REDUCE, "rabenseifner"},
                 {RONDE_ALL_REDUCE, "hierarchical"},
                 {RONDE_ALL_TO_ALL, "pairwise"}};
-    struct ronde_platform *platform = generate(
+    struct ronde_platform *platform = platform_text_generated(
         &(struct ronde_generate_request){.kind = "rail", .nodes = 64, .fabric = RONDE_FABRIC_COUNT});
     const struct ronde_sim_options options = {0};
     struct tally tally = {0};

@@ -5,6 +5,8 @@
 #include "support/suite.h"
 #include "support/sweep.h"
 
+#include "unit/platform_text.h"
+
 #include "ronde/dag.h"
 #include "ronde/generate.h"
 #include "ronde/quotient.h"
@@ -14,7 +16,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GPUS 8u
@@ -28,24 +29,7 @@ static struct ronde_platform *machine(uint32_t nodes, bool multicasts)
                                                    .nodes = nodes,
                                                    .fabric = RONDE_FABRIC_COUNT,
                                                    .multicasts = multicasts};
-    const char *reason = NULL;
-    struct ronde_error error = {0};
-    struct ronde_platform *platform = NULL;
-    char *text = NULL;
-    size_t bytes = 0;
-    if (!ronde_topologies_available(&reason)) {
-        suite_skip("%s", reason);
-        return NULL;
-    }
-    FILE *file = open_memstream(&text, &bytes);
-    CU_ASSERT_FATAL(file != NULL);
-    CU_ASSERT_EQUAL_FATAL(ronde_generate(&request, file, &error), RONDE_OK);
-    (void)fclose(file);
-    CU_ASSERT_EQUAL_FATAL(ronde_platform_parse("machine", text, bytes, ronde_mem_default(),
-                                               &platform, &error),
-                          RONDE_OK);
-    free(text);
-    return platform;
+    return platform_text_generated(&request);
 }
 
 static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,

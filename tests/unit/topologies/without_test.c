@@ -17,29 +17,12 @@
 
 #define MAX_LINKS 256u
 
-static struct ronde_platform *generated(const struct ronde_generate_request *request)
-{
-    struct ronde_error error = {.status = RONDE_OK};
-    struct ronde_platform *platform = NULL;
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    CU_ASSERT_FATAL(file != NULL);
-    CU_ASSERT_EQUAL_FATAL(ronde_generate(request, file, &error), RONDE_OK);
-    fclose(file);
-    CU_ASSERT_EQUAL_FATAL(ronde_platform_parse("generated", text, bytes, ronde_mem_default(),
-                                               &platform, &error),
-                          RONDE_OK);
-    free(text);
-    return platform;
-}
-
 static struct ronde_platform *pod(uint32_t nodes)
 {
     const struct ronde_generate_request request = {.kind = "dgx-h100",
                                                    .nodes = nodes,
                                                    .fabric = RONDE_FABRIC_RAIL};
-    return generated(&request);
+    return platform_text_generated(&request);
 }
 
 static enum ronde_status take(struct ronde_platform *platform, const char *name,
@@ -139,7 +122,8 @@ static void nics_are_counted(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_error error = {.status = RONDE_OK};
         const struct ronde_generate_request one = {.kind = "dgx-h100", .fabric = RONDE_FABRIC_COUNT};
-        struct ronde_platform *platform = rows[i].nodes > 1 ? pod(rows[i].nodes) : generated(&one);
+        struct ronde_platform *platform =
+            rows[i].nodes > 1 ? pod(rows[i].nodes) : platform_text_generated(&one);
         CU_ASSERT_EQUAL(ronde_platform_keep_nics(platform, rows[i].count, &error),
                         RONDE_BAD_ARGUMENT);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, rows[i].said));
@@ -240,7 +224,7 @@ static void a_host_that_nothing_leads_to_is_named(void)
     const struct ronde_generate_request request = {.kind = "crossbar",
                                                    .nodes = 4,
                                                    .fabric = RONDE_FABRIC_COUNT};
-    struct ronde_platform *platform = generated(&request);
+    struct ronde_platform *platform = platform_text_generated(&request);
     uint32_t links[MAX_LINKS], count = 0;
     CU_ASSERT_EQUAL(ronde_platform_route(platform, 0, 1, MAX_LINKS, links, &count, NULL), RONDE_OK);
     take_well(platform, ronde_platform_link(platform, links[0])->name);
@@ -411,7 +395,7 @@ static void generated_machines_go_on(void)
     if (!platform_text_can_read())
         return;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct ronde_platform *platform = generated(&rows[i].request);
+        struct ronde_platform *platform = platform_text_generated(&rows[i].request);
         struct ronde_router *router = NULL;
         struct ronde_error error = {.status = RONDE_OK};
         uint32_t links[MAX_LINKS], count = 0, bad = 0;
