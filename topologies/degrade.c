@@ -46,16 +46,13 @@ static void scale(struct ronde_platform *platform, uint32_t index, double factor
 static enum ronde_status find_link(const struct ronde_platform *platform, const char *link,
                                    uint32_t *out_first, bool *out_has_two, struct ronde_error *error)
 {
-    const uint32_t directed = ronde_names_find(&platform->link_names, link);
-    const uint32_t split = ronde_names_find(&platform->split_names, link);
-    if (directed == RONDE_NONE && split == RONDE_NONE) {
+    *out_first = ronde_platform_find_link(platform, link, out_has_two);
+    if (*out_first == RONDE_NONE) {
         const char *other = ronde_platform_nearest_link(platform, link);
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown link '%s'%s%s%s", platform->path,
                           link, other ? "; did you mean '" : "", other ? other : "",
                           other ? "'?" : "");
     }
-    *out_first = directed != RONDE_NONE ? directed : split;
-    *out_has_two = directed == RONDE_NONE;
     return RONDE_OK;
 }
 

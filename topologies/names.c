@@ -12,51 +12,49 @@ static uint32_t hash_of(const char *key)
     return hash;
 }
 
-/* Slot of a key, or the free one where it belongs. */
-static uint32_t slot_of(const struct ronde_names *names, const char *key)
+/* The entry of a key, or the free one where it belongs. Names are looked at only where their hashes are the same. */
+static struct ronde_name *entry_of(const struct ronde_names *names, const char *key, uint32_t hash)
 {
     const uint32_t mask = names->capacity - 1;
-    uint32_t slot = hash_of(key) & mask;
-    while (names->keys[slot] && strcmp(names->keys[slot], key) != 0)
+    uint32_t slot = hash & mask;
+    while (names->all[slot].key &&
+           (names->all[slot].hash != hash || strcmp(names->all[slot].key, key) != 0))
         slot = (slot + 1) & mask;
-    return slot;
+    return &names->all[slot];
 }
 
-/* An empty table has no slots to probe. */
+/* An empty table has no entries to probe. */
 uint32_t ronde_names_find(const struct ronde_names *names, const char *key)
 {
     if (names->count == 0)
         return RONDE_NONE;
-    const uint32_t slot = slot_of(names, key);
-    return names->keys[slot] ? names->values[slot] : RONDE_NONE;
+    const struct ronde_name *entry = entry_of(names, key, hash_of(key));
+    return entry->key ? entry->value : RONDE_NONE;
 }
 
 /* The names themselves belong to the platform. */
 void ronde_names_free(struct ronde_names *names, const struct ronde_mem *mem)
 {
-    ronde_mem_free(mem, names->keys, names->capacity, sizeof *names->keys);
-    ronde_mem_free(mem, names->values, names->capacity, sizeof *names->values);
-    *names = (struct ronde_names){NULL, NULL, 0, 0};
+    ronde_mem_free(mem, names->all, names->capacity, sizeof *names->all);
+    *names = (struct ronde_names){NULL, 0, 0};
 }
 
-/* Doubles the table, so that at most half of it is used and probing stays short. */
+/* Doubles the table, so that at most half of it is used and probing stays short. No two of its names are the same. */
 static enum ronde_status enlarge(struct ronde_names *names, const struct ronde_mem *mem)
 {
-    struct ronde_names larger = {NULL, NULL, names->capacity ? names->capacity * 2 : 16, 0};
-    larger.keys = ronde_mem_new(mem, larger.capacity, sizeof *larger.keys);
-    larger.values = ronde_mem_new(mem, larger.capacity, sizeof *larger.values);
-    if (!larger.keys || !larger.values) {
-        ronde_names_free(&larger, mem);
+    struct ronde_names larger = {NULL, names->capacity ? names->capacity * 2 : 16, names->count};
+    const uint32_t mask = larger.capacity - 1;
+    larger.all = ronde_mem_new(mem, larger.capacity, sizeof *larger.all);
+    if (!larger.all)
         return RONDE_NO_MEMORY;
-    }
     for (uint32_t i = 0; i < names->capacity; i++) {
-        if (!names->keys[i])
+        if (!names->all[i].key)
             continue;
-        const uint32_t slot = slot_of(&larger, names->keys[i]);
-        larger.keys[slot] = names->keys[i];
-        larger.values[slot] = names->values[i];
+        uint32_t slot = names->all[i].hash & mask;
+        while (larger.all[slot].key)
+            slot = (slot + 1) & mask;
+        larger.all[slot] = names->all[i];
     }
-    larger.count = names->count;
     ronde_names_free(names, mem);
     *names = larger;
     return RONDE_OK;
@@ -68,9 +66,8 @@ enum ronde_status ronde_names_add(struct ronde_names *names, const struct ronde_
 {
     if (names->count >= names->capacity / 2 && enlarge(names, mem) != RONDE_OK)
         return RONDE_NO_MEMORY;
-    const uint32_t slot = slot_of(names, key);
-    names->keys[slot] = key;
-    names->values[slot] = value;
+    const uint32_t hash = hash_of(key);
+    *entry_of(names, key, hash) = (struct ronde_name){key, hash, value};
     names->count++;
     return RONDE_OK;
 }

@@ -5,12 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A string in a chain that is freed with the platform. */
+/* Strings one after the other in a block of a chain that is freed with the platform. */
 struct ronde_text {
     struct ronde_text *next;
     size_t bytes; /* of this whole block */
+    size_t used;  /* of its content */
     char content[];
 };
+
+/* The first block of names; each is twice the one before, up to the most. */
+#define FIRST_TEXT_BYTES 1000u
+#define MOST_TEXT_BYTES 64000u
 
 /* Everything is empty but the path, which messages need from the first byte on. */
 enum ronde_status ronde_platform_create(const char *path, const struct ronde_mem *mem,
@@ -51,7 +56,6 @@ void ronde_platform_destroy(struct ronde_platform *platform)
     ronde_list_free(mem, &platform->members, sizeof(uint32_t));
     ronde_names_free(&platform->point_names, mem);
     ronde_names_free(&platform->link_names, mem);
-    ronde_names_free(&platform->split_names, mem);
     while (platform->texts) {
         struct ronde_text *text = platform->texts;
         platform->texts = text->next;
@@ -63,12 +67,20 @@ void ronde_platform_destroy(struct ronde_platform *platform)
 /* Chained blocks rather than one growing one: names are kept as pointers and must not move. */
 char *ronde_platform_room(struct ronde_platform *platform, size_t bytes)
 {
-    const size_t all = sizeof(struct ronde_text) + bytes;
+    struct ronde_text *first = platform->texts;
+    if (first && first->bytes - sizeof *first - first->used >= bytes) {
+        first->used += bytes;
+        return first->content + first->used - bytes;
+    }
+    size_t all = first ? 2 * first->bytes : FIRST_TEXT_BYTES;
+    all = all < MOST_TEXT_BYTES ? all : MOST_TEXT_BYTES;
+    all = all < sizeof *first + bytes ? sizeof *first + bytes : all;
     struct ronde_text *text = ronde_mem_new(platform->mem, all, 1);
     if (!text)
         return NULL;
     text->bytes = all;
-    text->next = platform->texts;
+    text->used = bytes;
+    text->next = first;
     platform->texts = text;
     return text->content;
 }
@@ -155,37 +167,40 @@ enum ronde_status ronde_platform_add_link(struct ronde_platform *platform,
     return ronde_names_add(&platform->link_names, platform->mem, link->name, index);
 }
 
+/* A name of a split-duplex link among those of links, which share one space of names, as they do in SimGrid. */
+#define SPLIT 0x80000000u
+
 /* One half of a split-duplex link. */
 static enum ronde_status add_half(struct ronde_platform *platform, const struct ronde_link *link,
-                                  const char *direction, uint32_t *out_link)
+                                  const char *name, uint32_t *out_link)
 {
     struct ronde_link half = *link;
-    half.name = ronde_platform_text(platform, link->name, direction, "");
-    if (!half.name)
-        return RONDE_NO_MEMORY;
+    half.name = name;
     return ronde_platform_add_link(platform, &half, out_link);
 }
 
 /* SimGrid's names: a split-duplex link exists only as its two halves, and by its own name only with a direction. */
 enum ronde_status ronde_platform_add_split(struct ronde_platform *platform,
-                                           const struct ronde_link *link, uint32_t *out_up)
+                                           const struct ronde_link *link, const char *up_name,
+                                           const char *down_name, uint32_t *out_up)
 {
     uint32_t down;
-    enum ronde_status status = add_half(platform, link, "_UP", out_up);
+    enum ronde_status status = add_half(platform, link, up_name, out_up);
     if (status == RONDE_OK)
-        status = add_half(platform, link, "_DOWN", &down);
+        status = add_half(platform, link, down_name, &down);
     if (status != RONDE_OK)
         return status;
     *RONDE_AT(platform->reverses, uint32_t, *out_up) = down;
     *RONDE_AT(platform->reverses, uint32_t, down) = *out_up;
-    return ronde_names_add(&platform->split_names, platform->mem, link->name, *out_up);
+    return ronde_names_add(&platform->link_names, platform->mem, link->name, *out_up | SPLIT);
 }
 
-/* Both kinds share one space of names, as they do in SimGrid. */
-bool ronde_platform_has_link(const struct ronde_platform *platform, const char *name)
+uint32_t ronde_platform_find_link(const struct ronde_platform *platform, const char *name,
+                                  bool *out_is_split)
 {
-    return ronde_names_find(&platform->link_names, name) != RONDE_NONE ||
-           ronde_names_find(&platform->split_names, name) != RONDE_NONE;
+    const uint32_t found = ronde_names_find(&platform->link_names, name);
+    *out_is_split = found != RONDE_NONE && (found & SPLIT) != 0;
+    return *out_is_split ? found & ~SPLIT : found;
 }
 
 enum ronde_status ronde_platform_add_hop(struct ronde_platform *platform, uint32_t link)

@@ -65,12 +65,18 @@ struct ronde_route {
     struct ronde_hops hops; /**< its links in order */
 };
 
+/** A name and what it stands for. */
+struct ronde_name {
+    const char *key; /**< NULL where free */
+    uint32_t hash;   /**< of it */
+    uint32_t value;
+};
+
 /** Open-addressing hash from a name to an index; names are not copied. */
 struct ronde_names {
-    const char **keys; /**< NULL where free */
-    uint32_t *values;  /**< beside keys */
-    uint32_t capacity; /**< a power of two, or 0 */
-    uint32_t count;    /**< of names */
+    struct ronde_name *all; /**< capacity entries */
+    uint32_t capacity;      /**< a power of two, or 0 */
+    uint32_t count;         /**< of names */
 };
 
 struct ronde_text;
@@ -90,9 +96,8 @@ struct ronde_platform {
     struct ronde_list hosts;           /**< uint32_t: points, in rank order */
     struct ronde_list members;         /**< uint32_t: points grouped by zone, once sealed */
     struct ronde_names point_names;    /**< name of host, router or zone -> point */
-    struct ronde_names link_names;     /**< name of a directed link -> link */
-    struct ronde_names split_names; /**< name of a split-duplex link -> its UP half; DOWN is the next one */
-    struct ronde_text *texts;      /**< all names */
+    struct ronde_names link_names; /**< name of a link; ronde_platform_find_link says of which kind */
+    struct ronde_text *texts;      /**< all names, in blocks */
     const char *source;            /**< what it was parsed from; NULL = the file of its path */
     struct ronde_list without;     /**< const char *: what was taken out, as it was named */
     bool *is_out;                  /**< per link: taken out; NULL = none is */
@@ -144,12 +149,20 @@ enum ronde_status ronde_platform_add_zone(struct ronde_platform *platform, const
 enum ronde_status ronde_platform_add_link(struct ronde_platform *platform,
                                           const struct ronde_link *link, uint32_t *out_link);
 
-/** Adds a split-duplex link as NAME_UP and NAME_DOWN, consecutive. Errors: NO_MEMORY. */
+/**
+ * Adds a split-duplex link as its halves of these names, consecutive; all three are new and live as long as the platform.
+ * Errors: NO_MEMORY.
+ */
 enum ronde_status ronde_platform_add_split(struct ronde_platform *platform,
-                                           const struct ronde_link *link, uint32_t *out_up);
+                                           const struct ronde_link *link, const char *up_name,
+                                           const char *down_name, uint32_t *out_up);
 
-/** Whether a link of that name exists, directed or split. */
-bool ronde_platform_has_link(const struct ronde_platform *platform, const char *name);
+/**
+ * The link of a name, NONE where there is none. *out_is_split: the name is that of a split-duplex link, whose UP half is
+ * the result; DOWN is the next one.
+ */
+uint32_t ronde_platform_find_link(const struct ronde_platform *platform, const char *name,
+                                  bool *out_is_split);
 
 /** Appends a link to the open range at the end of `hops`. Errors: NO_MEMORY. */
 enum ronde_status ronde_platform_add_hop(struct ronde_platform *platform, uint32_t link);

@@ -76,14 +76,13 @@ static bool take_matching(struct taking *taking, const char *pattern)
 static bool take_named(struct taking *taking, const char *name)
 {
     const struct ronde_platform *platform = taking->platform;
-    const uint32_t directed = ronde_names_find(&platform->link_names, name);
-    const uint32_t split = ronde_names_find(&platform->split_names, name);
+    bool is_split;
+    const uint32_t link = ronde_platform_find_link(platform, name, &is_split);
     const uint32_t point = ronde_names_find(&platform->point_names, name);
-    if (directed != RONDE_NONE)
-        take_link(taking, directed);
-    else if (split != RONDE_NONE) {
-        take_link(taking, split);
-        take_link(taking, reverse_of(platform, split));
+    if (link != RONDE_NONE) {
+        take_link(taking, link);
+        if (is_split)
+            take_link(taking, reverse_of(platform, link));
     } else if (point != RONDE_NONE && point != RONDE_AT(platform->zones, struct ronde_zone, 0)->point)
         take_point(taking, point);
     else

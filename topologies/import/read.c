@@ -36,7 +36,7 @@ static enum ronde_status open_document(struct ronde_import_reader *reader, xmlDo
         const char *slash = strrchr(reader->path, '/');
         ronde_plain_text(import->source, sizeof import->source, slash ? slash + 1 : reader->path,
                          "");
-        return ronde_document_read(reader->path, import->mem, out_document, reader->error);
+        return ronde_document_read(reader->path, out_document, reader->error);
     }
     (void)snprintf(import->source, sizeof import->source, "live");
     enum ronde_status status =

@@ -44,7 +44,7 @@ static enum ronde_status add_ports(struct ronde_xml_reader *reader, uint32_t poi
 }
 
 /* The private links of a host. */
-static enum ronde_status add_links(struct ronde_xml_reader *reader, const xmlNode *node,
+static enum ronde_status add_links(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                    const struct cluster *cluster, const char *number, uint32_t point)
 {
     struct ronde_platform *platform = reader->platform;
@@ -59,17 +59,17 @@ static enum ronde_status add_links(struct ronde_xml_reader *reader, const xmlNod
     if (!limit.name)
         return ronde_reader_no_memory(reader);
     enum ronde_status status =
-        ronde_reader_new_link(reader, node, &link, (enum ronde_link_sharing)cluster->sharing,
+        ronde_reader_new_link(reader, tag, &link, (enum ronde_link_sharing)cluster->sharing,
                               up_down);
     if (status == RONDE_OK && cluster->limiter_GBps > 0)
-        status = ronde_reader_new_link(reader, node, &limit, RONDE_SHARING_SHARED, limiter);
+        status = ronde_reader_new_link(reader, tag, &limit, RONDE_SHARING_SHARED, limiter);
     if (status == RONDE_OK)
         status = add_ports(reader, point, up_down, limiter[0], cluster->backbone);
     return status;
 }
 
 /* The name decides the host, so it is checked before anything is added. */
-static enum ronde_status add_host(struct ronde_xml_reader *reader, const xmlNode *node,
+static enum ronde_status add_host(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                   const struct cluster *cluster, uint64_t number)
 {
     struct ronde_platform *platform = reader->platform;
@@ -79,17 +79,17 @@ static enum ronde_status add_host(struct ronde_xml_reader *reader, const xmlNode
     const char *name = ronde_platform_text(platform, cluster->prefix, digits, cluster->suffix);
     if (!name)
         return ronde_reader_no_memory(reader);
-    enum ronde_status status = ronde_reader_new_point(reader, node, name);
+    enum ronde_status status = ronde_reader_new_point(reader, tag, name);
     if (status != RONDE_OK)
         return status;
     status = ronde_platform_add_point(platform, name, cluster->zone, true, &point);
     if (status != RONDE_OK)
         return ronde_reader_no_memory(reader);
-    return cluster->is_star ? add_links(reader, node, cluster, digits, point) : RONDE_OK;
+    return cluster->is_star ? add_links(reader, tag, cluster, digits, point) : RONDE_OK;
 }
 
 /* Numbers and ranges separated by commas: "0-3,7". */
-static enum ronde_status add_hosts(struct ronde_xml_reader *reader, const xmlNode *node,
+static enum ronde_status add_hosts(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                    const struct cluster *cluster, const char *radical)
 {
     const char *at = radical;
@@ -105,15 +105,15 @@ static enum ronde_status add_hosts(struct ronde_xml_reader *reader, const xmlNod
         }
         at += strspn(at, " ");
         if (!is_good || last < first || (*at != '\0' && *at != ','))
-            return ronde_reader_fail(reader, node,
+            return ronde_reader_fail(reader, tag,
                                      "radical is '%s', expected numbers and ranges "
                                      "such as 0-3,7",
                                      radical);
         /* Before making any: a range may be a slip of the pen worth gigabytes. */
         if (last - first >= RONDE_MAX_RANKS - reader->platform->hosts.count)
-            return ronde_reader_fail(reader, node, "more than %u hosts", RONDE_MAX_RANKS);
+            return ronde_reader_fail(reader, tag, "more than %u hosts", RONDE_MAX_RANKS);
         for (uint64_t number = first; number <= last; number++) {
-            const enum ronde_status status = add_host(reader, node, cluster, number);
+            const enum ronde_status status = add_host(reader, tag, cluster, number);
             if (status != RONDE_OK)
                 return status;
         }
@@ -123,13 +123,13 @@ static enum ronde_status add_hosts(struct ronde_xml_reader *reader, const xmlNod
 }
 
 /* SimGrid makes one in every cluster; without a name of its own it is PREFIX ID _router SUFFIX. */
-static enum ronde_status add_router(struct ronde_xml_reader *reader, xmlNode *node,
+static enum ronde_status add_router(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                     const struct cluster *cluster)
 {
     struct ronde_platform *platform = reader->platform;
     const char *id;
     uint32_t point;
-    enum ronde_status status = ronde_reader_text(reader, node, "router_id", &id);
+    enum ronde_status status = ronde_reader_text(reader, tag, "router_id", &id);
     if (status != RONDE_OK)
         return status;
     if (*id == '\0') {
@@ -139,7 +139,7 @@ static enum ronde_status add_router(struct ronde_xml_reader *reader, xmlNode *no
     }
     if (!id)
         return ronde_reader_no_memory(reader);
-    status = ronde_reader_new_point(reader, node, id);
+    status = ronde_reader_new_point(reader, tag, id);
     if (status != RONDE_OK)
         return status;
     return ronde_reader_added(reader,
@@ -147,49 +147,49 @@ static enum ronde_status add_router(struct ronde_xml_reader *reader, xmlNode *no
 }
 
 /* bb_lat alone would make a link without bandwidth, at which SimGrid aborts. */
-static enum ronde_status add_backbone(struct ronde_xml_reader *reader, xmlNode *node,
+static enum ronde_status add_backbone(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                       struct cluster *cluster)
 {
     struct ronde_link link = {NULL, 0, 0, false, false};
     uint32_t sharing;
     uint32_t up_down[2] = {RONDE_NONE, RONDE_NONE};
-    enum ronde_status status = ronde_reader_bandwidth(reader, node, "bb_bw", 0, &link.rate_GBps);
+    enum ronde_status status = ronde_reader_bandwidth(reader, tag, "bb_bw", 0, &link.rate_GBps);
     if (status == RONDE_OK)
-        status = ronde_reader_time(reader, node, "bb_lat", false, &link.latency_ns);
+        status = ronde_reader_time(reader, tag, "bb_lat", false, &link.latency_ns);
     if (status == RONDE_OK)
-        status = ronde_reader_choice(reader, node, "bb_sharing_policy", ronde_sharing_words, 3,
-                                     &sharing);
+        status =
+            ronde_reader_choice(reader, tag, "bb_sharing_policy", ronde_sharing_words, 3, &sharing);
     if (status != RONDE_OK || (link.rate_GBps == 0 && link.latency_ns == 0))
         return status;
     if (link.rate_GBps == 0)
-        return ronde_reader_fail(reader, node, "cluster '%s' has bb_lat but no bb_bw", cluster->id);
+        return ronde_reader_fail(reader, tag, "cluster '%s' has bb_lat but no bb_bw", cluster->id);
     link.name = ronde_platform_text(reader->platform, cluster->id, "_backbone", "");
     if (!link.name)
         return ronde_reader_no_memory(reader);
-    status = ronde_reader_new_link(reader, node, &link, (enum ronde_link_sharing)sharing, up_down);
+    status = ronde_reader_new_link(reader, tag, &link, (enum ronde_link_sharing)sharing, up_down);
     cluster->backbone = up_down[0];
     RONDE_AT(reader->platform->zones, struct ronde_zone, cluster->zone)->backbone = up_down[0];
     return status;
 }
 
 /* Numbers that shape the hosts; loopbacks are read only to be checked, for a message to oneself never flows. */
-static enum ronde_status read_rates(struct ronde_xml_reader *reader, xmlNode *node,
+static enum ronde_status read_rates(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                     struct cluster *cluster)
 {
     double unused;
-    enum ronde_status status = ronde_reader_bandwidth(reader, node, "bw", 0, &cluster->rate_GBps);
+    enum ronde_status status = ronde_reader_bandwidth(reader, tag, "bw", 0, &cluster->rate_GBps);
     if (status == RONDE_OK && cluster->rate_GBps <= 0)
-        return ronde_reader_fail(reader, node, "bw of cluster '%s' is empty", cluster->id);
+        return ronde_reader_fail(reader, tag, "bw of cluster '%s' is empty", cluster->id);
     if (status == RONDE_OK)
-        status = ronde_reader_time(reader, node, "lat", true, &cluster->latency_ns);
+        status = ronde_reader_time(reader, tag, "lat", true, &cluster->latency_ns);
     if (status == RONDE_OK)
-        status = ronde_reader_bandwidth(reader, node, "limiter_link", 0, &cluster->limiter_GBps);
+        status = ronde_reader_bandwidth(reader, tag, "limiter_link", 0, &cluster->limiter_GBps);
     if (status == RONDE_OK)
-        status = ronde_reader_bandwidth(reader, node, "loopback_bw", 0, &unused);
+        status = ronde_reader_bandwidth(reader, tag, "loopback_bw", 0, &unused);
     if (status == RONDE_OK)
-        status = ronde_reader_time(reader, node, "loopback_lat", false, &unused);
+        status = ronde_reader_time(reader, tag, "loopback_lat", false, &unused);
     if (status == RONDE_OK)
-        status = ronde_reader_choice(reader, node, "sharing_policy", ronde_sharing_words,
+        status = ronde_reader_choice(reader, tag, "sharing_policy", ronde_sharing_words,
                                      RONDE_SHARING_COUNT, &cluster->sharing);
     if (cluster->sharing == RONDE_SHARING_DEFAULT)
         cluster->sharing = RONDE_SHARING_SPLIT;
@@ -197,38 +197,36 @@ static enum ronde_status read_rates(struct ronde_xml_reader *reader, xmlNode *no
 }
 
 /* Names and speed. */
-static enum ronde_status read_names(struct ronde_xml_reader *reader, xmlNode *node,
+static enum ronde_status read_names(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                     struct cluster *cluster)
 {
-    const char *speed;
-    enum ronde_status status = ronde_reader_text(reader, node, "id", &cluster->id);
+    const char *speed = ronde_reader_value(tag, "speed");
+    enum ronde_status status = ronde_reader_text(reader, tag, "id", &cluster->id);
     if (status == RONDE_OK)
-        status = ronde_reader_text(reader, node, "prefix", &cluster->prefix);
+        status = ronde_reader_text(reader, tag, "prefix", &cluster->prefix);
     if (status == RONDE_OK)
-        status = ronde_reader_text(reader, node, "suffix", &cluster->suffix);
-    if (status == RONDE_OK)
-        status = ronde_reader_text(reader, node, "speed", &speed);
+        status = ronde_reader_text(reader, tag, "suffix", &cluster->suffix);
     if (status == RONDE_OK && !ronde_parse_speeds(speed))
-        return ronde_reader_fail(reader, node, "speed of cluster '%s' is '%s', expected e.g. 1Gf",
+        return ronde_reader_fail(reader, tag, "speed of cluster '%s' is '%s', expected e.g. 1Gf",
                                  cluster->id, speed);
-    return status == RONDE_OK ? ronde_reader_new_point(reader, node, cluster->id) : status;
+    return status == RONDE_OK ? ronde_reader_new_point(reader, tag, cluster->id) : status;
 }
 
 /*
  * The zone a cluster is. A cluster with a topology is kept for its hosts; its links are SimGrid's.
  */
-static enum ronde_status open_zone(struct ronde_xml_reader *reader, xmlNode *node, uint32_t parent,
-                                   struct cluster *cluster)
+static enum ronde_status open_zone(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                   uint32_t parent, struct cluster *cluster)
 {
     static const char *const topologies[] = {"", "FLAT", "TORUS", "FAT_TREE", "DRAGONFLY"};
     struct ronde_platform *platform = reader->platform;
     uint32_t topology;
     enum ronde_status status =
-        ronde_reader_choice(reader, node, "topology", topologies, 5, &topology);
+        ronde_reader_choice(reader, tag, "topology", topologies, 5, &topology);
     if (status != RONDE_OK)
         return status;
     if (parent == RONDE_NONE && platform->zones.count > 0)
-        return ronde_reader_fail(reader, node, "a second root zone '%s'", cluster->id);
+        return ronde_reader_fail(reader, tag, "a second root zone '%s'", cluster->id);
     cluster->is_star = topology < 2;
     /* A limiter is a link of its own on either side of such a torus. */
     cluster->is_torus = topology == 2 && cluster->limiter_GBps == 0;
@@ -240,40 +238,34 @@ static enum ronde_status open_zone(struct ronde_xml_reader *reader, xmlNode *nod
     RONDE_AT(platform->zones, struct ronde_zone, cluster->zone)->routing = topologies[topology];
     if (parent == RONDE_NONE)
         (void)snprintf(platform->facts.name, sizeof platform->facts.name, "%s", cluster->id);
-    return cluster->is_star ? add_backbone(reader, node, cluster) : RONDE_OK;
+    return cluster->is_star ? add_backbone(reader, tag, cluster) : RONDE_OK;
 }
 
-static enum ronde_status make_torus(struct ronde_xml_reader *reader, xmlNode *node,
+static enum ronde_status make_torus(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                     const struct cluster *cluster)
 {
     const struct ronde_link link = {cluster->id, cluster->rate_GBps, cluster->latency_ns, false,
                                     false};
-    return ronde_reader_torus(reader, node, cluster->zone, &link,
+    return ronde_reader_torus(reader, tag, cluster->zone, &link,
                               (enum ronde_link_sharing)cluster->sharing);
 }
 
-/* Numbers first, then the zone, its router, its hosts; props last, as they stand in the file. */
-enum ronde_status ronde_read_cluster(struct ronde_xml_reader *reader, xmlNode *node, uint32_t parent)
+/* Numbers first, then the zone, its router, its hosts; its props come after it, as they stand in the file. */
+enum ronde_status ronde_read_cluster(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                     uint32_t parent)
 {
-    static const struct ronde_element inside[] = {
-        {"prop", "id value", "", 0, RONDE_GROUP_ANY, ronde_read_prop},
-    };
-    struct cluster cluster = {NULL, NULL, NULL, 0, 0, 0, 0, RONDE_NONE, RONDE_NONE, false, false};
-    const char *radical;
-    enum ronde_status status = read_names(reader, node, &cluster);
+    struct cluster cluster = {.zone = RONDE_NONE, .backbone = RONDE_NONE};
+    enum ronde_status status = read_names(reader, tag, &cluster);
     if (status == RONDE_OK)
-        status = read_rates(reader, node, &cluster);
+        status = read_rates(reader, tag, &cluster);
     if (status == RONDE_OK)
-        status = ronde_reader_text(reader, node, "radical", &radical);
+        status = open_zone(reader, tag, parent, &cluster);
     if (status == RONDE_OK)
-        status = open_zone(reader, node, parent, &cluster);
+        status = add_router(reader, tag, &cluster);
     if (status == RONDE_OK)
-        status = add_router(reader, node, &cluster);
-    if (status == RONDE_OK)
-        status = add_hosts(reader, node, &cluster, radical);
+        status = add_hosts(reader, tag, &cluster, ronde_reader_value(tag, "radical"));
     if (status == RONDE_OK && cluster.is_torus)
-        status = make_torus(reader, node, &cluster);
-    if (status == RONDE_OK)
-        status = ronde_reader_walk(reader, node, cluster.zone, inside, 1);
+        status = make_torus(reader, tag, &cluster);
+    reader->inner = cluster.zone;
     return status;
 }

@@ -85,20 +85,20 @@ static const struct {
 };
 
 /* Stores a text whole or not at all. */
-static enum ronde_status store_text(struct ronde_xml_reader *reader, const xmlNode *node,
+static enum ronde_status store_text(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                     uint32_t row, const char *value)
 {
     char *field = (char *)&reader->platform->facts + props[row].offset;
     const size_t limit = RONDE_FACT_TEXT_BYTES;
     if (strlen(value) >= limit)
-        return ronde_reader_fail(reader, node, "ronde.%s has %zu bytes, at most %zu fit",
+        return ronde_reader_fail(reader, tag, "ronde.%s has %zu bytes, at most %zu fit",
                                  props[row].name, strlen(value), limit - 1);
     memcpy(field, value, strlen(value) + 1);
     return RONDE_OK;
 }
 
 /* Counts are bounded by what any machine or file can have, which also keeps later products from overflowing. */
-static enum ronde_status store_integer(struct ronde_xml_reader *reader, const xmlNode *node,
+static enum ronde_status store_integer(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                        uint32_t row, const char *value)
 {
     char *field = (char *)&reader->platform->facts + props[row].offset;
@@ -106,7 +106,7 @@ static enum ronde_status store_integer(struct ronde_xml_reader *reader, const xm
     uint64_t integer;
     const char *at = value;
     if (!ronde_parse_integer(&at, limit, &integer) || *at != '\0')
-        return ronde_reader_fail(reader, node,
+        return ronde_reader_fail(reader, tag,
                                  "ronde.%s is '%s', expected an integer from 0 to "
                                  "%llu",
                                  props[row].name, value, (unsigned long long)limit);
@@ -119,16 +119,16 @@ static enum ronde_status store_integer(struct ronde_xml_reader *reader, const xm
 }
 
 /* No cost and no rate is negative; infinite ones are written as 0. */
-static enum ronde_status store_number(struct ronde_xml_reader *reader, const xmlNode *node,
+static enum ronde_status store_number(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                       uint32_t row, const char *value)
 {
     double number;
     if (!ronde_parse_number(value, &number) || number < 0)
-        return ronde_reader_fail(reader, node, "ronde.%s is '%s', expected a number of at least 0",
+        return ronde_reader_fail(reader, tag, "ronde.%s is '%s', expected a number of at least 0",
                                  props[row].name, value);
     const double least = ranges[props[row].shape].least, most = ranges[props[row].shape].most;
     if (number != 0 && (number < least || number > most))
-        return ronde_reader_fail(reader, node, "ronde.%s is '%s', expected 0 or %g to %g",
+        return ronde_reader_fail(reader, tag, "ronde.%s is '%s', expected 0 or %g to %g",
                                  props[row].name, value, least, most);
     memcpy((char *)&reader->platform->facts + props[row].offset, &number, sizeof number);
     return RONDE_OK;
@@ -154,7 +154,7 @@ static bool read_point(const char **at, double *out_bytes, double *out_GBps)
 }
 
 /* Ascending points, or the prop is refused whole. */
-static enum ronde_status store_curve(struct ronde_xml_reader *reader, const xmlNode *node,
+static enum ronde_status store_curve(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                      uint32_t row, const char *value)
 {
     struct ronde_curve curve = {0};
@@ -162,7 +162,7 @@ static enum ronde_status store_curve(struct ronde_xml_reader *reader, const xmlN
         const uint32_t i = curve.count;
         if (i == RONDE_MAX_CURVE || !read_point(&at, &curve.bytes[i], &curve.GBps[i]) ||
             (i > 0 && curve.bytes[i] <= curve.bytes[i - 1]))
-            return ronde_reader_fail(reader, node,
+            return ronde_reader_fail(reader, tag,
                                      "ronde.%s is '%s', expected at most %u ascending points "
                                      "'bytes:GBps' with blanks between them",
                                      props[row].name, value, RONDE_MAX_CURVE);
@@ -172,50 +172,49 @@ static enum ronde_status store_curve(struct ronde_xml_reader *reader, const xmlN
 }
 
 /* SimGrid's names of its models: bytes over rate, which is the default, or TCP as it was calibrated. */
-static enum ronde_status store_model(struct ronde_xml_reader *reader, const xmlNode *node,
+static enum ronde_status store_model(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                      const char *value)
 {
     reader->platform->facts.is_tcp = strcmp(value, "LV08") == 0;
     if (reader->platform->facts.is_tcp || strcmp(value, "CM02") == 0)
         return RONDE_OK;
-    return ronde_reader_fail(reader, node, "ronde.network_model is '%s', expected CM02 or LV08",
+    return ronde_reader_fail(reader, tag, "ronde.network_model is '%s', expected CM02 or LV08",
                              value);
 }
 
 /* What the switches can do besides passing on. */
-static enum ronde_status store_multicast(struct ronde_xml_reader *reader, const xmlNode *node,
-                                         const char *value)
+static enum ronde_status store_multicast(struct ronde_xml_reader *reader,
+                                         const struct ronde_tag *tag, const char *value)
 {
     reader->platform->facts.time.multicasts = strcmp(value, "1") == 0;
     if (reader->platform->facts.time.multicasts || strcmp(value, "0") == 0)
         return RONDE_OK;
-    return ronde_reader_fail(reader, node, "ronde.multicast is '%s', expected 0 or 1", value);
+    return ronde_reader_fail(reader, tag, "ronde.multicast is '%s', expected 0 or 1", value);
 }
 
 /* By shape; ranks are kept as text until all hosts are known. */
-static enum ronde_status store(struct ronde_xml_reader *reader, const xmlNode *node, uint32_t row,
-                               const char *value)
+static enum ronde_status store(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                               uint32_t row, const char *value)
 {
     switch (props[row].shape) {
     case TIME:
     case RATE:
     case BYTES:
     case SHARE:
-        return store_number(reader, node, row, value);
+        return store_number(reader, tag, row, value);
     case INTEGER32:
     case INTEGER64:
-        return store_integer(reader, node, row, value);
+        return store_integer(reader, tag, row, value);
     case TEXT:
-        return store_text(reader, node, row, value);
+        return store_text(reader, tag, row, value);
     case CURVE:
-        return store_curve(reader, node, row, value);
+        return store_curve(reader, tag, row, value);
     case MODEL:
-        return store_model(reader, node, value);
+        return store_model(reader, tag, value);
     case SWITCHES:
-        return store_multicast(reader, node, value);
+        return store_multicast(reader, tag, value);
     case RANKS:
-        reader->rank_hosts = value;
-        return RONDE_OK;
+        return ronde_reader_text(reader, tag, "value", &reader->rank_hosts);
     case REMARK:
         return RONDE_OK;
     }
@@ -223,44 +222,37 @@ static enum ronde_status store(struct ronde_xml_reader *reader, const xmlNode *n
 }
 
 /* ronde.* only; what other programs keep in props is theirs. */
-enum ronde_status ronde_read_prop(struct ronde_xml_reader *reader, xmlNode *node, uint32_t zone)
+enum ronde_status ronde_read_prop(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                  uint32_t zone)
 {
-    const char *id;
-    const char *value;
-    enum ronde_status status = ronde_reader_walk(reader, node, zone, NULL, 0);
-    if (status == RONDE_OK)
-        status = ronde_reader_text(reader, node, "id", &id);
-    if (status != RONDE_OK || strncmp(id, "ronde.", 6) != 0)
-        return status;
-    status = ronde_reader_text(reader, node, "value", &value);
-    if (status != RONDE_OK)
-        return status;
+    (void)zone;
+    const char *id = ronde_reader_value(tag, "id");
+    if (strncmp(id, "ronde.", 6) != 0)
+        return RONDE_OK;
     uint32_t row = 0;
     while (row < RONDE_FACT_COUNT && strcmp(props[row].name, id + 6) != 0)
         row++;
     if (row == RONDE_FACT_COUNT)
-        return ronde_reader_fail(reader, node, "unknown prop '%s'", id);
+        return ronde_reader_fail(reader, tag, "unknown prop '%s'", id);
     /* One machine model per file: a second value, even an equal one, is more likely a slip than a wish. */
     if (reader->fact_lines[row] != 0)
-        return ronde_reader_fail(reader, node, "a second '%s'; the first is on line %u", id,
+        return ronde_reader_fail(reader, tag, "a second '%s'; the first is on line %u", id,
                                  reader->fact_lines[row]);
-    reader->fact_lines[row] = ronde_reader_line(node);
-    return store(reader, node, row, value);
+    reader->fact_lines[row] = tag->line;
+    return store(reader, tag, row, ronde_reader_value(tag, "value"));
 }
 
-enum ronde_status ronde_read_foreign_prop(struct ronde_xml_reader *reader, xmlNode *node,
-                                          uint32_t zone)
+enum ronde_status ronde_read_foreign_prop(struct ronde_xml_reader *reader,
+                                          const struct ronde_tag *tag, uint32_t zone)
 {
-    const char *id;
-    enum ronde_status status = ronde_reader_walk(reader, node, zone, NULL, 0);
-    if (status == RONDE_OK)
-        status = ronde_reader_text(reader, node, "id", &id);
-    if (status == RONDE_OK && strncmp(id, "ronde.", 6) == 0)
-        return ronde_reader_fail(reader, node,
-                                 "'%s' on a link; ronde's props belong to the root "
-                                 "zone, a cluster or a host",
-                                 id);
-    return status;
+    (void)zone;
+    const char *id = ronde_reader_value(tag, "id");
+    if (strncmp(id, "ronde.", 6) != 0)
+        return RONDE_OK;
+    return ronde_reader_fail(reader, tag,
+                             "'%s' on a link; ronde's props belong to the root "
+                             "zone, a cluster or a host",
+                             id);
 }
 
 /* Line a prop stood on, for checks that come after the whole file. */

@@ -1,32 +1,40 @@
 /* Reading a platform file: the <platform> element, and what must hold of the whole. */
-#include "document.h"
 #include "reader.h"
 
 #include <libxml/xmlversion.h>
 #include <string.h>
 
-/* The root of the document and what must hold of it as a whole. */
-static enum ronde_status read_platform(struct ronde_xml_reader *reader, xmlNode *root)
+static enum ronde_status read_root(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                   uint32_t zone)
 {
-    static const struct ronde_element self = {"platform", "version", "", 0, RONDE_GROUP_ANY, NULL};
-    const char *version;
-    if (strcmp((const char *)root->name, "platform") != 0)
-        return ronde_reader_fail(reader, root, "root element is <%s>, expected <platform>",
-                                 (const char *)root->name);
-    enum ronde_status status = ronde_reader_attributes(reader, root, &self);
-    if (status == RONDE_OK)
-        status = ronde_reader_text(reader, root, "version", &version);
-    if (status != RONDE_OK)
-        return status;
-    if (!ronde_reader_lists("4 4.0 4.1", version))
-        return ronde_reader_fail(reader, root, "platform version '%s', expected 4 or 4.1", version);
-    status = ronde_reader_walk(reader, root, RONDE_NONE, ronde_inner_zones, RONDE_INNER_ZONE_COUNT);
-    if (status == RONDE_OK && reader->platform->zones.count == 0)
-        return ronde_reader_fail(reader, root, "the platform has no zone");
-    if (status == RONDE_OK && reader->platform->hosts.count == 0)
-        return ronde_reader_fail(reader, root, "the platform has no host");
-    return status;
+    (void)zone;
+    const char *version = ronde_reader_value(tag, "version");
+    return ronde_reader_lists("4 4.0 4.1", version)
+               ? RONDE_OK
+               : ronde_reader_fail(reader, tag, "platform version '%s', expected 4 or 4.1", version);
 }
+
+static enum ronde_status end_root(struct ronde_xml_reader *reader, uint32_t line, uint32_t zone)
+{
+    (void)zone;
+    if (reader->platform->zones.count == 0)
+        return ronde_reader_fail_line(reader, line, "the platform has no zone");
+    if (reader->platform->hosts.count == 0)
+        return ronde_reader_fail_line(reader, line, "the platform has no host");
+    return RONDE_OK;
+}
+
+const struct ronde_element ronde_root = {
+    "platform",
+    "version",
+    "",
+    0,
+    RONDE_GROUP_ANY,
+    read_root,
+    ronde_inner_zones,
+    RONDE_INNER_ZONE_COUNT,
+    end_root,
+};
 
 /* What must hold of the whole. */
 static enum ronde_status finish(struct ronde_xml_reader *reader)
@@ -43,24 +51,21 @@ static enum ronde_status finish(struct ronde_xml_reader *reader)
     return ronde_reader_finish_facts(reader);
 }
 
-/* The root of the document, then what only the whole shows. */
-static enum ronde_status read_document(struct ronde_xml_reader *reader, const xmlDoc *document)
-{
-    const enum ronde_status status = read_platform(reader, xmlDocGetRootElement(document));
-    return status == RONDE_OK ? finish(reader) : status;
-}
-
-/* What a document makes, which is freed. */
-static enum ronde_status read_whole(const char *path, xmlDoc *document, const struct ronde_mem *mem,
+/* A file, or `bytes` where there is text. */
+static enum ronde_status read_whole(const char *path, const char *text, size_t bytes,
+                                    const struct ronde_mem *mem,
                                     struct ronde_platform **out_platform, struct ronde_error *error)
 {
-    struct ronde_xml_reader reader = {NULL, error, {0}, NULL};
+    struct ronde_xml_reader reader = {.error = error};
+    const struct ronde_document_events events = ronde_reader_events(&reader);
+    *out_platform = NULL;
     enum ronde_status status = ronde_platform_create(path, mem, &reader.platform);
+    if (status != RONDE_OK)
+        return ronde_fail(error, status, "%s: no memory for the platform", path);
+    status = ronde_document_scan(path, text, bytes, mem, &events, error);
     if (status == RONDE_OK)
-        status = read_document(&reader, document);
-    else
-        ronde_fail(error, status, "%s: no memory for the platform", path);
-    xmlFreeDoc(document);
+        status = finish(&reader);
+    ronde_list_free(mem, &reader.way_back, sizeof(uint32_t));
     if (status == RONDE_OK)
         *out_platform = reader.platform;
     else
@@ -72,10 +77,7 @@ enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *
                                       struct ronde_platform **out_platform,
                                       struct ronde_error *error)
 {
-    xmlDoc *document = NULL;
-    *out_platform = NULL;
-    const enum ronde_status status = ronde_document_read(path, mem, &document, error);
-    return status == RONDE_OK ? read_whole(path, document, mem, out_platform, error) : status;
+    return read_whole(path, NULL, 0, mem, out_platform, error);
 }
 
 /* SimGrid and a copy need it again. */
@@ -106,11 +108,7 @@ enum ronde_status
 ronde_platform_parse(const char *path, const char *text, size_t bytes, const struct ronde_mem *mem,
                      struct ronde_platform **out_platform, struct ronde_error *error)
 {
-    xmlDoc *document = NULL;
-    *out_platform = NULL;
-    enum ronde_status status = ronde_document_parse(path, text, bytes, &document, error);
-    if (status == RONDE_OK)
-        status = read_whole(path, document, mem, out_platform, error);
+    const enum ronde_status status = read_whole(path, text, bytes, mem, out_platform, error);
     return status == RONDE_OK ? keep_source(*out_platform, text, bytes, out_platform, error)
                               : status;
 }

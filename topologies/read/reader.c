@@ -1,4 +1,4 @@
-/* What all readers of elements share: the walk over a table of them, attributes, errors with their line. */
+/* What all readers of elements share: the tables they are looked up in, attributes, errors with their line. */
 #include "reader.h"
 
 #include "ronde/utf8.h"
@@ -17,19 +17,12 @@ static enum ronde_status fail_with(struct ronde_xml_reader *reader, uint32_t lin
                          line, message);
 }
 
-/* libxml2 returns -1 for an unknown line. */
-uint32_t ronde_reader_line(const xmlNode *node)
-{
-    const long line = xmlGetLineNo(node);
-    return line > 0 ? (uint32_t)line : 0;
-}
-
-enum ronde_status ronde_reader_fail(struct ronde_xml_reader *reader, const xmlNode *node,
+enum ronde_status ronde_reader_fail(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                     const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const enum ronde_status status = fail_with(reader, ronde_reader_line(node), format, arguments);
+    const enum ronde_status status = fail_with(reader, tag->line, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -55,24 +48,18 @@ enum ronde_status ronde_reader_added(struct ronde_xml_reader *reader, enum ronde
     return status == RONDE_OK ? RONDE_OK : ronde_reader_no_memory(reader);
 }
 
-/*
- * Copied out of libxml2's memory, for the document is gone before the platform is. Names are printed on terminals, which
- * act on control characters; XML lets them in as &#155; and the like.
- */
-enum ronde_status ronde_reader_text(struct ronde_xml_reader *reader, xmlNode *node,
+const char *ronde_reader_value(const struct ronde_tag *tag, const char *name)
+{
+    for (uint32_t i = 0; i < tag->count; i++)
+        if (strcmp(tag->attributes[i].name, name) == 0)
+            return tag->attributes[i].value;
+    return "";
+}
+
+enum ronde_status ronde_reader_text(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                     const char *name, const char **out_value)
 {
-    *out_value = "";
-    xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)name);
-    if (!value)
-        return RONDE_OK;
-    const bool has_control = ronde_utf8_has_control((const char *)value);
-    *out_value =
-        has_control ? "" : ronde_platform_text(reader->platform, (const char *)value, "", "");
-    xmlFree(value);
-    if (has_control)
-        return ronde_reader_fail(reader, node, "%s of <%s> has a control character", name,
-                                 (const char *)node->name);
+    *out_value = ronde_platform_text(reader->platform, ronde_reader_value(tag, name), "", "");
     return *out_value ? RONDE_OK : ronde_reader_no_memory(reader);
 }
 
@@ -89,89 +76,126 @@ bool ronde_reader_lists(const char *words, const char *word)
     return false;
 }
 
-enum ronde_status ronde_reader_attributes(struct ronde_xml_reader *reader, xmlNode *node,
-                                          const struct ronde_element *element)
+/* Names are printed on terminals, which act on control characters; XML lets them in as &#155; and the like. */
+static enum ronde_status check_values(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                      const struct ronde_element *element)
 {
-    for (const xmlAttr *attr = node->properties; attr; attr = attr->next) {
-        const char *name = (const char *)attr->name;
+    for (uint32_t i = 0; i < tag->count; i++) {
+        const char *name = tag->attributes[i].name;
         if (!ronde_reader_lists(element->required, name) &&
             !ronde_reader_lists(element->optional, name))
-            return ronde_reader_fail(reader, node, "unknown attribute %s of <%s>, expected: %s %s",
+            return ronde_reader_fail(reader, tag, "unknown attribute %s of <%s>, expected: %s %s",
                                      name, element->name, element->required, element->optional);
-    }
-    const char *word = element->required;
-    while (*word) {
-        char name[32];
-        const size_t length = strcspn(word, " ");
-        (void)snprintf(name, sizeof name, "%.*s", (int)length, word);
-        if (!xmlHasProp(node, (const xmlChar *)name))
-            return ronde_reader_fail(reader, node, "<%s> has no attribute %s", element->name, name);
-        word += length;
-        word += strspn(word, " ");
+        if (ronde_utf8_has_control(tag->attributes[i].value))
+            return ronde_reader_fail(reader, tag, "%s of <%s> has a control character", name,
+                                     tag->name);
     }
     return RONDE_OK;
 }
 
-/* What the elements of one parent have shown so far. */
-struct order {
-    unsigned stage;
-    enum ronde_group group;
-};
+static bool has_attribute(const struct ronde_tag *tag, const char *name, size_t length)
+{
+    for (uint32_t i = 0; i < tag->count; i++)
+        if (strncmp(tag->attributes[i].name, name, length) == 0 &&
+            tag->attributes[i].name[length] == '\0')
+            return true;
+    return false;
+}
+
+/* Every attribute must be known, and every required one there. */
+static enum ronde_status check_attributes(struct ronde_xml_reader *reader,
+                                          const struct ronde_tag *tag,
+                                          const struct ronde_element *element)
+{
+    const enum ronde_status status = check_values(reader, tag, element);
+    if (status != RONDE_OK)
+        return status;
+    for (const char *word = element->required; *word; word += strspn(word, " ")) {
+        const size_t length = strcspn(word, " ");
+        if (!has_attribute(tag, word, length))
+            return ronde_reader_fail(reader, tag, "<%s> has no attribute %.*s", element->name,
+                                     (int)length, word);
+        word += length;
+    }
+    return RONDE_OK;
+}
 
 /* SimGrid's parser insists on this order; found here, the message says what the order is. */
-static enum ronde_status check_order(struct ronde_xml_reader *reader, const xmlNode *node,
-                                     const struct ronde_element *element, struct order *order)
+static enum ronde_status check_order(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                     const struct ronde_element *element,
+                                     struct ronde_open_element *parent)
 {
-    const char *parent = (const char *)node->parent->name;
-    if (element->stage < order->stage)
-        return ronde_reader_fail(reader, node,
+    if (element->stage < parent->stage)
+        return ronde_reader_fail(reader, tag,
                                  "<%s> stands too late in <%s>: props come first, "
                                  "then parts, then routes",
-                                 element->name, parent);
-    order->stage = element->stage;
+                                 element->name, parent->element->name);
+    parent->stage = element->stage;
     if (element->group == RONDE_GROUP_ANY)
         return RONDE_OK;
-    if (order->group != RONDE_GROUP_ANY && order->group != element->group)
-        return ronde_reader_fail(reader, node,
+    if (parent->group != RONDE_GROUP_ANY && parent->group != element->group)
+        return ronde_reader_fail(reader, tag,
                                  "<%s> in a zone that already holds %s; a zone has "
                                  "either zones and clusters or hosts and routers",
                                  element->name,
-                                 order->group == RONDE_GROUP_ZONES ? "zones" : "hosts");
-    order->group = element->group;
+                                 parent->group == RONDE_GROUP_ZONES ? "zones" : "hosts");
+    parent->group = element->group;
     return RONDE_OK;
 }
 
-/* Anything that is not an element must be a comment or blank. */
-static enum ronde_status check_filler(struct ronde_xml_reader *reader, const xmlNode *node)
+/* The row of an element; NULL where its parent may not hold it. */
+static const struct ronde_element *find_row(const struct ronde_open_element *parent,
+                                            const char *name)
 {
-    if (node->type == XML_COMMENT_NODE || node->type == XML_PI_NODE || xmlIsBlankNode(node))
-        return RONDE_OK;
-    return ronde_reader_fail(reader, node->parent ? node->parent : node, "text inside <%s>",
-                             node->parent ? (const char *)node->parent->name : "?");
+    if (!parent)
+        return strcmp(ronde_root.name, name) == 0 ? &ronde_root : NULL;
+    for (size_t i = 0; i < parent->element->inside_count; i++)
+        if (strcmp(parent->element->inside[i].name, name) == 0)
+            return &parent->element->inside[i];
+    return NULL;
 }
 
 /* The one place where elements are looked up: whatever is in no row of the table ends here. */
-enum ronde_status ronde_reader_walk(struct ronde_xml_reader *reader, xmlNode *node, uint32_t zone,
-                                    const struct ronde_element *table, size_t count)
+static enum ronde_status on_start(void *user, const struct ronde_tag *tag)
 {
-    struct order order = {0, RONDE_GROUP_ANY};
-    enum ronde_status status = RONDE_OK;
-    for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next) {
-        if (child->type != XML_ELEMENT_NODE) {
-            status = check_filler(reader, child);
-            continue;
-        }
-        size_t row = 0;
-        while (row < count && strcmp(table[row].name, (const char *)child->name) != 0)
-            row++;
-        if (row == count)
-            return ronde_reader_fail(reader, child, "unknown element <%s> in <%s>",
-                                     (const char *)child->name, (const char *)node->name);
-        status = ronde_reader_attributes(reader, child, &table[row]);
-        if (status == RONDE_OK)
-            status = check_order(reader, child, &table[row], &order);
-        if (status == RONDE_OK)
-            status = table[row].read(reader, child, zone);
-    }
+    struct ronde_xml_reader *reader = user;
+    struct ronde_open_element *parent = reader->depth ? &reader->open[reader->depth - 1] : NULL;
+    const struct ronde_element *element = find_row(parent, tag->name);
+    if (!element && !parent)
+        return ronde_reader_fail(reader, tag, "root element is <%s>, expected <platform>",
+                                 tag->name);
+    if (!element)
+        return ronde_reader_fail(reader, tag, "unknown element <%s> in <%s>", tag->name,
+                                 parent->element->name);
+    if (reader->depth == RONDE_ELEMENT_DEPTH)
+        return ronde_reader_fail(reader, tag, "elements nested deeper than %u", reader->depth);
+    enum ronde_status status = check_attributes(reader, tag, element);
+    if (status == RONDE_OK && parent)
+        status = check_order(reader, tag, element, parent);
+    reader->inner = parent ? parent->zone : RONDE_NONE;
+    if (status == RONDE_OK)
+        status = element->read(reader, tag, reader->inner);
+    reader->open[reader->depth++] =
+        (struct ronde_open_element){element, tag->line, reader->inner, 0, RONDE_GROUP_ANY};
     return status;
+}
+
+static enum ronde_status on_end(void *user)
+{
+    struct ronde_xml_reader *reader = user;
+    const struct ronde_open_element *open = &reader->open[--reader->depth];
+    return open->element->end ? open->element->end(reader, open->line, open->zone) : RONDE_OK;
+}
+
+/* Anything that is not an element must be a comment or blank. */
+static enum ronde_status on_text(void *user)
+{
+    struct ronde_xml_reader *reader = user;
+    const struct ronde_open_element *open = &reader->open[reader->depth - 1];
+    return ronde_reader_fail_line(reader, open->line, "text inside <%s>", open->element->name);
+}
+
+struct ronde_document_events ronde_reader_events(struct ronde_xml_reader *reader)
+{
+    return (struct ronde_document_events){reader, on_start, on_end, on_text};
 }

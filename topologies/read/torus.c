@@ -8,20 +8,17 @@
 #include <string.h>
 
 /* "8,8,8": as many hosts as the product says. */
-static enum ronde_status read_axes(struct ronde_xml_reader *reader, xmlNode *node,
+static enum ronde_status read_axes(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                    struct ronde_zone *zone, uint32_t hosts)
 {
-    const char *text;
-    const enum ronde_status status = ronde_reader_text(reader, node, "topo_parameters", &text);
+    const char *text = ronde_reader_value(tag, "topo_parameters");
     uint64_t product = 1;
-    if (status != RONDE_OK)
-        return status;
     for (const char *at = text;; at++) {
         uint64_t length;
         if (zone->axis_count == RONDE_TORUS_AXES || !ronde_parse_integer(&at, hosts, &length) ||
             length == 0 || (*at != ',' && *at != '\0'))
             return ronde_reader_fail(
-                reader, node, "topo_parameters is '%s', expected at most %u axes such as 4,4", text,
+                reader, tag, "topo_parameters is '%s', expected at most %u axes such as 4,4", text,
                 RONDE_TORUS_AXES);
         zone->axes[zone->axis_count++] = (uint32_t)length;
         /* Six such factors could overflow: once there are too many, it stays so. */
@@ -30,7 +27,7 @@ static enum ronde_status read_axes(struct ronde_xml_reader *reader, xmlNode *nod
             break;
     }
     return product == hosts ? RONDE_OK
-                            : ronde_reader_fail(reader, node,
+                            : ronde_reader_fail(reader, tag,
                                                 "a torus of '%s' has another number of hosts than "
                                                 "radical, %u",
                                                 text, hosts);
@@ -39,7 +36,7 @@ static enum ronde_status read_axes(struct ronde_xml_reader *reader, xmlNode *nod
 /* What all links of a torus have in common. */
 struct torus {
     struct ronde_xml_reader *reader;
-    const xmlNode *node;
+    const struct ronde_tag *tag;
     struct ronde_link link; /* its name is that of the cluster */
     enum ronde_link_sharing sharing;
     uint32_t first; /* point of host 0; the others follow */
@@ -56,12 +53,8 @@ static enum ronde_status add_way(const struct torus *torus, uint32_t src, uint32
         status == RONDE_OK ? ronde_list_push(platform->mem, &platform->routes, sizeof *way) : NULL;
     if (!way)
         return ronde_reader_no_memory(torus->reader);
-    *way = (struct ronde_route){torus->first + src,
-                                torus->first + dst,
-                                torus->first + src,
-                                torus->first + dst,
-                                ronde_reader_line(torus->node),
-                                hops};
+    *way = (struct ronde_route){torus->first + src, torus->first + dst, torus->first + src,
+                                torus->first + dst, torus->tag->line,   hops};
     return RONDE_OK;
 }
 
@@ -77,7 +70,7 @@ static enum ronde_status add_link(const struct torus *torus, uint32_t host, uint
     if (!link.name)
         return ronde_reader_no_memory(torus->reader);
     enum ronde_status status =
-        ronde_reader_new_link(torus->reader, torus->node, &link, torus->sharing, up_down);
+        ronde_reader_new_link(torus->reader, torus->tag, &link, torus->sharing, up_down);
     if (status == RONDE_OK && is_way)
         status = add_way(torus, host, next, up_down[0]);
     return status == RONDE_OK && is_way ? add_way(torus, next, host, up_down[1]) : status;
@@ -99,15 +92,16 @@ static enum ronde_status add_links(const struct torus *torus, const struct ronde
     return status;
 }
 
-enum ronde_status ronde_reader_torus(struct ronde_xml_reader *reader, xmlNode *node, uint32_t zone,
-                                     const struct ronde_link *link, enum ronde_link_sharing sharing)
+enum ronde_status ronde_reader_torus(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                     uint32_t zone, const struct ronde_link *link,
+                                     enum ronde_link_sharing sharing)
 {
     struct ronde_platform *platform = reader->platform;
     struct ronde_zone *self = RONDE_AT(platform->zones, struct ronde_zone, zone);
     /* The router came first. */
     const uint32_t hosts = self->member_count - 1;
-    const struct torus torus = {reader, node, *link, sharing, platform->points.count - hosts};
-    enum ronde_status status = read_axes(reader, node, self, hosts);
+    const struct torus torus = {reader, tag, *link, sharing, platform->points.count - hosts};
+    enum ronde_status status = read_axes(reader, tag, self, hosts);
     for (uint32_t host = 0; host < hosts && status == RONDE_OK; host++)
         status = add_links(&torus, self, host);
     self->kind = RONDE_ZONE_TORUS;

@@ -3,129 +3,107 @@
 
 #include <string.h>
 
-/* Deeper nesting has no use, and it bounds the recursion here and in the routing. */
-#define MAX_DEPTH 16u
-
-static const struct ronde_element fact_props[] = {
-    {"prop", "id value", "", 0, RONDE_GROUP_ANY, ronde_read_prop},
-};
-
-static const struct ronde_element foreign_props[] = {
-    {"prop", "id value", "", 0, RONDE_GROUP_ANY, ronde_read_foreign_prop},
-};
+/* The next host or router of a zone. */
+static enum ronde_status add_point(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                   uint32_t zone, bool is_host)
+{
+    const char *id;
+    uint32_t point;
+    enum ronde_status status = ronde_reader_new_point(reader, tag, ronde_reader_value(tag, "id"));
+    if (status == RONDE_OK)
+        status = ronde_reader_text(reader, tag, "id", &id);
+    if (status != RONDE_OK)
+        return status;
+    return ronde_reader_added(reader,
+                              ronde_platform_add_point(reader->platform, id, zone, is_host, &point));
+}
 
 /* The speed is only checked: nothing here computes in flops, but SimGrid would refuse the file. */
-static enum ronde_status read_host(struct ronde_xml_reader *reader, xmlNode *node, uint32_t zone)
+static enum ronde_status read_host(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                   uint32_t zone)
 {
-    const char *id;
-    const char *speed;
-    uint32_t point;
-    enum ronde_status status = ronde_reader_text(reader, node, "id", &id);
-    if (status == RONDE_OK)
-        status = ronde_reader_text(reader, node, "speed", &speed);
-    if (status == RONDE_OK)
-        status = ronde_reader_new_point(reader, node, id);
-    if (status != RONDE_OK)
-        return status;
-    if (!ronde_parse_speeds(speed))
-        return ronde_reader_fail(reader, node, "speed of host '%s' is '%s', expected e.g. 1Gf", id,
-                                 speed);
-    status = ronde_platform_add_point(reader->platform, id, zone, true, &point);
-    if (status != RONDE_OK)
-        return ronde_reader_no_memory(reader);
-    return ronde_reader_walk(reader, node, zone, fact_props, 1);
-}
-
-/* A host that is no rank: a place where routes meet. */
-static enum ronde_status read_router(struct ronde_xml_reader *reader, xmlNode *node, uint32_t zone)
-{
-    const char *id;
-    uint32_t point;
-    enum ronde_status status = ronde_reader_text(reader, node, "id", &id);
-    if (status == RONDE_OK)
-        status = ronde_reader_new_point(reader, node, id);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_platform_add_point(reader->platform, id, zone, false, &point);
-    if (status != RONDE_OK)
-        return ronde_reader_no_memory(reader);
-    return ronde_reader_walk(reader, node, zone, NULL, 0);
-}
-
-/* Links hold no facts of ours; props of other programs are ignored. */
-static enum ronde_status read_link(struct ronde_xml_reader *reader, xmlNode *node, uint32_t zone)
-{
-    struct ronde_link link = {NULL, 0, 0, false, false};
-    uint32_t sharing;
-    uint32_t up_down[2];
-    enum ronde_status status = ronde_reader_text(reader, node, "id", &link.name);
-    if (status == RONDE_OK)
-        status = ronde_reader_bandwidth(reader, node, "bandwidth", 0, &link.rate_GBps);
-    if (status == RONDE_OK && link.rate_GBps <= 0)
-        return ronde_reader_fail(reader, node, "bandwidth of link '%s' is empty", link.name);
-    if (status == RONDE_OK)
-        status = ronde_reader_time(reader, node, "latency", true, &link.latency_ns);
-    if (status == RONDE_OK)
-        status = ronde_reader_choice(reader, node, "sharing_policy", ronde_sharing_words,
-                                     RONDE_SHARING_COUNT, &sharing);
-    if (status == RONDE_OK)
-        status =
-            ronde_reader_new_link(reader, node, &link, (enum ronde_link_sharing)sharing, up_down);
-    if (status == RONDE_OK)
-        status = ronde_reader_walk(reader, node, zone, foreign_props, 1);
+    const char *speed = ronde_reader_value(tag, "speed");
+    const enum ronde_status status = add_point(reader, tag, zone, true);
+    if (status == RONDE_OK && !ronde_parse_speeds(speed))
+        return ronde_reader_fail(reader, tag, "speed of host '%s' is '%s', expected e.g. 1Gf",
+                                 ronde_reader_value(tag, "id"), speed);
     return status;
 }
 
+/* A host that is no rank: a place where routes meet. */
+static enum ronde_status read_router(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                     uint32_t zone)
+{
+    return add_point(reader, tag, zone, false);
+}
+
+/* Links hold no facts of ours; props of other programs are ignored. */
+static enum ronde_status read_link(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                   uint32_t zone)
+{
+    (void)zone;
+    struct ronde_link link = {NULL, 0, 0, false, false};
+    uint32_t sharing;
+    uint32_t up_down[2];
+    enum ronde_status status = ronde_reader_text(reader, tag, "id", &link.name);
+    if (status == RONDE_OK)
+        status = ronde_reader_bandwidth(reader, tag, "bandwidth", 0, &link.rate_GBps);
+    if (status == RONDE_OK && link.rate_GBps <= 0)
+        return ronde_reader_fail(reader, tag, "bandwidth of link '%s' is empty", link.name);
+    if (status == RONDE_OK)
+        status = ronde_reader_time(reader, tag, "latency", true, &link.latency_ns);
+    if (status == RONDE_OK)
+        status = ronde_reader_choice(reader, tag, "sharing_policy", ronde_sharing_words,
+                                     RONDE_SHARING_COUNT, &sharing);
+    return status == RONDE_OK
+               ? ronde_reader_new_link(reader, tag, &link, (enum ronde_link_sharing)sharing, up_down)
+               : status;
+}
+
 /* Its index is known before it is read: it is the next link. */
-static enum ronde_status read_backbone(struct ronde_xml_reader *reader, xmlNode *node, uint32_t zone)
+static enum ronde_status read_backbone(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                       uint32_t zone)
 {
     struct ronde_zone *self = RONDE_AT(reader->platform->zones, struct ronde_zone, zone);
     if (self->kind != RONDE_ZONE_STAR || self->backbone != RONDE_NONE)
-        return ronde_reader_fail(reader, node,
+        return ronde_reader_fail(reader, tag,
                                  "<backbone> needs a zone with routing=\"Cluster\" "
                                  "that has none yet");
     self->backbone = reader->platform->links.count;
-    return read_link(reader, node, zone);
+    return read_link(reader, tag, zone);
 }
 
 /* The directed link a <host_link> names. */
-static enum ronde_status find_host_link(struct ronde_xml_reader *reader, xmlNode *node,
+static enum ronde_status find_host_link(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                         const char *attribute, struct ronde_hops *out_hops)
 {
-    const char *name;
-    const enum ronde_status status = ronde_reader_text(reader, node, attribute, &name);
-    if (status != RONDE_OK)
-        return status;
-    const uint32_t link = ronde_names_find(&reader->platform->link_names, name);
-    if (link == RONDE_NONE)
-        return ronde_reader_fail(reader, node, "unknown link '%s'", name);
+    const char *name = ronde_reader_value(tag, attribute);
+    bool is_split;
+    const uint32_t link = ronde_platform_find_link(reader->platform, name, &is_split);
+    if (link == RONDE_NONE || is_split)
+        return ronde_reader_fail(reader, tag, "unknown link '%s'", name);
     out_hops->first = reader->platform->hops.count;
     out_hops->count = 1;
     return ronde_reader_added(reader, ronde_platform_add_hop(reader->platform, link));
 }
 
 /* Gives a host of a star zone its way up and down; the backbone joins them at the end of the zone. */
-static enum ronde_status read_host_link(struct ronde_xml_reader *reader, xmlNode *node,
-                                        uint32_t zone)
+static enum ronde_status read_host_link(struct ronde_xml_reader *reader,
+                                        const struct ronde_tag *tag, uint32_t zone)
 {
-    const char *id;
-    enum ronde_status status = ronde_reader_text(reader, node, "id", &id);
-    if (status != RONDE_OK)
-        return status;
+    const char *id = ronde_reader_value(tag, "id");
     const uint32_t index = ronde_names_find(&reader->platform->point_names, id);
     struct ronde_netpoint *point =
         index == RONDE_NONE ? NULL
                             : RONDE_AT(reader->platform->points, struct ronde_netpoint, index);
     if (!point || point->zone != zone)
-        return ronde_reader_fail(reader, node, "unknown host '%s' in this zone", id);
+        return ronde_reader_fail(reader, tag, "unknown host '%s' in this zone", id);
     if (RONDE_AT(reader->platform->zones, struct ronde_zone, zone)->kind != RONDE_ZONE_STAR)
-        return ronde_reader_fail(reader, node, "<host_link> needs routing=\"Cluster\"");
+        return ronde_reader_fail(reader, tag, "<host_link> needs routing=\"Cluster\"");
     if (point->up.count > 0)
-        return ronde_reader_fail(reader, node, "a second host_link of '%s'", id);
-    status = find_host_link(reader, node, "up", &point->up);
-    if (status == RONDE_OK)
-        status = find_host_link(reader, node, "down", &point->down);
-    return status;
+        return ronde_reader_fail(reader, tag, "a second host_link of '%s'", id);
+    const enum ronde_status status = find_host_link(reader, tag, "up", &point->up);
+    return status == RONDE_OK ? find_host_link(reader, tag, "down", &point->down) : status;
 }
 
 /* Puts the backbone between a host and the centre, on both ways. */
@@ -143,20 +121,21 @@ static enum ronde_status add_backbone(struct ronde_platform *platform, struct ro
 }
 
 /* Completes the hosts of a star zone: the backbone may have been declared last. */
-static enum ronde_status finish_star(struct ronde_xml_reader *reader, const xmlNode *node,
-                                     uint32_t zone)
+enum ronde_status ronde_end_zone(struct ronde_xml_reader *reader, uint32_t line, uint32_t zone)
 {
     struct ronde_platform *platform = reader->platform;
-    const uint32_t backbone = RONDE_AT(platform->zones, struct ronde_zone, zone)->backbone;
+    const struct ronde_zone *self = RONDE_AT(platform->zones, struct ronde_zone, zone);
     enum ronde_status status = RONDE_OK;
+    if (self->kind != RONDE_ZONE_STAR)
+        return RONDE_OK;
     for (uint32_t i = 0; i < platform->points.count && status == RONDE_OK; i++) {
         struct ronde_netpoint *point = RONDE_AT(platform->points, struct ronde_netpoint, i);
         if (point->zone != zone || !point->is_host)
             continue;
         if (point->up.count == 0)
-            return ronde_reader_fail(reader, node, "host '%s' has no host_link", point->name);
-        if (backbone != RONDE_NONE)
-            status = ronde_reader_added(reader, add_backbone(platform, point, backbone));
+            return ronde_reader_fail_line(reader, line, "host '%s' has no host_link", point->name);
+        if (self->backbone != RONDE_NONE)
+            status = ronde_reader_added(reader, add_backbone(platform, point, self->backbone));
     }
     return status;
 }
@@ -174,7 +153,7 @@ static const struct {
 #define ROUTING_COUNT (sizeof routings / sizeof routings[0])
 
 /* `None` has no routes of its own and is read as a FULL zone that writes none out. */
-static enum ronde_status routing_kind(struct ronde_xml_reader *reader, xmlNode *node,
+static enum ronde_status routing_kind(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                       enum ronde_zone_kind *out_kind)
 {
     const char *words[ROUTING_COUNT];
@@ -182,83 +161,110 @@ static enum ronde_status routing_kind(struct ronde_xml_reader *reader, xmlNode *
     for (size_t i = 0; i < ROUTING_COUNT; i++)
         words[i] = routings[i].word;
     const enum ronde_status status =
-        ronde_reader_choice(reader, node, "routing", words, ROUTING_COUNT, &index);
+        ronde_reader_choice(reader, tag, "routing", words, ROUTING_COUNT, &index);
     *out_kind = routings[index].kind;
     return status;
 }
 
-/* Counted on the tree of the file, which is what recursion follows. */
-static enum ronde_status check_depth(struct ronde_xml_reader *reader, const xmlNode *node)
+/* The root is a zone in <platform>. */
+static enum ronde_status check_depth(struct ronde_xml_reader *reader, const struct ronde_tag *tag)
 {
-    uint32_t depth = 0;
-    for (const xmlNode *at = node; at; at = at->parent)
-        depth++;
-    return depth <= MAX_DEPTH + 2
+    return reader->depth <= RONDE_ZONE_DEPTH
                ? RONDE_OK
-               : ronde_reader_fail(reader, node, "zones nested deeper than %u", MAX_DEPTH);
+               : ronde_reader_fail(reader, tag, "zones nested deeper than %u", RONDE_ZONE_DEPTH);
 }
 
 /* SimGrid takes one root. */
-static enum ronde_status check_root(struct ronde_xml_reader *reader, const xmlNode *node,
+static enum ronde_status check_root(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                     uint32_t parent, const char *id)
 {
     if (parent != RONDE_NONE)
         return RONDE_OK;
     if (reader->platform->zones.count > 0)
-        return ronde_reader_fail(reader, node, "a second root zone '%s'", id);
+        return ronde_reader_fail(reader, tag, "a second root zone '%s'", id);
     (void)snprintf(reader->platform->facts.name, sizeof reader->platform->facts.name, "%s", id);
     return RONDE_OK;
 }
 
-#define INNER_ZONES                                                                                \
-    {"zone", "id routing", "", 1, RONDE_GROUP_ZONES, ronde_read_zone},                             \
-        {"AS", "id routing", "", 1, RONDE_GROUP_ZONES, ronde_read_zone},                           \
+static const struct ronde_element fact_props[] = {
+    {.name = "prop", .required = "id value", .optional = "", .read = ronde_read_prop},
+};
+
+static const struct ronde_element foreign_props[] = {
+    {.name = "prop", .required = "id value", .optional = "", .read = ronde_read_foreign_prop},
+};
+
+static const struct ronde_element route_links[] = {
+    {.name = "link_ctn", .required = "id", .optional = "direction", .read = ronde_read_link_ctn},
+};
+
+/* Zones hold zones. */
+#define ZONE_PARTS 12
+static const struct ronde_element zone_parts[ZONE_PARTS];
+
+/* Rows of what is read alike, under its names now and before. */
+#define ZONE(word)                                                                                 \
+    {                                                                                              \
+        word, "id routing", "", 1, RONDE_GROUP_ZONES, ronde_read_zone, zone_parts, ZONE_PARTS,     \
+            ronde_end_zone                                                                         \
+    }
+#define CLUSTER                                                                                    \
     {                                                                                              \
         "cluster", "id prefix suffix radical speed bw lat",                                        \
             "core sharing_policy topology topo_parameters bb_bw bb_lat bb_sharing_policy "         \
             "router_id limiter_link loopback_bw loopback_lat",                                     \
-            1, RONDE_GROUP_ZONES, ronde_read_cluster                                               \
+            1, RONDE_GROUP_ZONES, ronde_read_cluster, fact_props, 1, NULL                          \
+    }
+#define PART(word, required, optional, reader)                                                     \
+    {                                                                                              \
+        word, required, optional, 1, RONDE_GROUP_ANY, reader, foreign_props, 1, NULL               \
+    }
+#define HOST(word, required, optional, reader, inside, count)                                      \
+    {                                                                                              \
+        word, required, optional, 1, RONDE_GROUP_HOSTS, reader, inside, count, NULL                \
+    }
+#define ROUTE(word, required, group, reader)                                                       \
+    {                                                                                              \
+        word, required, "symmetrical", 2, group, reader, route_links, 1, ronde_end_route           \
     }
 
-const struct ronde_element ronde_inner_zones[RONDE_INNER_ZONE_COUNT] = {INNER_ZONES};
+const struct ronde_element ronde_inner_zones[RONDE_INNER_ZONE_COUNT] = {ZONE("zone"), ZONE("AS"),
+                                                                        CLUSTER};
 
 /* What a zone may hold; rows of equal stage may stand in any order. */
-static const struct ronde_element zone_parts[] = {
-    INNER_ZONES,
-    {"prop", "id value", "", 0, RONDE_GROUP_ANY, ronde_read_prop},
-    {"host", "id speed", "core", 1, RONDE_GROUP_HOSTS, read_host},
-    {"router", "id", "", 1, RONDE_GROUP_HOSTS, read_router},
-    {"host_link", "id up down", "", 1, RONDE_GROUP_HOSTS, read_host_link},
+static const struct ronde_element zone_parts[ZONE_PARTS] = {
+    ZONE("zone"),
+    ZONE("AS"),
+    CLUSTER,
+    {"prop", "id value", "", 0, RONDE_GROUP_ANY, ronde_read_prop, NULL, 0, NULL},
+    HOST("host", "id speed", "core", read_host, fact_props, 1),
+    HOST("router", "id", "", read_router, NULL, 0),
+    HOST("host_link", "id up down", "", read_host_link, NULL, 0),
     /* The DTD gives latency a default, which SimGrid 3.32 then fails to read. */
-    {"link", "id bandwidth latency", "sharing_policy", 1, RONDE_GROUP_ANY, read_link},
-    {"backbone", "id bandwidth latency", "", 1, RONDE_GROUP_ANY, read_backbone},
-    {"route", "src dst", "symmetrical", 2, RONDE_GROUP_HOSTS, ronde_read_route},
-    {"zoneRoute", "src dst gw_src gw_dst", "symmetrical", 2, RONDE_GROUP_ZONES,
-     ronde_read_zone_route},
-    {"ASroute", "src dst gw_src gw_dst", "symmetrical", 2, RONDE_GROUP_ZONES, ronde_read_zone_route},
+    PART("link", "id bandwidth latency", "sharing_policy", read_link),
+    PART("backbone", "id bandwidth latency", "", read_backbone),
+    ROUTE("route", "src dst", RONDE_GROUP_HOSTS, ronde_read_route),
+    ROUTE("zoneRoute", "src dst gw_src gw_dst", RONDE_GROUP_ZONES, ronde_read_zone_route),
+    ROUTE("ASroute", "src dst gw_src gw_dst", RONDE_GROUP_ZONES, ronde_read_zone_route),
 };
 
 /* The zone is entered before its parts, which refer to it by index. */
-enum ronde_status ronde_read_zone(struct ronde_xml_reader *reader, xmlNode *node, uint32_t parent)
+enum ronde_status ronde_read_zone(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                  uint32_t parent)
 {
     const char *id;
     enum ronde_zone_kind kind = RONDE_ZONE_FULL;
-    uint32_t zone;
-    enum ronde_status status = ronde_reader_text(reader, node, "id", &id);
+    enum ronde_status status = ronde_reader_text(reader, tag, "id", &id);
     if (status == RONDE_OK)
-        status = check_depth(reader, node);
+        status = check_depth(reader, tag);
     if (status == RONDE_OK)
-        status = ronde_reader_new_point(reader, node, id);
+        status = ronde_reader_new_point(reader, tag, id);
     if (status == RONDE_OK)
-        status = routing_kind(reader, node, &kind);
+        status = routing_kind(reader, tag, &kind);
     if (status == RONDE_OK)
-        status = check_root(reader, node, parent, id);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_platform_add_zone(reader->platform, id, parent, kind, &zone);
-    if (status != RONDE_OK)
-        return ronde_reader_no_memory(reader);
-    status =
-        ronde_reader_walk(reader, node, zone, zone_parts, sizeof zone_parts / sizeof zone_parts[0]);
-    return status == RONDE_OK && kind == RONDE_ZONE_STAR ? finish_star(reader, node, zone) : status;
+        status = check_root(reader, tag, parent, id);
+    if (status == RONDE_OK)
+        status = ronde_reader_added(reader, ronde_platform_add_zone(reader->platform, id, parent,
+                                                                    kind, &reader->inner));
+    return status;
 }

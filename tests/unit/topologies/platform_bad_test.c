@@ -235,7 +235,7 @@ static void allocation_failures_are_clean(void)
                                 .operation = read_and_route,
                                 .context = platform_text_everything};
     if (platform_text_can_read())
-        CU_ASSERT(sweep_run(&sweep) > 50);
+        CU_ASSERT(sweep_run(&sweep) > 30);
 }
 
 int main(void)
