@@ -81,6 +81,14 @@ static enum ronde_status run_flat(struct ronde_sim_job_state *run)
     return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
 }
 
+/* A large load is known by its first pieces where they share links; flat's times would not be used. */
+static enum ronde_status run_flat_unless_contended(struct ronde_sim_job_state *run)
+{
+    bool is_contended = false;
+    const enum ronde_status status = ronde_sim_job_foresee(run, &is_contended);
+    return status == RONDE_OK && !is_contended ? run_flat_graph(run) : status;
+}
+
 /*
  * The same for `auto`, which goes on where links are shared: what has too many routes for the quotient, or too many flows to
  * watch, is folded first; the graph may be thousands of times as large as what is left then.
@@ -99,7 +107,7 @@ static enum ronde_status run_flat_or_folded(struct ronde_sim_job_state *run)
                                                  run->result, &refusal);
     }
     if (status == RONDE_UNSUPPORTED)
-        return run_flat_graph(run);
+        return run_flat_unless_contended(run);
     return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
 }
 
@@ -263,5 +271,6 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
     ronde_sim_memo_clear(&memo);
     out_result->is_multicast_ignored = run.is_plain;
     ronde_dag_destroy(run.dag, mem);
+    ronde_dag_destroy(run.probe.dag, mem);
     return status;
 }

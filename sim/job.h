@@ -7,6 +7,13 @@
 
 #include "ronde/sim.h"
 
+/** A smaller load of the same schedule, replayed to see what the whole one takes. */
+struct ronde_sim_probe {
+    struct ronde_dag *dag; /**< NULL = there is none */
+    double shared_ns;      /**< what it takes where links are shared */
+    double whole_work;     /**< work of the whole load by maxmin, at least */
+};
+
 /** The state of a run. */
 struct ronde_sim_job_state {
     const struct ronde_sim_job *job;         /**< what */
@@ -15,6 +22,7 @@ struct ronde_sim_job_state {
     struct ronde_sim_result *result;         /**< what comes of it */
     struct ronde_error *error;               /**< where failures are reported */
     struct ronde_dag *dag;                   /**< once it is needed */
+    struct ronde_sim_probe probe;            /**< where the load is large enough for one */
     uint32_t most_ops;                       /**< of the graph */
     bool has_folded;                         /**< folding has been tried, and refused */
     bool is_plain; /**< a run of the schedule leaves its switch: the job is `plain`, without groups */
@@ -52,6 +60,12 @@ struct ronde_sim_options ronde_sim_job_limited(const struct ronde_sim_options *o
 
 /** Whether an engine has only refused, so that another may replay; one that is out of time has not: the run is over. */
 bool ronde_sim_job_is_refusal(enum ronde_status status);
+
+/**
+ * Whether the first pieces of a large load share links, so that the whole does, whose graph need not be made to find that
+ * out; run->probe says what it takes. Errors: those that end a run.
+ */
+enum ronde_status ronde_sim_job_foresee(struct ronde_sim_job_state *run, bool *out_is_contended);
 
 /** Replays where flows share links, by the engine that is right and affordable. Errors: UNSUPPORTED where none is. */
 enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run);

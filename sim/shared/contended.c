@@ -26,6 +26,10 @@
 
 /* Pieces of the load on which queues are held against fair sharing, and what they may be off. */
 #define PROBE_PIECES 8u
+
+/* Steps from which on a probe comes before the whole graph: fewer are replayed in less than a second. */
+#define LEAST_FORESEEN (UINT64_C(1) << 20)
+
 #define LENGTH_TIMES 8u
 #define MOST_OFF 0.10
 
@@ -44,27 +48,86 @@ static struct ronde_load probe_load(const struct ronde_sim_job *job)
     return load;
 }
 
-/* How far queues are from fair sharing on the probe, relative; INFINITY where even that is too much work to find out. */
-static enum ronde_status probe(const struct ronde_sim_job_state *run, double *out_off)
+/* Options of a replay of the probe, whose operations nobody asks about. */
+static struct ronde_sim_options probe_options(const struct ronde_sim_job_state *run)
 {
-    const struct ronde_load load = probe_load(run->job);
-    struct ronde_error refusal = {RONDE_OK, 0, ""};
-    struct ronde_sim_result shared = {0}, queued = {0};
     struct ronde_sim_options limited = ronde_sim_job_limited(run->options, RONDE_SIM_MOST_WORK);
-    struct ronde_dag *dag = NULL;
     limited.out_start_ns = NULL;
     limited.out_finish_ns = NULL;
-    enum ronde_status status =
-        ronde_dag_create(run->job->schedule, &load, run->job->params, run->mem, &dag, &refusal);
-    if (status == RONDE_OK)
-        status = ronde_sim_maxmin(run->job->platform, dag, &limited, run->mem, &shared, &refusal);
-    if (status == RONDE_OK)
-        status = ronde_sim_fifo(run->job->platform, dag, &limited, run->mem, &queued, &refusal);
-    ronde_dag_destroy(dag, run->mem);
-    *out_off = status == RONDE_OK ? fabs(queued.time_ns / shared.time_ns - 1) : INFINITY;
+    return limited;
+}
+
+/* Only what ends the whole run is a failure. */
+static enum ronde_status fail_if_over(const struct ronde_sim_job_state *run,
+                                      enum ronde_status status, const struct ronde_error *refusal)
+{
     return status == RONDE_TIMEOUT || status == RONDE_CANCELLED
-               ? ronde_fail(run->error, status, "%s", refusal.message)
+               ? ronde_fail(run->error, status, "%s", refusal->message)
                : RONDE_OK;
+}
+
+static enum ronde_status share_probe(struct ronde_sim_job_state *run, struct ronde_error *refusal)
+{
+    const struct ronde_sim_options limited = probe_options(run);
+    struct ronde_sim_result shared = {0};
+    const enum ronde_status status =
+        ronde_sim_maxmin(run->job->platform, run->probe.dag, &limited, run->mem, &shared, refusal);
+    run->probe.shared_ns = status == RONDE_OK ? shared.time_ns : INFINITY;
+    run->probe.whole_work = (double)shared.work * (double)ronde_sim_job_steps(run->job) /
+                            (double)run->probe.dag->op_count;
+    return status;
+}
+
+/* The graph of a smaller load, where it is not half of the whole. */
+static enum ronde_status make_probe(struct ronde_sim_job_state *run, struct ronde_error *refusal)
+{
+    const struct ronde_load load = probe_load(run->job);
+    if (load.count > run->job->load->count / 2)
+        return RONDE_OK;
+    return ronde_dag_create(run->job->schedule, &load, run->job->params, run->mem, &run->probe.dag,
+                            refusal);
+}
+
+/* Its first pieces flow as those of the whole do, as long as none shares a link. */
+enum ronde_status ronde_sim_job_foresee(struct ronde_sim_job_state *run, bool *out_is_contended)
+{
+    struct ronde_error refusal = {RONDE_OK, 0, ""};
+    const struct ronde_sim_options limited = probe_options(run);
+    struct ronde_sim_result free = {0};
+    *out_is_contended = false;
+    if ((unsigned)run->job->load->dtype >= RONDE_DTYPE_COUNT ||
+        ronde_sim_job_steps(run->job) < LEAST_FORESEEN)
+        return RONDE_OK;
+    enum ronde_status status = make_probe(run, &refusal);
+    if (status != RONDE_OK || !run->probe.dag || run->probe.dag->group_of)
+        return RONDE_OK;
+    status = ronde_sim_flat(run->job->platform, run->probe.dag, &limited, run->mem, &free, &refusal);
+    if (status == RONDE_OK && !free.is_contention_free) {
+        status = share_probe(run, &refusal);
+        *out_is_contended = status == RONDE_OK;
+    }
+    return fail_if_over(run, status, &refusal);
+}
+
+/* How far queues are from fair sharing on the probe, relative; INFINITY where that is too much work to find out. */
+static enum ronde_status compare_queues(struct ronde_sim_job_state *run, double *out_off)
+{
+    const struct ronde_sim_options limited = probe_options(run);
+    struct ronde_error refusal = {RONDE_OK, 0, ""};
+    struct ronde_sim_result queued = {0};
+    enum ronde_status status = RONDE_OK;
+    *out_off = INFINITY;
+    if (!run->probe.dag)
+        status = make_probe(run, &refusal);
+    if (status == RONDE_OK && run->probe.dag && run->probe.shared_ns == 0)
+        status = share_probe(run, &refusal);
+    if (status != RONDE_OK || !run->probe.dag || isinf(run->probe.shared_ns))
+        return fail_if_over(run, status, &refusal);
+    status =
+        ronde_sim_fifo(run->job->platform, run->probe.dag, &limited, run->mem, &queued, &refusal);
+    if (status == RONDE_OK)
+        *out_off = fabs(queued.time_ns / run->probe.shared_ns - 1);
+    return fail_if_over(run, status, &refusal);
 }
 
 /* Too large for a graph: names an engine that would make it all the same only where there is one. */
@@ -109,9 +172,7 @@ static enum ronde_status replay_at_length(struct ronde_sim_job_state *run, doubl
 static enum ronde_status queue_up(struct ronde_sim_job_state *run)
 {
     double off = INFINITY;
-    enum ronde_status status = RONDE_OK;
-    if (probe_load(run->job).count <= run->job->load->count / 2)
-        status = probe(run, &off);
+    const enum ronde_status status = compare_queues(run, &off);
     if (status != RONDE_OK)
         return status;
     return off <= MOST_OFF ? ronde_sim_fifo(run->job->platform, run->dag, run->options, run->mem,
@@ -149,16 +210,21 @@ static enum ronde_status extrapolate(struct ronde_sim_job_state *run, uint64_t m
     return ronde_sim_extrapolate(run->job, &limited, run->mem, run->result, refusal);
 }
 
-/* Shares links on the whole graph, where there is room for it. */
+/* Shares links on the whole graph, where there is room for it and the probe has not shown that it is too much work. */
 static enum ronde_status share_links(struct ronde_sim_job_state *run, struct ronde_error *refusal)
 {
     const struct ronde_sim_options limited =
         ronde_sim_job_limited(run->options, RONDE_SIM_MOST_WORK);
     *refusal = (struct ronde_error){RONDE_OK, 0, ""};
     const enum ronde_status status = run->dag ? RONDE_OK : ronde_sim_job_graph(run, refusal);
-    return status == RONDE_OK ? ronde_sim_share_links(run->job->platform, run->dag, &limited,
-                                                      run->mem, run->result, refusal)
-                              : status;
+    if (status != RONDE_OK)
+        return status;
+    if (run->probe.whole_work > (double)limited.work_limit)
+        return ronde_fail(refusal, RONDE_UNSUPPORTED,
+                          "sharing links takes %.1e visits of flows to links or more, above %.1e",
+                          run->probe.whole_work, (double)limited.work_limit);
+    return ronde_sim_share_links(run->job->platform, run->dag, &limited, run->mem, run->result,
+                                 refusal);
 }
 
 enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run)
