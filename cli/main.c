@@ -65,7 +65,7 @@ static const struct ronde_command commands[] = {
      "  ronde sim all_reduce --nccl-log nccl.log -a tree --topo dgx-h100-pod\n"
      "  ronde sim all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n",
      WHAT GIVEN SWEEP "slot depth timeout engine placement with background straggler scenario"
-                      " cfg native-latency why trace timeline style wide" MACHINE PRINT,
+                      " cfg native-latency why trace timeline style wide synthesize" MACHINE PRINT,
      1, false, ronde_cmd_sim},
     {"sweep", "COLLECTIVE", "replay algorithms on a grid of ranks and sizes, in parallel",
      "  ronde sweep all_reduce -a ring,double_tree -N 8:1024:x2 --bytes 8:1G:x4 --topo"
@@ -75,12 +75,13 @@ static const struct ronde_command commands[] = {
      "--resume\n"
      "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar-64 --shard 0/4 > "
      "part0.jsonl\n",
-     WHAT SWEEP "bytes slot depth timeout engine jobs shard resume plot map output wide " MACHINE,
+     WHAT SWEEP
+     "bytes slot depth timeout engine jobs shard resume plot map output wide synthesize " MACHINE,
      1, false, ronde_cmd_sweep},
     {"price", "FILE|COLLECTIVE", "closed form and longest path of a schedule on a platform file",
      "  ronde price all_reduce -a ring -N 16 --topo crossbar-64\n"
      "  ronde price all_reduce -a tree -N 8 --topo machine.xml --json\n",
-     WHAT GIVEN SWEEP "slot depth wide" MACHINE PRINT, 1, false, ronde_cmd_price},
+     WHAT GIVEN SWEEP "slot depth wide synthesize" MACHINE PRINT, 1, false, ronde_cmd_price},
     {"plan", "COLLECTIVE", "best algorithm per size on a machine, and why",
      "  ronde plan all_reduce --topo dgx-h100-pod -b 8 -e 1G\n"
      "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"

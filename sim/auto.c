@@ -2,7 +2,7 @@
 #include "check.h"
 
 /* The reference is taken where it is expected to take no more than this: maxmin gives the same times. */
-#define SIMGRID_MOST_S 0.5
+#define SIMGRID_MOST_S 0.02
 
 /* What a visit of a flow to a link takes maxmin, roughly, to count SimGrid's work in the same unit. */
 #define VISIT_S 15e-9

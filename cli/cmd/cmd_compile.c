@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* The algorithm that is fastest for the size of -b, on the machine or the backend of the options. */
+/* The schedule that is fastest for the size of -b, on the machine or the backend of the options. */
 static enum ronde_status choose(const struct ronde_options *options,
                                 struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
@@ -36,8 +36,7 @@ static enum ronde_status choose(const struct ronde_options *options,
     if (status == RONDE_OK) {
         ronde_selector_say(&selector, &decision, text, sizeof text);
         ronde_note("algorithm %s, by %s", text, ronde_basis_text(&selector, basis));
-        status = ronde_compile_default(&selector.choice.candidates[decision.best].request,
-                                       out_schedule, error);
+        *out_schedule = ronde_choice_take_schedule(&selector.choice, decision.best);
     }
     ronde_selector_close(&selector);
     return status;
@@ -52,8 +51,9 @@ int ronde_cmd_compile(const struct ronde_options *options)
     /* Without -a it is the registry's first: a text that did not change with a table's numbers is what files are kept for. */
     const bool is_auto =
         options->algorithm_count == 1 && strcmp(options->algorithms[0], "auto") == 0;
-    enum ronde_status status = is_auto ? choose(options, &schedule, &error)
-                                       : ronde_schedule_file_or_compiled(options, &schedule, &error);
+    enum ronde_status status = is_auto || ronde_is_forest(options)
+                                   ? choose(options, &schedule, &error)
+                                   : ronde_schedule_file_or_compiled(options, &schedule, &error);
     if (status == RONDE_OK)
         status = ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, &error);
     if (status == RONDE_OK)

@@ -8,7 +8,6 @@
 #include "commands.h"
 #include "common.h"
 #include "nccl_style.h"
-#include "plan_forest.h"
 
 #include "ronde/executors.h"
 #include "ronde/hw.h"
@@ -82,8 +81,6 @@ static enum ronde_status print_plan(const struct ronde_options *options,
         ronde_plan_print_table(plan, &share, sink);
     else if (status == RONDE_OK)
         status = ronde_plan_print_rows(plan, &share, sink, error);
-    if (status == RONDE_OK && options->synthesize && !options->csv)
-        status = ronde_plan_forest_print(plan, sink, error);
     if (status == RONDE_OK && options->plot)
         status = ronde_plan_plot(plan, options->plot, error);
     if (sink->file && ronde_sink_close(sink, error) != RONDE_OK)

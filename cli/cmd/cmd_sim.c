@@ -77,6 +77,8 @@ static enum ronde_status sim_size(struct session *session, struct ronde_error *e
                                      .share = &session->share};
     enum ronde_status status = find_view(session, &view, error);
     char label[RONDE_SETUP_LABEL_BYTES];
+    /* One name, whichever of the schedules made for a machine it is of. */
+    view.record.algorithm = session->is->request.algorithm;
     if (status == RONDE_OK && ronde_candidate_label(session->is, label)[0])
         ronde_record_label(&view.record, label);
     if (status == RONDE_OK)
@@ -92,13 +94,14 @@ static enum ronde_status price_size(struct session *session, struct ronde_error 
 {
     struct ronde_result_view view = {.is_kept = false, .share = &session->share};
     enum ronde_status status = RONDE_OK;
-    /* A formula belongs to an algorithm; a schedule from a file has none. */
-    if (!session->given)
+    /* A formula belongs to an algorithm; a schedule from a file has none, nor has one that was made for the machine. */
+    if (session->is->algorithm)
         status = ronde_record_closed_form(&session->forecast, &view.record, error);
-    if (status == RONDE_OK && !session->given)
+    if (status == RONDE_OK && session->is->algorithm)
         status = ronde_view_print(&view, &session->sink, error);
     if (status == RONDE_OK)
         status = ronde_record_dag(&session->forecast, &view.record, error);
+    view.record.algorithm = session->is->request.algorithm;
     return status == RONDE_OK ? ronde_view_print(&view, &session->sink, error) : status;
 }
 
@@ -108,8 +111,8 @@ static void print_head(const struct session *session)
     const struct ronde_schedule *schedule = session->is->schedule;
     const struct ronde_platform_facts *facts = ronde_platform_facts(session->platform);
     const uint64_t slot_bytes = session->forecast.slot_bytes;
-    const bool is_cut = !session->is_whole &&
-                        (ronde_is_auto(session->options) || ronde_schedule_is_pipelined(schedule));
+    const bool is_cut = !session->is_whole && (ronde_is_chosen(session->options) ||
+                                               ronde_schedule_is_pipelined(schedule));
     const char *unlimited = is_cut ? "as NCCL's by size (--slot sets them)" : "unlimited";
     FILE *file = session->sink.file;
     fprintf(file, "# ronde %s: %s %s, %u ranks on %s (%s), slot bytes %s", RONDE_VERSION,
@@ -118,7 +121,7 @@ static void print_head(const struct session *session)
             facts->name, ronde_platform_path(session->platform),
             slot_bytes ? ronde_cell_size(slot_bytes).text : unlimited);
     /* Of a choice every size may have another schedule. */
-    if (!ronde_is_auto(session->options))
+    if (!ronde_is_chosen(session->options))
         fprintf(file, ", schedule %016" PRIx64, schedule->hash);
     fputs("\n#\n", file);
     ronde_view_head(&session->sink);
@@ -127,7 +130,7 @@ static void print_head(const struct session *session)
 /* What is asked for, by name or as a file. */
 static enum ronde_status find_request(struct session *session, struct ronde_error *error)
 {
-    if (ronde_is_auto(session->options))
+    if (ronde_is_chosen(session->options))
         return ronde_open_request(session->options, &session->request, error);
     if (!ronde_is_schedule_file(session->options))
         return ronde_single_request(session->options, &session->request, error);
@@ -280,7 +283,7 @@ walk_sizes(struct session *session,
     do {
         const uint64_t next = next_bytes(session, bytes), count = count_of(session, bytes);
         session->is_last = next == 0 && session->is_last_placement;
-        if (ronde_is_auto(session->options))
+        if (ronde_is_chosen(session->options))
             status = choose(session, count, error);
         if (session->is_whole)
             session->forecast.load.count = count;
@@ -296,7 +299,7 @@ walk_sizes(struct session *session,
 /* Where nobody chooses size by size, everything that can be refused is refused before anything is printed. */
 static enum ronde_status open_placement(struct session *session, struct ronde_error *error)
 {
-    if (ronde_is_auto(session->options))
+    if (ronde_is_chosen(session->options))
         return open_chooser(session, error);
     enum ronde_status status = open_algorithm(session, error);
     if (status == RONDE_OK && !session->sink.file)

@@ -19,6 +19,7 @@
 #include "ronde/predicted.h"
 #include "ronde/schedule_file.h"
 #include "ronde/setup.h"
+#include "ronde/synthesize.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,40 @@ static enum ronde_status check_files(const struct ronde_options *options,
     return status;
 }
 
+static bool is_open(const struct ronde_sweep_point *point)
+{
+    return point->is_wanted && !point->is_done;
+}
+
+/* Schedules made for the machine are chosen size by size. */
+static enum ronde_status do_forests(const struct session *session, struct unit unit, FILE *out,
+                                    struct ronde_error *error)
+{
+    struct ronde_tune_options how = ronde_tune_options_of(session->options);
+    struct ronde_compile_request request;
+    struct ronde_selector selector = {.quotes = NULL};
+    how.only = session->options->algorithms[unit.algorithm_index];
+    enum ronde_status status = request_of(session, unit, &request, error);
+    if (status == RONDE_OK)
+        status = ronde_selector_open(&how, &request, &selector, error);
+    if (status == RONDE_OK)
+        status = ronde_selector_rely(&selector, session->platform, NULL, 0, error);
+    for (uint32_t s = 0; s < session->sweep.options.size_count && status == RONDE_OK; s++) {
+        const struct ronde_sweep_point *point =
+            ronde_sweep_at(&session->sweep, unit.rank_index, unit.algorithm_index, s);
+        struct ronde_decision decision;
+        if (!is_open(point))
+            continue;
+        status = ronde_selector_decide(&selector, point->count, &decision, error);
+        if (status != RONDE_OK)
+            break;
+        struct ronde_forecast forecast = ronde_decision_forecast(&selector, &decision);
+        status = replay_point(&forecast, point, how.only, session->options->engine, out, error);
+    }
+    ronde_selector_close(&selector);
+    return status;
+}
+
 /* Compiled or read once, replayed at every size that is still open. */
 static enum ronde_status do_unit(const struct session *session, struct unit unit, FILE *out,
                                  struct ronde_error *error)
@@ -139,7 +174,7 @@ static enum ronde_status do_unit(const struct session *session, struct unit unit
     for (uint32_t s = 0; s < session->sweep.options.size_count && status == RONDE_OK; s++) {
         const struct ronde_sweep_point *point =
             ronde_sweep_at(&session->sweep, unit.rank_index, unit.algorithm_index, s);
-        if (point->is_wanted && !point->is_done)
+        if (is_open(point))
             status = replay_point(&forecast, point, name, session->options->engine, out, error);
     }
     ronde_candidate_close(&candidate, ronde_mem_default());
@@ -153,7 +188,9 @@ static int work(void *self, uint32_t task, FILE *out)
     const struct session *session = self;
     const struct unit unit = session->units[task];
     struct ronde_error error = {0};
-    const enum ronde_status status = do_unit(session, unit, out, &error);
+    const bool is_forest = ronde_is_synthesized(session->options->algorithms[unit.algorithm_index]);
+    const enum ronde_status status =
+        is_forest ? do_forests(session, unit, out, &error) : do_unit(session, unit, out, &error);
     if (status == RONDE_OK || (status == RONDE_UNSUPPORTED && session->is_of_all))
         return RONDE_EXIT_OK;
     ronde_note("ronde: %s on %u ranks: %s", session->options->algorithms[unit.algorithm_index],

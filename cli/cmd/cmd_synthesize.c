@@ -35,9 +35,19 @@ static void say_load(const struct ronde_synthesis *made)
                    100 * made->trees_GBps / bound->GBps);
 }
 
+/* Options that a schedule takes so long with: " (sim --slot 64K)", or nothing. */
+static const char *in_sim(const char *options, char *text, size_t bytes)
+{
+    text[0] = '\0';
+    if (options[0])
+        snprintf(text, bytes, " (sim %s)", options);
+    return text;
+}
+
 /* What was made, in lines beside the schedule. */
 static void say(const struct ronde_synthesis *made, uint64_t bytes)
 {
+    char text[RONDE_SETUP_OPTIONS_BYTES + 8];
     const struct ronde_bound *bound = &made->bound;
     if (isinf(bound->GBps)) {
         ronde_note("no link limits it: %u tree%s a root", made->trees, made->trees == 1 ? "" : "s");
@@ -46,14 +56,15 @@ static void say(const struct ronde_synthesis *made, uint64_t bytes)
         say_load(made);
     }
     if (bytes > 0)
-        ronde_note("for %s: %s us predicted, the bound is %s us", ronde_cell_size(bytes).text,
+        ronde_note("for %s: %s us predicted%s, the bound is %s us", ronde_cell_size(bytes).text,
                    ronde_cell_us(made->time_ns).text,
+                   made->algorithm ? "" : in_sim(made->options, text, sizeof text),
                    ronde_cell_us(ronde_bound_ns(bound, (double)bytes)).text);
     ronde_note("at most %u messages in a row, %u connections into a rank", made->height,
                made->connections);
     if (made->algorithm)
-        ronde_note("%s is faster, %s us: the schedule is that one, not trees", made->algorithm,
-                   ronde_cell_us(made->algorithm_ns).text);
+        ronde_note("%s is faster, %s us%s: the schedule is that one, not trees", made->algorithm,
+                   ronde_cell_us(made->algorithm_ns).text, in_sim(made->options, text, sizeof text));
 }
 
 /* When the line was last written, and what it said was being done. */

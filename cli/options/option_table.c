@@ -49,7 +49,7 @@ static const struct argp_option all_options[] = {
      "the size that it is to be fastest at: trees of several heights are replayed (default: large)",
      2},
     {"synthesize", KEY_SYNTHESIZE, NULL, 0,
-     "plan: weigh the schedule made for this machine and size, too", 2},
+     "weigh schedules made for this machine (-a forest) also where that takes long", 2},
     {"slot", KEY_SLOT, "SIZE", 0, "bytes of a connection's slot: the length of a piece", 2},
     {"depth", KEY_DEPTH, "COUNT", 0, "slots of a connection", 2},
     {"protocol", KEY_PROTOCOL, "NAME", 0,

@@ -4,6 +4,7 @@
 #include "ronde/backend.h"
 #include "ronde/executors.h"
 #include "ronde/schedules.h"
+#include "ronde/synthesize.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,7 @@ static void append_known(const struct ronde_command *command, const char *name,
     if (strcmp(name, "algorithm") == 0) {
         append(words, "auto");
         append_algorithms(words);
+        append(words, RONDE_SYNTHESIZED);
     }
     if (strcmp(name, "algorithm") == 0 && command->is_bench)
         append(words, "race");

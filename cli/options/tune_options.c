@@ -4,6 +4,7 @@
 #include "cli/print/table.h"
 #include "schedule_file.h"
 
+#include "ronde/synthesize.h"
 #include "ronde/values.h"
 
 #include <string.h>
@@ -20,7 +21,20 @@ struct ronde_tune_options ronde_tune_options_of(const struct ronde_options *opti
         .native_latency = options->native_latency,
         .timeout_ns = options->timeout_s > 0.0 ? (uint64_t)(options->timeout_s * 1e9) : 0,
         .topology = options->topo,
+        .forests = options->synthesize ? RONDE_FORESTS_ALL : RONDE_FORESTS_QUICK,
+        .only = ronde_is_forest(options) ? options->algorithms[0] : NULL,
     };
+}
+
+bool ronde_is_forest(const struct ronde_options *options)
+{
+    return !ronde_is_schedule_file(options) && options->algorithm_count == 1 &&
+           ronde_is_synthesized(options->algorithms[0]);
+}
+
+bool ronde_is_chosen(const struct ronde_options *options)
+{
+    return ronde_is_auto(options) || ronde_is_forest(options);
 }
 
 bool ronde_is_auto(const struct ronde_options *options)

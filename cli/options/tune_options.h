@@ -14,6 +14,12 @@ struct ronde_tune_options ronde_tune_options_of(const struct ronde_options *opti
 /** Whether the command line leaves the choice to us: no -a, or -a auto, and no schedule from a file. */
 bool ronde_is_auto(const struct ronde_options *options);
 
+/** Whether schedules made for the machine are asked for: `-a forest`. */
+bool ronde_is_forest(const struct ronde_options *options);
+
+/** Whether what is predicted is chosen size by size: either of the two. */
+bool ronde_is_chosen(const struct ronde_options *options);
+
 /** Whether algorithms are to be measured against one another: -a race. */
 bool ronde_is_autotune(const struct ronde_options *options);
 

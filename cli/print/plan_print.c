@@ -116,6 +116,11 @@ static void print_warning(const struct ronde_plan *plan, FILE *file)
         fputs("# the file does not say what a step costs (ronde.step_ns): many short messages look "
               "cheaper than they are\n",
               file);
+    if (plan->selector->choice.lacks_forests)
+        fputs("# schedules made for this machine (forest) take long to make or to replay: weighed "
+              "with "
+              "--synthesize\n",
+              file);
 }
 
 static uint32_t count_algorithms(const struct ronde_choice *choice)

@@ -2,6 +2,7 @@
 #include "ronde/setup.h"
 
 #include "ronde/split.h"
+#include "ronde/synthesize.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 static const char closed_form[] = "closed_form";
 static const char longest_path[] = "dag";
 
-/** Room for one candidate more. */
+/** Room for one candidate more, zeroed and not counted yet. */
 static struct ronde_candidate *new_candidate(struct ronde_choice *choice, struct ronde_error *error)
 {
     void *block = choice->candidates;
@@ -27,7 +28,18 @@ static struct ronde_candidate *new_candidate(struct ronde_choice *choice, struct
         return NULL;
     }
     choice->candidates = block;
+    choice->candidates[choice->count] = (struct ronde_candidate){.own = NULL};
     return &choice->candidates[choice->count];
+}
+
+enum ronde_status ronde_choice_add(struct ronde_choice *choice,
+                                   struct ronde_candidate **out_candidate, struct ronde_error *error)
+{
+    *out_candidate = new_candidate(choice, error);
+    if (!*out_candidate)
+        return RONDE_NO_MEMORY;
+    choice->count++;
+    return RONDE_OK;
 }
 
 /** Whether a schedule was refused for its size alone: nothing is wrong with it that the prover knows of. */
@@ -112,6 +124,20 @@ enum ronde_status ronde_choice_offer(struct ronde_choice *choice,
     return RONDE_OK;
 }
 
+/* Set-ups of one request share a schedule, which one of them owns. */
+struct ronde_schedule *ronde_choice_take_schedule(struct ronde_choice *choice, uint32_t candidate)
+{
+    const struct ronde_schedule *schedule = choice->candidates[candidate].schedule;
+    for (uint32_t i = 0; i < choice->count; i++) {
+        struct ronde_schedule *own = choice->candidates[i].own;
+        if (own != schedule)
+            continue;
+        choice->candidates[i].own = NULL;
+        return own;
+    }
+    return NULL;
+}
+
 void ronde_choice_fini(struct ronde_choice *choice)
 {
     for (uint32_t i = 0; i < choice->count; i++)
@@ -140,11 +166,28 @@ static bool is_simpler(const struct ronde_schedule *a, const struct ronde_schedu
                : a->max_lane_count * a->channel_count < b->max_lane_count * b->channel_count;
 }
 
-/** Set-ups of one algorithm are not each other's runners-up. */
+/** Set-ups of one algorithm are not each other's runners-up, nor are schedules made for the machine. */
 static bool is_of(const struct ronde_choice *choice, uint32_t candidate, uint32_t other)
 {
-    return other != RONDE_NONE && strcmp(choice->candidates[candidate].request.algorithm,
-                                         choice->candidates[other].request.algorithm) == 0;
+    if (other == RONDE_NONE)
+        return false;
+    const char *one = choice->candidates[candidate].request.algorithm;
+    const char *two = choice->candidates[other].request.algorithm;
+    return strcmp(one, two) == 0 || (ronde_is_synthesized(one) && ronde_is_synthesized(two));
+}
+
+/** What every library has is worth a hundredth over a schedule that was made for the machine, which has to be brought there. */
+#define MADE 1.01
+
+double ronde_candidate_compared(const struct ronde_candidate *candidate, double time_ns)
+{
+    return time_ns * (ronde_is_synthesized(candidate->request.algorithm) ? MADE : 1);
+}
+
+static double compared_ns(const struct ronde_choice *choice, const struct ronde_quote *quotes,
+                          uint32_t candidate)
+{
+    return ronde_candidate_compared(&choice->candidates[candidate], quotes[candidate].time_ns);
 }
 
 /** The cheapest of those whose price is a bound, or is none. */
@@ -158,9 +201,10 @@ static uint32_t find_cheapest(const struct ronde_choice *choice, const struct ro
             !candidates[i].is_eligible || !isfinite(quotes[i].time_ns))
             continue;
         /* Equal but for rounding is equal, so that the last bit of a sum decides nothing. */
-        const double least_ns = best == RONDE_NONE ? INFINITY : quotes[best].time_ns;
-        const bool is_as_fast = quotes[i].time_ns <= least_ns * (1.0 + ROUNDING);
-        if (quotes[i].time_ns < least_ns * (1.0 - ROUNDING) ||
+        const double least_ns = best == RONDE_NONE ? INFINITY : compared_ns(choice, quotes, best);
+        const double ns = compared_ns(choice, quotes, i);
+        const bool is_as_fast = ns <= least_ns * (1.0 + ROUNDING);
+        if (ns < least_ns * (1.0 - ROUNDING) ||
             (is_as_fast && is_simpler(candidates[i].schedule, candidates[best].schedule)))
             best = i;
     }
@@ -193,7 +237,8 @@ settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
         const uint32_t next = find_cheapest(choice, quotes, without, true);
         const uint32_t best = find_cheapest(choice, quotes, without, false);
         if (next == RONDE_NONE ||
-            (best != RONDE_NONE && quotes[best].time_ns * (1.0 - slack) <= quotes[next].time_ns))
+            (best != RONDE_NONE && compared_ns(choice, quotes, best) * (1.0 - slack) <=
+                                       compared_ns(choice, quotes, next)))
             break;
         status = settle(choice, next, load, pricer, &quotes[next], error);
     }

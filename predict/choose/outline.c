@@ -134,7 +134,11 @@ enum ronde_status ronde_outline_cut(const struct ronde_forecast *forecast,
     if (status != RONDE_OK)
         return status;
     const double pieces = (double)count / (double)own->count;
-    const double period_ns = fmax(own->period_ns, outline->link_ns * (double)own->count);
-    *out_ns = pieces <= 1 ? INFINITY : own->first_ns + (pieces - 1) * period_ns;
+    const double link_ns = outline->link_ns * (double)count;
+    /* The busiest link waits for the first piece, and the end for what follows the last one: the less of it the more of that
+       falls into the time in which it is busy with others. */
+    const double shared_ns = link_ns + own->first_ns * link_ns / (link_ns + own->first_ns);
+    *out_ns =
+        pieces <= 1 ? INFINITY : fmax(own->first_ns + (pieces - 1) * own->period_ns, shared_ns);
     return RONDE_OK;
 }

@@ -91,7 +91,15 @@ static enum ronde_status plan_rows(struct ronde_plan *plan, const uint64_t *size
     return status;
 }
 
-/** By how much the one above takes longer than the one below, relative: negative where it wins. */
+/** By how much the one above takes longer than the one below, relative, as they are compared: negative where it wins. */
+static double lead_of(const struct ronde_plan *plan, const uint32_t pair[2], double below_ns,
+                      double above_ns)
+{
+    const struct ronde_candidate *candidates = plan->selector->choice.candidates;
+    return log(ronde_candidate_compared(&candidates[pair[1]], above_ns) /
+               ronde_candidate_compared(&candidates[pair[0]], below_ns));
+}
+
 static enum ronde_status find_lead(const struct ronde_plan *plan, const uint32_t pair[2],
                                    struct ronde_load *load, uint64_t count, double *out_lead,
                                    struct ronde_error *error)
@@ -104,7 +112,7 @@ static enum ronde_status find_lead(const struct ronde_plan *plan, const uint32_t
         status = ronde_choice_time(&selector->choice, pair[i], load, &selector->pricer, &quotes[i],
                                    error);
     if (status == RONDE_OK)
-        *out_lead = log(quotes[1].time_ns / quotes[0].time_ns);
+        *out_lead = lead_of(plan, pair, quotes[0].time_ns, quotes[1].time_ns);
     return status;
 }
 
@@ -123,13 +131,18 @@ static uint64_t between(const uint64_t counts[2], const double leads[2], uint64_
 /** Steps of a replay that is not done for the size of a change alone: where the line crosses is near enough. */
 #define MOST_CHANGE_STEPS ((uint64_t)1 << 20)
 
+static bool is_quick_alone(const struct ronde_candidate *candidate, const struct ronde_load *load)
+{
+    const uint64_t most = candidate->most_steps ? candidate->most_steps : MOST_CHANGE_STEPS;
+    return ronde_candidate_steps(candidate, load) <= most;
+}
+
 static bool is_quick_to_time(const struct ronde_plan *plan, const uint32_t pair[2],
                              const struct ronde_load *load)
 {
     const struct ronde_candidate *candidates = plan->selector->choice.candidates;
     return !plan->selector->platform_pricer.platform ||
-           (ronde_candidate_steps(&candidates[pair[0]], load) <= MOST_CHANGE_STEPS &&
-            ronde_candidate_steps(&candidates[pair[1]], load) <= MOST_CHANGE_STEPS);
+           (is_quick_alone(&candidates[pair[0]], load) && is_quick_alone(&candidates[pair[1]], load));
 }
 
 static uint64_t grid_of(uint64_t count, const struct ronde_plan_row *left, uint32_t below,
@@ -150,8 +163,10 @@ static enum ronde_status find_change(struct ronde_plan *plan, const struct ronde
     uint64_t counts[2] = {left->decision.load.count, right->decision.load.count};
     const uint64_t grid = grid_of(counts[0], left, pair[0], right, pair[1]);
     /* What lost is known by a bound at least: near enough for where to look first. */
-    double leads[2] = {log(left->quotes[pair[1]].time_ns / left->quotes[pair[0]].time_ns),
-                       log(right->quotes[pair[1]].time_ns / right->quotes[pair[0]].time_ns)};
+    double leads[2] = {lead_of(plan, pair, left->quotes[pair[0]].time_ns,
+                               left->quotes[pair[1]].time_ns),
+                       lead_of(plan, pair, right->quotes[pair[0]].time_ns,
+                               right->quotes[pair[1]].time_ns)};
     double lead = 0;
     enum ronde_status status = RONDE_OK;
     const bool is_quick = is_quick_to_time(plan, pair, &load);

@@ -217,17 +217,24 @@ static uint64_t steps_of(const struct ronde_forecast *forecast, uint64_t slot_by
     return ronde_forecast_steps(&cut);
 }
 
+/** Steps of a candidate that is cut finer than by default, at most. */
+static uint64_t most_steps(const struct ronde_candidate *candidate)
+{
+    return candidate->most_steps ? candidate->most_steps : MOST_CUT_STEPS;
+}
+
 static enum ronde_status list_slots(const struct ronde_forecast *forecast,
-                                    struct ronde_outline *outline, struct slots *slots,
+                                    const struct ronde_candidate *candidate, struct slots *slots,
                                     struct ronde_error *error)
 {
+    struct ronde_outline *outline = candidate->outline;
     const uint64_t count = forecast->load.count;
     enum ronde_status status = RONDE_OK;
     add_slot(slots, whole_slot(forecast), ronde_outline_whole(outline, count));
     for (uint32_t s = 0; s < RONDE_OUTLINE_SLOTS && status == RONDE_OK; s++) {
         const uint64_t slot_bytes = ronde_outline_slot_bytes(s);
         double estimated_ns = INFINITY;
-        if (steps_of(forecast, slot_bytes) <= MOST_CUT_STEPS)
+        if (steps_of(forecast, slot_bytes) <= most_steps(candidate))
             status = ronde_outline_cut(forecast, outline, s, count, &estimated_ns, error);
         add_slot(slots, slot_bytes, estimated_ns);
     }
@@ -269,7 +276,7 @@ static enum ronde_status tighten(const struct ronde_forecast *forecast,
                                  struct ronde_error *error)
 {
     struct slots slots = {.count = 0};
-    const enum ronde_status status = list_slots(forecast, candidate->outline, &slots, error);
+    const enum ronde_status status = list_slots(forecast, candidate, &slots, error);
     if (status != RONDE_OK)
         return status;
     quote->time_ns = fmax(quote->time_ns, ESTIMATED * slots.estimated_ns[least_slot(&slots)]);
@@ -325,11 +332,14 @@ static enum ronde_status find_time(const struct ronde_forecast *forecast, bool i
     enum ronde_status status = RONDE_OK;
     *quote = (struct ronde_quote){.time_ns = INFINITY, .engine = "none"};
     if (is_open && candidate->outline->likes_pieces) {
-        status = list_slots(forecast, candidate->outline, &slots, error);
+        status = list_slots(forecast, candidate, &slots, error);
         if (status == RONDE_OK)
             status = try_best(forecast, &slots, quote, error);
     }
-    if (status == RONDE_OK && !isfinite(quote->time_ns))
+    /* Trees that were packed for the machine, and what a user wrote, come with a cut that suits them. */
+    if (status == RONDE_OK &&
+        (!isfinite(quote->time_ns) ||
+         (!candidate->algorithm && ronde_forecast_steps(forecast) <= most_steps(candidate))))
         status = try_slot(forecast, forecast->load.slot_bytes, quote, error);
     if (status == RONDE_OK && is_open)
         status = try_pieces(forecast, candidate->outline, quote, error);

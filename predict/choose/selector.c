@@ -6,6 +6,7 @@
 #include "ronde/data_files.h"
 #include "ronde/pieces.h"
 #include "ronde/setup.h"
+#include "ronde/synthesize.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -239,27 +240,42 @@ static void append_slot(char *text, size_t room, uint64_t bytes)
     snprintf(text, room, " --slot %llu%s", (unsigned long long)bytes, letters[power]);
 }
 
-const char *ronde_decision_options(const struct ronde_selector *selector,
-                                   const struct ronde_decision *decision,
-                                   char out_text[RONDE_SETUP_OPTIONS_BYTES])
+const char *ronde_candidate_options(const struct ronde_candidate *candidate,
+                                    const struct ronde_load *load, uint64_t slot_bytes,
+                                    char out_text[RONDE_SETUP_OPTIONS_BYTES])
 {
-    const struct ronde_candidate *candidate = &selector->choice.candidates[decision->best];
-    struct ronde_load by_default = decision->load;
+    struct ronde_load by_default = *load;
     size_t used = 0;
     out_text[0] = '\0';
-    if (!selector->platform_pricer.platform)
-        return out_text;
     ronde_load_cut(&by_default, candidate->schedule);
-    /* A schedule that was offered has its own. */
+    /* A schedule that was offered, or made for the machine, has its own. */
     if (candidate->algorithm && candidate->request.channels > 0)
         used += (size_t)snprintf(out_text, RONDE_SETUP_OPTIONS_BYTES, " --channels %u",
                                  candidate->request.channels);
     if (candidate->placement != RONDE_PLACE_AUTO)
         used += (size_t)snprintf(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used,
                                  " --placement %s", ronde_placement_text(candidate->placement));
-    if (decision->slot_bytes != by_default.slot_bytes)
-        append_slot(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used, decision->slot_bytes);
+    if (slot_bytes != by_default.slot_bytes)
+        append_slot(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used, slot_bytes);
     if (out_text[0] == ' ')
         memmove(out_text, out_text + 1, strlen(out_text));
+    return out_text;
+}
+
+const char *ronde_decision_options(const struct ronde_selector *selector,
+                                   const struct ronde_decision *decision,
+                                   char out_text[RONDE_SETUP_OPTIONS_BYTES])
+{
+    const struct ronde_candidate *candidate = &selector->choice.candidates[decision->best];
+    out_text[0] = '\0';
+    if (!selector->platform_pricer.platform)
+        return out_text;
+    (void)ronde_candidate_options(candidate, &decision->load, decision->slot_bytes, out_text);
+    if (candidate->most_steps == 0 && selector->options.forests == RONDE_FORESTS_ALL &&
+        ronde_is_synthesized(candidate->request.algorithm)) {
+        const size_t used = strlen(out_text);
+        snprintf(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used, "%s--synthesize",
+                 used > 0 ? " " : "");
+    }
     return out_text;
 }

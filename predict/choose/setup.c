@@ -4,6 +4,7 @@
 #include "outline.h"
 
 #include "ronde/collective.h"
+#include "ronde/synthesize.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -434,15 +435,13 @@ static enum ronde_status add(struct setting_up *up, const struct ronde_candidate
             ronde_candidate_close(&candidate, mem);
             return RONDE_OK;
         }
-    void *block = up->all.candidates;
-    if (!ronde_mem_grow(mem, &block, &up->all.capacity, (size_t)up->all.count + 1,
-                        sizeof *up->all.candidates)) {
+    struct ronde_candidate *room;
+    const enum ronde_status added = ronde_choice_add(&up->all, &room, up->error);
+    if (added == RONDE_OK)
+        *room = candidate;
+    else
         ronde_candidate_close(&candidate, mem);
-        return ronde_fail(up->error, RONDE_NO_MEMORY, "no memory for another set-up");
-    }
-    up->all.candidates = block;
-    up->all.candidates[up->all.count++] = candidate;
-    return RONDE_OK;
+    return added;
 }
 
 /** Ranks up to which more channels than the machine has ways for are tried: flows that share links take turns by them. */
@@ -521,6 +520,34 @@ static enum ronde_status add_placements(struct setting_up *up, const struct rond
     return status;
 }
 
+/** Schedules made for the machine have ways of their own: they are weighed where nothing but the machine was asked for. */
+static enum ronde_status add_forests(struct setting_up *up,
+                                     const struct ronde_compile_request *request)
+{
+    const struct ronde_tune_options *options = up->options;
+    const bool is_only = options->only && ronde_is_synthesized(options->only);
+    if (options->forests == RONDE_FORESTS_NONE || (options->only && !is_only) ||
+        (options->is_placed && options->placement == RONDE_PLACE_SCATTERED) || request->order ||
+        request->channel_orders || request->channels > 0 || request->shape_count > 0)
+        return RONDE_OK;
+    const bool is_quick = options->forests == RONDE_FORESTS_QUICK;
+    const char *only =
+        is_only && strcmp(options->only, RONDE_SYNTHESIZED) != 0 ? options->only : NULL;
+    struct ronde_forest_request asked = {request, only, is_quick};
+    enum ronde_status status =
+        ronde_choice_add_forests(&up->all, &asked, up->site.platform, up->error);
+    asked.is_quick = false;
+    if (status == RONDE_OK && is_only && up->all.lacks_forests)
+        status = ronde_choice_add_forests(&up->all, &asked, up->site.platform, up->error);
+    return status;
+}
+
+/** Whether any set-up of a candidate is asked for. */
+static bool is_weighed(const struct setting_up *up, const struct ronde_candidate *candidate)
+{
+    return !up->options->only || strcmp(up->options->only, candidate->request.algorithm) == 0;
+}
+
 enum ronde_status
 ronde_choice_set_up(struct ronde_choice *choice, const struct ronde_platform *platform,
                     const struct ronde_tune_options *options, struct ronde_error *error)
@@ -532,9 +559,18 @@ ronde_choice_set_up(struct ronde_choice *choice, const struct ronde_platform *pl
     enum ronde_status status = ronde_nodes_find(platform, choice->mem, &up.site.nodes, error);
     for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++) {
         const uint32_t first = up.all.count;
+        if (!is_weighed(&up, &choice->candidates[i]))
+            continue;
         status = add_placements(&up, &choice->candidates[i]);
         hand_over(&up, &choice->candidates[i], first);
     }
+    if (status == RONDE_OK)
+        status = add_forests(&up, &choice->candidates[0].request);
+    if (status == RONDE_OK && up.all.count == 0)
+        status =
+            ronde_fail(error, RONDE_UNSUPPORTED, "%s: no %s of %s is possible there",
+                       ronde_platform_path(platform), options->only ? options->only : "algorithm",
+                       ronde_collective_text(choice->candidates[0].request.collective));
     ronde_nodes_free(&up.site.nodes, choice->mem);
     if (status != RONDE_OK) {
         ronde_choice_fini(&up.all);

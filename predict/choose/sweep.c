@@ -5,6 +5,7 @@
 #include "ronde/mem.h"
 #include "ronde/schedule_file.h"
 #include "ronde/schedules.h"
+#include "ronde/synthesize.h"
 
 #include <string.h>
 
@@ -36,7 +37,7 @@ static enum ronde_status check(const struct ronde_sweep_options *options, struct
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "shard %u is not below %u", options->shard,
                           options->shards);
     for (uint32_t a = 0; a < options->algorithm_count; a++)
-        if (!ronde_is_file(options->algorithms[a]) &&
+        if (!ronde_is_file(options->algorithms[a]) && !ronde_is_synthesized(options->algorithms[a]) &&
             !ronde_parse_algorithm(options->collective, options->algorithms[a], error))
             return RONDE_BAD_ARGUMENT;
     return RONDE_OK;

@@ -22,6 +22,9 @@
 /* Ranks from which on halves in series need hundreds of connections each, where ranks are unequal. */
 #define MANY_RANKS 48u
 
+/* Edges of ranks that each have a program of their own, where that is to be made and replayed quickly. */
+#define QUICK_EDGES 1024u
+
 /* What a synthesis holds. */
 struct making {
     const struct ronde_synthesis_request *request;
@@ -47,6 +50,13 @@ static uint32_t trees_with(const struct making *making, uint32_t most, uint64_t 
     const uint64_t roots = is_rooted(making->request) || making->symmetry ? 1 : n;
     const uint64_t fit = edges / (roots * n);
     return fit >= most ? most : fit > 1 ? (uint32_t)fit : 1;
+}
+
+/* Edges of one tree of every rank, in both halves of all_reduce. */
+static uint64_t edges_of_all(const struct ronde_synthesis_request *request)
+{
+    const uint64_t n = request->ranks;
+    return n * (n - 1) * (request->collective == RONDE_ALL_REDUCE ? 2 : 1);
 }
 
 /* How many trees a root has by preference. */
@@ -240,6 +250,10 @@ static enum ronde_status pack_best(struct making *making, struct ronde_synthesis
                           making->request->ranks);
     if (symmetry->digits > 0 && !making->is_plain)
         making->symmetry = symmetry;
+    else if (making->request->is_quick && !is_rooted(making->request) &&
+             edges_of_all(making->request) > QUICK_EDGES)
+        return ronde_fail(error, RONDE_UNSUPPORTED, "trees of %u ranks that differ take long",
+                          making->request->ranks);
     enum ronde_status status = pack_joint(making, out, error);
     if (status != RONDE_OK || out->is_joint)
         return status;
@@ -248,7 +262,7 @@ static enum ronde_status pack_best(struct making *making, struct ronde_synthesis
         return status;
     const uint64_t n = making->request->ranks;
     if (status != RONDE_OK || isinf(out->GBps) || out->GBps >= GOOD_SHARE * out->bound.GBps ||
-        n * n > MOST_EDGES)
+        n * n > MOST_EDGES || making->request->is_quick)
         return status;
     status = pack_all(&plain, &plain_out, error);
     if (status == RONDE_OK && plain_out.GBps > out->GBps) {

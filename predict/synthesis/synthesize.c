@@ -1,10 +1,10 @@
 /* Schedules made for one machine. See ronde/synthesize.h. */
 #include "ronde/synthesize.h"
 
-#include "existing.h"
 #include "once.h"
 #include "progress.h"
-#include "timing.h"
+
+#include <string.h>
 
 static bool is_rooted(const struct ronde_synthesis_request *request)
 {
@@ -38,29 +38,203 @@ static enum ronde_status check(const struct ronde_synthesis_request *request,
 
 /* What is tried for a size, 0 = any: one tree of few levels, and several of a single root, which are soon packed. */
 static const struct trial {
+    const char *name;
     uint32_t height;
     uint32_t trees;
     bool is_rooted;
-} trials[] = {{0, 0, false}, {1, 1, false}, {2, 1, false}, {3, 1, false}, {4, 1, false},
-              {6, 1, false}, {2, 0, true},  {3, 0, true},  {4, 0, true}};
+} trials[] = {
+    {RONDE_SYNTHESIZED "_wide", 0, 0, false},   {RONDE_SYNTHESIZED "_h1", 1, 1, false},
+    {RONDE_SYNTHESIZED "_h2", 2, 1, false},     {RONDE_SYNTHESIZED "_h3", 3, 1, false},
+    {RONDE_SYNTHESIZED "_h4", 4, 1, false},     {RONDE_SYNTHESIZED "_h6", 6, 1, false},
+    {RONDE_SYNTHESIZED "_h2_wide", 2, 0, true}, {RONDE_SYNTHESIZED "_h3_wide", 3, 0, true},
+    {RONDE_SYNTHESIZED "_h4_wide", 4, 0, true},
+};
+
+#define TRIALS (sizeof trials / sizeof *trials)
+
+/* Ranks up to which many trees of a root are soon packed at several heights. */
+#define QUICK_RANKS 32u
+
+bool ronde_is_synthesized(const char *name)
+{
+    for (size_t i = 0; i < TRIALS; i++)
+        if (strcmp(trials[i].name, name) == 0)
+            return true;
+    return strcmp(name, RONDE_SYNTHESIZED) == 0;
+}
+
+bool ronde_synthesis_serves(const struct ronde_synthesis_request *request)
+{
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    return check(request, &why) == RONDE_OK;
+}
+
+static enum ronde_status
+find_bound(const struct ronde_platform *platform, const struct ronde_synthesis_request *request,
+           const struct ronde_mem *mem, struct ronde_bound *out_bound, struct ronde_error *error)
+{
+    const struct ronde_compile_request asked = {.collective = request->collective,
+                                                .ranks = request->ranks,
+                                                .root = request->root};
+    const enum ronde_status status = check(request, error);
+    ronde_synthesis_say(&request->progress, "finding the bound", 0, 0);
+    return status == RONDE_OK ? ronde_bound_find(platform, &asked, mem, out_bound, error) : status;
+}
+
+/* Makes schedules of several heights; `made` knows the bound. */
+static enum ronde_status
+make_all(const struct ronde_platform *platform, const struct ronde_synthesis_request *request,
+         const struct ronde_mem *mem, const struct ronde_synthesis_taker *taker,
+         const struct ronde_synthesis *known, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (size_t i = 0; status == RONDE_OK && i < TRIALS; i++) {
+        struct ronde_synthesis_request tried = *request;
+        struct ronde_synthesis made = *known;
+        struct ronde_schedule *schedule = NULL;
+        if (trials[i].is_rooted &&
+            (!is_rooted(request) || (request->is_quick && request->ranks > QUICK_RANKS)))
+            continue;
+        ronde_synthesis_say(&request->progress, "schedules tried", i, TRIALS);
+        tried.most_height = trials[i].height;
+        if (request->trees == 0)
+            tried.trees = trials[i].trees;
+        status = ronde_synthesis_once(platform, &tried, mem, &schedule, &made, error);
+        if (status == RONDE_OK)
+            status = taker->take(taker->self, trials[i].name, schedule, &made, error);
+    }
+    return status;
+}
+
+enum ronde_status
+ronde_synthesize_all(const struct ronde_platform *platform,
+                     const struct ronde_synthesis_request *request, const struct ronde_mem *mem,
+                     const struct ronde_synthesis_taker *taker, struct ronde_error *error)
+{
+    struct ronde_synthesis known = {.trees = 0};
+    const enum ronde_status status = find_bound(platform, request, mem, &known.bound, error);
+    return status == RONDE_OK ? make_all(platform, request, mem, taker, &known, error) : status;
+}
+
+/* Schedules that were made, as candidates. */
+struct contest {
+    struct ronde_choice choice;
+    struct ronde_compile_request request;
+    struct ronde_synthesis made[TRIALS];
+};
+
+static enum ronde_status enter(void *self, const char *name, struct ronde_schedule *schedule,
+                               const struct ronde_synthesis *made, struct ronde_error *error)
+{
+    struct contest *contest = self;
+    struct ronde_candidate *candidate;
+    const enum ronde_status status = ronde_choice_add(&contest->choice, &candidate, error);
+    if (status != RONDE_OK) {
+        ronde_schedule_destroy(schedule);
+        return status;
+    }
+    contest->made[contest->choice.count - 1] = *made;
+    candidate->request = contest->request;
+    candidate->request.algorithm = name;
+    candidate->schedule = candidate->own = schedule;
+    candidate->placement = RONDE_PLACE_AUTO;
+    candidate->is_eligible = true;
+    return RONDE_OK;
+}
+
+/* The fastest for the load; of the others a bound is enough. */
+static enum ronde_status find_fastest(struct contest *contest, const struct ronde_pricer *pricer,
+                                      const struct ronde_load *load,
+                                      struct ronde_schedule **out_schedule,
+                                      struct ronde_synthesis *out, struct ronde_error *error)
+{
+    struct ronde_quote quotes[TRIALS];
+    const enum ronde_status status =
+        ronde_choice_price(&contest->choice, load, pricer, quotes, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t best = ronde_choice_best(&contest->choice, quotes, RONDE_NONE);
+    if (best == RONDE_NONE)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "trees of %u ranks have too many messages to be replayed: leave out the "
+                          "size",
+                          contest->request.ranks);
+    *out = contest->made[best];
+    out->time_ns = quotes[best].time_ns;
+    (void)ronde_candidate_options(&contest->choice.candidates[best], load, quotes[best].slot_bytes,
+                                  out->options);
+    *out_schedule = ronde_choice_take_schedule(&contest->choice, best);
+    return RONDE_OK;
+}
+
+/* An algorithm of the registry, compiled. */
+struct existing {
+    struct ronde_schedule *schedule;         /* NULL = none serves the request */
+    const char *algorithm;                   /* its name, of static storage */
+    double time_ns;                          /* what it takes for request->bytes */
+    char options[RONDE_SETUP_OPTIONS_BYTES]; /* of `ronde sim`, with which it takes so long */
+};
+
+/* Set up for the machine as a plan has it. */
+static enum ronde_status decide(struct ronde_selector *selector,
+                                const struct ronde_platform *platform, uint64_t count,
+                                struct existing *out, struct ronde_error *error)
+{
+    struct ronde_decision decision;
+    enum ronde_status status = ronde_selector_rely(selector, platform, NULL, 0, error);
+    if (status == RONDE_OK)
+        status = ronde_selector_decide(selector, count, &decision, error);
+    if (status != RONDE_OK)
+        return status;
+    out->algorithm = selector->choice.candidates[decision.best].request.algorithm;
+    out->time_ns = selector->quotes[decision.best].time_ns;
+    (void)ronde_decision_options(selector, &decision, out->options);
+    out->schedule = ronde_choice_take_schedule(&selector->choice, decision.best);
+    return RONDE_OK;
+}
+
+/* The best algorithm of the registry at a size, to be no slower than; none where none serves the request. */
+static enum ronde_status find_existing(const struct ronde_platform *platform,
+                                       const struct ronde_synthesis_request *request,
+                                       struct existing *out_existing, struct ronde_error *error)
+{
+    const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32,
+                                               .forests = RONDE_FORESTS_NONE};
+    const struct ronde_compile_request asked = {.collective = request->collective,
+                                                .ranks = request->ranks,
+                                                .root = request->root};
+    const uint64_t count =
+        ronde_collective_count(request->collective, request->ranks, request->bytes, options.dtype);
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    struct ronde_selector selector;
+    *out_existing = (struct existing){.schedule = NULL};
+    enum ronde_status status = ronde_selector_open(&options, &asked, &selector, &why);
+    if (status == RONDE_OK)
+        status = decide(&selector, platform, count > 0 ? count : 1, out_existing, &why);
+    ronde_selector_close(&selector);
+    return status == RONDE_OK || status == RONDE_UNSUPPORTED
+               ? RONDE_OK
+               : ronde_fail(error, status, "%s", why.message);
+}
 
 /* An algorithm of the registry takes the place of trees that are slower. */
-static enum ronde_status
-keep_faster(const struct ronde_platform *platform, const struct ronde_synthesis_request *request,
-            const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
-            struct ronde_synthesis *out, struct ronde_error *error)
+static enum ronde_status keep_faster(const struct ronde_platform *platform,
+                                     const struct ronde_synthesis_request *request,
+                                     struct ronde_schedule **schedule, struct ronde_synthesis *out,
+                                     struct ronde_error *error)
 {
-    struct ronde_existing existing;
+    struct existing existing;
     ronde_synthesis_say(&request->progress, "pricing the algorithms there are", 0, 0);
-    const enum ronde_status status = ronde_existing_find(platform, request, mem, &existing, error);
+    const enum ronde_status status = find_existing(platform, request, &existing, error);
     if (status != RONDE_OK || !existing.schedule)
         return status;
     if (existing.time_ns < out->time_ns) {
-        struct ronde_schedule *trees = *out_schedule;
-        *out_schedule = existing.schedule;
+        struct ronde_schedule *trees = *schedule;
+        *schedule = existing.schedule;
         existing.schedule = trees;
         out->algorithm = existing.algorithm;
         out->algorithm_ns = existing.time_ns;
+        memcpy(out->options, existing.options, sizeof out->options);
     }
     ronde_schedule_destroy(existing.schedule);
     return RONDE_OK;
@@ -73,32 +247,28 @@ static enum ronde_status synthesize_for_size(const struct ronde_platform *platfo
                                              struct ronde_schedule **out_schedule,
                                              struct ronde_synthesis *out, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (size_t i = 0; status == RONDE_OK && i < sizeof trials / sizeof *trials; i++) {
-        struct ronde_synthesis_request tried = *request;
-        struct ronde_synthesis made = *out;
-        struct ronde_schedule *schedule = NULL;
-        if (trials[i].is_rooted && !is_rooted(request))
-            continue;
-        ronde_synthesis_say(&request->progress, "schedules tried", i,
-                            sizeof trials / sizeof *trials);
-        tried.most_height = trials[i].height;
-        if (request->trees == 0)
-            tried.trees = trials[i].trees;
-        status = ronde_synthesis_once(platform, &tried, mem, &schedule, &made, error);
-        if (status == RONDE_OK)
-            status = ronde_synthesis_time(platform, schedule, request->bytes, &made.time_ns, error);
-        if (status == RONDE_OK && (!*out_schedule || made.time_ns < out->time_ns)) {
-            struct ronde_schedule *slower = *out_schedule;
-            *out_schedule = schedule;
-            *out = made;
-            schedule = slower;
-        }
-        ronde_schedule_destroy(schedule);
+    const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32};
+    const uint64_t count =
+        ronde_collective_count(request->collective, request->ranks, request->bytes, options.dtype);
+    struct contest contest = {.choice = {.mem = mem},
+                              .request = {.collective = request->collective,
+                                          .ranks = request->ranks,
+                                          .root = request->root}};
+    const struct ronde_synthesis_taker taker = {&contest, enter};
+    struct ronde_platform_pricer own;
+    enum ronde_status status = make_all(platform, request, mem, &taker, out, error);
+    if (status == RONDE_OK)
+        status = ronde_platform_pricer_open(platform, &options, request->ranks, &own, error);
+    if (status == RONDE_OK) {
+        const struct ronde_pricer pricer = ronde_platform_pricer_pricer(&own);
+        const struct ronde_load load = ronde_platform_pricer_load(&own, count > 0 ? count : 1);
+        ronde_synthesis_say(&request->progress, "replaying schedules", 0, 0);
+        status = find_fastest(&contest, &pricer, &load, out_schedule, out, error);
     }
+    ronde_choice_fini(&contest.choice);
     if (status == RONDE_OK && !request->is_of_trees && request->trees == 0 &&
         request->connections == 0)
-        status = keep_faster(platform, request, mem, out_schedule, out, error);
+        status = keep_faster(platform, request, out_schedule, out, error);
     if (status != RONDE_OK) {
         ronde_schedule_destroy(*out_schedule);
         *out_schedule = NULL;
@@ -111,15 +281,10 @@ enum ronde_status ronde_synthesize(const struct ronde_platform *platform,
                                    const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
                                    struct ronde_synthesis *out_synthesis, struct ronde_error *error)
 {
-    const struct ronde_compile_request asked = {.collective = request->collective,
-                                                .ranks = request->ranks,
-                                                .root = request->root};
     *out_schedule = NULL;
     *out_synthesis = (struct ronde_synthesis){.trees = 0};
-    enum ronde_status status = check(request, error);
-    ronde_synthesis_say(&request->progress, "finding the bound", 0, 0);
-    if (status == RONDE_OK)
-        status = ronde_bound_find(platform, &asked, mem, &out_synthesis->bound, error);
+    const enum ronde_status status =
+        find_bound(platform, request, mem, &out_synthesis->bound, error);
     if (status != RONDE_OK)
         return status;
     return request->bytes > 0 && request->most_height == 0

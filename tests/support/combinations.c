@@ -10,8 +10,8 @@
 #include <time.h>
 
 static const uint32_t channel_counts[] = {1, 8, 4, 2, 16};
-static const uint64_t slots[] = {0,         UINT64_C(1) << 31, 128u << 10, 512u << 10,
-                                 32u << 10, 2u << 20,          8u << 20};
+static const uint64_t slots[] = {0,        UINT64_C(1) << 31, 128u << 10, 512u << 10,
+                                 8u << 10, 32u << 10,         2u << 20,   8u << 20};
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -115,16 +115,33 @@ static void try_algorithm(struct combinations *all, const char *algorithm)
         }
 }
 
+/* Schedules made for the machine, as far as a plan weighs them unasked. */
+static enum ronde_status try_forests(struct combinations *all, struct ronde_error *error)
+{
+    const struct ronde_compile_request request = {.collective = all->collective,
+                                                  .ranks = all->ranks};
+    const struct ronde_forest_request asked = {&request, NULL, true};
+    const size_t slot_count = all->is_short ? FEW_SLOTS : COUNT(slots);
+    struct ronde_choice choice = {.mem = ronde_mem_default()};
+    const enum ronde_status status = ronde_choice_add_forests(&choice, &asked, all->platform, error);
+    for (uint32_t c = 0; c < choice.count && status == RONDE_OK; c++)
+        for (uint32_t i = 0; i < COMBINATIONS_SIZES; i += all->is_short ? 2 : 1)
+            for (size_t s = 0; s < slot_count; s++)
+                try_slot(all, &choice.candidates[c], slots[s], &all->sizes[i]);
+    ronde_choice_fini(&choice);
+    return status;
+}
+
 enum ronde_status combinations_try(struct combinations *all, struct ronde_error *error)
 {
     uint32_t count = 0;
     const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
-    const enum ronde_status status = plan(all, error);
+    enum ronde_status status = plan(all, error);
     all->total = all->replays = all->refused = 0;
     for (uint32_t a = 0; a < count && status == RONDE_OK; a++)
         if (algorithms[a]->collective == all->collective)
             try_algorithm(all, algorithms[a]->name);
-    return status;
+    return status == RONDE_OK ? try_forests(all, error) : status;
 }
 
 double combinations_regret(const struct combinations_size *size)

@@ -147,10 +147,15 @@ static void expect(const char *words, const char *text)
 
 static void plans_weigh_what_is_made_for_each_size(void)
 {
-    expect("plan all_gather --topo " POD " -b 64M -e 64M --synthesize", "B: forest ");
-    expect("plan all_gather --topo " POD " -b 64M -e 64M --synthesize", " faster by x");
-    expect("plan all_gather --topo " POD " -b 64M -e 64M --synthesize --json",
-           "\"kind\": \"synthesised\"");
+    expect("plan all_gather --topo " POD " -b 64M -e 64M", " forest_");
+    expect("plan all_gather --topo " POD " -b 64M -e 64M --json", "\"algorithm\": \"forest_");
+    expect("sim all_gather --topo " POD " -b 64M -e 64M", "# algorithm forest_");
+    expect("sweep all_gather -a ring,forest --topo " POD " -N 16 --bytes 64M:64M:x2",
+           "\"algorithm\": \"forest\"");
+    /* Too many to be weighed unasked. */
+    expect("plan all_gather --topo torus-8x8 -b 64M -e 64M", "weighed with --synthesize");
+    expect("plan all_gather --topo torus-8x8 -b 64M -e 64M --synthesize", " forest_");
+    expect("compile all_gather -a forest_h2 --topo " POD " -b 1M", "algorithm forest\n");
 }
 
 static void results_show_their_share_of_the_bound(void)

@@ -35,6 +35,7 @@ struct ronde_candidate {
     uint32_t *orders;  /**< the order of each channel that was laid through the machine, or NULL */
     size_t orders_count;           /**< entries of it */
     const char *rings;             /**< how those were found: "snake", "torus", ...; or NULL */
+    uint64_t most_steps;           /**< of a load cut finer than by default; 0 = as many as usual */
     struct ronde_outline *outline; /**< what its pricer has noted of it, or NULL */
 };
 
@@ -44,6 +45,7 @@ struct ronde_choice {
     struct ronde_candidate *candidates; /**< `count` of them */
     uint32_t count;                     /**< how many */
     size_t capacity;                    /**< reserved */
+    bool lacks_forests; /**< schedules made for the machine were left out, as they would take long */
 };
 
 /** What a candidate takes for a load. */
@@ -93,6 +95,17 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_choice_offer(struct ronde_choice *choice, const struct ronde_schedule *schedule,
                    const char *name, struct ronde_error *error);
 
+/** Adds a zeroed candidate, for the caller to fill in. Errors: NO_MEMORY. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_choice_add(struct ronde_choice *choice,
+                                                              struct ronde_candidate **out_candidate,
+                                                              struct ronde_error *error);
+
+/**
+ * The schedule of a candidate, which is the caller's from then on and only lent to the choice; NULL for one that was offered.
+ */
+RONDE_API struct ronde_schedule *ronde_choice_take_schedule(struct ronde_choice *choice,
+                                                            uint32_t candidate);
+
 /** Frees what a choice holds; a zeroed one is allowed. */
 RONDE_API void ronde_choice_fini(struct ronde_choice *choice);
 
@@ -134,6 +147,9 @@ ronde_choice_time(const struct ronde_choice *choice, uint32_t candidate,
  */
 RONDE_API uint32_t ronde_choice_best(const struct ronde_choice *choice,
                                      const struct ronde_quote *quotes, uint32_t without);
+
+/** What a candidate that takes so long is compared by: a schedule made for the machine counts as a hundredth slower. */
+RONDE_API double ronde_candidate_compared(const struct ronde_candidate *candidate, double time_ns);
 
 /** Steps of all ranks, channels and pieces of a candidate: what a replay of it has to go through. */
 RONDE_API uint64_t ronde_candidate_steps(const struct ronde_candidate *candidate,

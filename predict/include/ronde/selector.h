@@ -80,9 +80,14 @@ ronde_selector_rely(struct ronde_selector *selector, const struct ronde_platform
 #define RONDE_SETUP_OPTIONS_BYTES 80u
 
 /**
- * The options beside -a that make `ronde sim` replay a decision's winner as it was priced: "--channels 8 --slot 512K",
- * as far as they are not the defaults; "" without a platform. Returns out_text.
+ * The options beside -a that make `ronde sim` replay a candidate as it was priced for a load with a slot: "--channels 8
+ * --slot 512K", as far as they are not the defaults. Returns out_text.
  */
+RONDE_API const char *ronde_candidate_options(const struct ronde_candidate *candidate,
+                                              const struct ronde_load *load, uint64_t slot_bytes,
+                                              char out_text[RONDE_SETUP_OPTIONS_BYTES]);
+
+/** Those of a decision's winner, --synthesize among them where it needs that; "" without a platform. Returns out_text. */
 RONDE_API const char *ronde_decision_options(const struct ronde_selector *selector,
                                              const struct ronde_decision *decision,
                                              char out_text[RONDE_SETUP_OPTIONS_BYTES]);

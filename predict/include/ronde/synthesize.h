@@ -8,6 +8,7 @@
 #define RONDE_SYNTHESIZE_H
 
 #include "ronde/bound.h"
+#include "ronde/selector.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,11 @@ struct ronde_synthesis_request {
     uint64_t bytes;
     bool is_of_trees; /**< trees alone, also where an algorithm of the registry is faster at `bytes` */
     bool is_in_series; /**< all_reduce: reduce_scatter, then all_gather, also where other trees carry more */
+    /**
+     * Of what is tried for a size only what is quickly made; and no schedule where ranks differ in their place, so that each has a
+     * program of its own, and there are many: UNSUPPORTED.
+     */
+    bool is_quick;
     struct ronde_synthesis_progress progress; /**< told what is being done */
 };
 
@@ -62,6 +68,8 @@ struct ronde_synthesis {
     /** The algorithm of the registry that the schedule is of, since it is faster than trees; NULL = it is of trees. */
     const char *algorithm;
     double algorithm_ns; /**< what that is predicted to take */
+    /** Options of `ronde sim` that it takes so long with, as ronde_decision_options names them; "" = none are needed. */
+    char options[RONDE_SETUP_OPTIONS_BYTES];
 };
 
 /**
@@ -74,6 +82,32 @@ ronde_synthesize(const struct ronde_platform *platform,
                  const struct ronde_synthesis_request *request, const struct ronde_mem *mem,
                  struct ronde_schedule **out_schedule, struct ronde_synthesis *out_synthesis,
                  struct ronde_error *error);
+
+/**
+ * Whether a name is RONDE_SYNTHESIZED or that of one of those that ronde_synthesize_all makes: _h2, of one tree of each root, at
+ * most 2 messages high; _wide, of as many trees as come near the bound, of any height.
+ */
+RONDE_API bool ronde_is_synthesized(const char *name);
+
+/** Whether trees can do what is asked for. */
+RONDE_API bool ronde_synthesis_serves(const struct ronde_synthesis_request *request);
+
+/** Who takes schedules as they are made. */
+struct ronde_synthesis_taker {
+    void *self; /**< handed to it */
+    /** Takes one, which is its own from then on; the name is of static storage. Errors end the synthesis. */
+    enum ronde_status (*take)(void *self, const char *name, struct ronde_schedule *schedule,
+                              const struct ronde_synthesis *made, struct ronde_error *error);
+};
+
+/**
+ * Makes those that are tried for a size, all of them: trees of several heights. request->bytes and most_height are not read.
+ * Errors: as ronde_synthesize; the taker's.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_synthesize_all(const struct ronde_platform *platform,
+                     const struct ronde_synthesis_request *request, const struct ronde_mem *mem,
+                     const struct ronde_synthesis_taker *taker, struct ronde_error *error);
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,13 @@
 extern "C" {
 #endif
 
+/** Schedules made for the machine (synthesize.h), as candidates. */
+enum ronde_forests {
+    RONDE_FORESTS_QUICK, /**< where they are quickly made and replayed */
+    RONDE_FORESTS_ALL,   /**< wherever they are possible */
+    RONDE_FORESTS_NONE   /**< algorithms of the registry alone */
+};
+
 /** Zeroes mean the defaults. Copied by the function that takes it; what it points to outlives them. */
 struct ronde_tune_options {
     enum ronde_dtype dtype; /**< element type */
@@ -21,7 +28,9 @@ struct ronde_tune_options {
     uint64_t slot_bytes;    /**< of a connection's slot; 0 = the platform's, or the backend's */
     uint32_t depth;         /**< slots of a connection; 0 = the default */
     bool is_run; /**< what is chosen is run as it was compiled: no set-up for a machine is weighed */
-    bool is_placed;                 /**< the placement is asked for; else it is decided (setup.h) */
+    enum ronde_forests forests; /**< whether schedules made for the machine are weighed */
+    const char *only;           /**< set-ups of this algorithm alone are weighed; NULL = of all */
+    bool is_placed;             /**< the placement is asked for; else it is decided (setup.h) */
     enum ronde_placement placement; /**< where it is asked for */
     const char *engine; /**< of ronde_sim_job_run, replays everything; NULL or "auto" = what suits the platform */
     const char *const *cfg; /**< "key:value" for SimGrid, ends with NULL; NULL = none */

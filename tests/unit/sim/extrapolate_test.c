@@ -109,7 +109,7 @@ static void rings_over_shared_uplinks(void)
             it.params.gamma_GBps = gamma_GBps;
             it.load =
                 (struct ronde_load){.count = 16384u * it.schedule->ranks, .dtype = RONDE_FLOAT32};
-            expect_right(&it, "simgrid", 1e-3);
+            expect_right(&it, "maxmin", 1e-3);
             CU_ASSERT(strncmp(it.result.busiest_link, "up", 2) == 0);
             end(&it);
         }

@@ -1,0 +1,97 @@
+/** Schedules made for the machine as candidates. See setup.h. */
+#include "ronde/setup.h"
+
+#include "ronde/synthesize.h"
+
+#include <string.h>
+
+/** Unasked, of so many ranks at most: of 128 ranks all are made in a tenth of a second, of 1,024 in ten. */
+#define MOST_QUICK_RANKS 512u
+
+/** Unasked, so many steps where ranks are not folded: a replay that shares their links takes up to a tenth of a second. */
+#define MOST_QUICK_STEPS 2048u
+
+/** Steps up to which they are cut into pieces, where ranks are folded and where they are not. */
+#define MOST_CUT_STEPS (UINT64_C(1) << 16)
+#define MOST_PLAIN_STEPS (UINT64_C(1) << 13)
+
+/** Where candidates go. */
+struct planting {
+    struct ronde_choice *choice;
+    const struct ronde_forest_request *asked;
+    uint32_t first; /**< of them in the choice */
+    bool was_long;  /**< one was left out as it takes long */
+};
+
+static bool is_plain(const struct ronde_schedule *schedule)
+{
+    return schedule->symmetry == RONDE_SYMMETRY_NONE;
+}
+
+static bool takes_long(const struct ronde_schedule *schedule)
+{
+    return is_plain(schedule) && schedule->proof.steps * schedule->channel_count > MOST_QUICK_STEPS;
+}
+
+static bool is_known(const struct planting *planting, const struct ronde_schedule *schedule)
+{
+    for (uint32_t i = planting->first; i < planting->choice->count; i++)
+        if (planting->choice->candidates[i].schedule->hash == schedule->hash)
+            return true;
+    return false;
+}
+
+static enum ronde_status take(void *self, const char *name, struct ronde_schedule *schedule,
+                              const struct ronde_synthesis *made, struct ronde_error *error)
+{
+    struct planting *planting = self;
+    struct ronde_candidate *candidate;
+    (void)made;
+    const bool is_long = planting->asked->is_quick && takes_long(schedule);
+    planting->was_long |= is_long;
+    if (is_long || is_known(planting, schedule) ||
+        (planting->asked->only && strcmp(planting->asked->only, name) != 0)) {
+        ronde_schedule_destroy(schedule);
+        return RONDE_OK;
+    }
+    const enum ronde_status status = ronde_choice_add(planting->choice, &candidate, error);
+    if (status != RONDE_OK) {
+        ronde_schedule_destroy(schedule);
+        return status;
+    }
+    candidate->request = *planting->asked->request;
+    candidate->request.algorithm = name;
+    candidate->request.channels = schedule->channel_count;
+    candidate->schedule = candidate->own = schedule;
+    candidate->is_eligible = !schedule->proof.rank_dependent_bits;
+    candidate->placement = RONDE_PLACE_AUTO;
+    if (planting->asked->is_quick)
+        candidate->most_steps = is_plain(schedule) ? MOST_PLAIN_STEPS : MOST_CUT_STEPS;
+    return RONDE_OK;
+}
+
+enum ronde_status
+ronde_choice_add_forests(struct ronde_choice *choice, const struct ronde_forest_request *asked,
+                         const struct ronde_platform *platform, struct ronde_error *error)
+{
+    const struct ronde_synthesis_request request = {.collective = asked->request->collective,
+                                                    .ranks = asked->request->ranks,
+                                                    .root = asked->request->root,
+                                                    .is_quick = asked->is_quick};
+    struct planting planting = {.choice = choice, .asked = asked, .first = choice->count};
+    const struct ronde_synthesis_taker taker = {&planting, take};
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    if (!ronde_synthesis_serves(&request))
+        return RONDE_OK;
+    choice->lacks_forests = asked->is_quick && request.ranks > MOST_QUICK_RANKS;
+    if (choice->lacks_forests)
+        return RONDE_OK;
+    const enum ronde_status status =
+        ronde_synthesize_all(platform, &request, choice->mem, &taker, &why);
+    choice->lacks_forests = choice->count == planting.first &&
+                            (planting.was_long || (asked->is_quick && status == RONDE_UNSUPPORTED));
+    /* Machines whose routes are not known, or whose ranks share a memory, have none. */
+    return status == RONDE_OK || status == RONDE_UNSUPPORTED || status == RONDE_BAD_INPUT
+               ? RONDE_OK
+               : ronde_fail(error, status, "%s", why.message);
+}
