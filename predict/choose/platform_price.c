@@ -285,7 +285,7 @@ static enum ronde_status tighten(const struct ronde_forecast *forecast,
 }
 
 /* Steps of a replay that is quick, so that slots are tried which are not sure to be better. */
-#define QUICK_STEPS ((uint64_t)1 << 15)
+#define QUICK_STEPS ((uint64_t)1 << 17)
 #define MOST_TRIES 4u
 
 /** The slots that look best, as long as their estimates are below the time that was found, or near it where that is quick. */

@@ -158,6 +158,14 @@ class PredictionTest(unittest.TestCase):
         for row, other in zip(rows, [line for line in expected if line["kind"] == "plan"]):
             self.assertEqual(row, {key: other[key] for key in row})
 
+    def test_a_plan_weighs_what_is_made_for_the_machine(self) -> None:
+        machine = ronde.Topology.generate("dgx-h100", nodes=2)
+        unasked, none, every = (ronde.plan("all_gather", machine, "1M", synthesize=asked)[0] for asked in (None, False, True))
+        self.assertTrue(unasked["algorithm"].startswith("forest_"))
+        self.assertEqual(unasked["runner_up"], none["algorithm"])
+        self.assertIn("--synthesize", every["options"])
+        self.assertLessEqual(every["time_ns"], unasked["time_ns"])
+
     def test_algorithms_of_ones_own_are_proved(self) -> None:
         def star(ranks: int) -> object:
             yield ronde.copy(0, ronde.IN[0], ronde.OUT[0])

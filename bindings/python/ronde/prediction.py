@@ -156,12 +156,18 @@ def _decision(selector: Any, request: Any, size: int) -> dict[str, Any]:
 
 
 def plan(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]], *, ranks: int = 0, root: int = 0,
-         dtype: str = "float32", op: str = "sum", slot: Size = 0, engine: str = "auto") -> Records:
-    """Which algorithm is best at each size, and by how much: winner, runner-up and their times."""
+         dtype: str = "float32", op: str = "sum", slot: Size = 0, engine: str = "auto",
+         synthesize: Optional[bool] = None) -> Records:
+    """
+    Which algorithm is best at each size, and by how much: winner, runner-up and their times. Schedules made for the machine
+    (forest_...) are weighed where they are quickly made and replayed; `synthesize` weighs all of them, or none.
+    """
     topology = machine_of(topology)
+    forests = {None: lib.RONDE_FORESTS_QUICK, True: lib.RONDE_FORESTS_ALL, False: lib.RONDE_FORESTS_NONE}
     given = ffi.new("char[]", text(engine, "engine"))
     options = ffi.new("struct ronde_tune_options *", {
-        "dtype": names.dtype(dtype), "op": names.op(op), "slot_bytes": size_of(slot), "engine": given})
+        "dtype": names.dtype(dtype), "op": names.op(op), "slot_bytes": size_of(slot), "engine": given,
+        "forests": forests[synthesize]})
     request = ffi.new("struct ronde_compile_request *", {
         "collective": names.collective(collective), "ranks": whole(ranks, "ranks") or topology.hosts,
         "root": whole(root, "root")})
