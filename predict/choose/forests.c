@@ -15,12 +15,15 @@
 #define MOST_CUT_STEPS (UINT64_C(1) << 16)
 #define MOST_PLAIN_STEPS (UINT64_C(1) << 13)
 
-/** Where candidates go. */
+/** What is made, and where it goes. */
 struct planting {
     struct ronde_choice *choice;
-    const struct ronde_forest_request *asked;
-    uint32_t first; /**< of them in the choice */
-    bool was_long;  /**< one was left out as it takes long */
+    const struct ronde_compile_request *request; /**< of the others */
+    const struct ronde_platform *platform;
+    const char *only; /**< the one of this name; NULL = all */
+    bool is_quick;    /**< those that are quickly made and replayed */
+    uint32_t first;   /**< of them in the choice */
+    bool was_long;    /**< one was left out as it takes long */
 };
 
 static bool is_plain(const struct ronde_schedule *schedule)
@@ -47,10 +50,10 @@ static enum ronde_status take(void *self, const char *name, struct ronde_schedul
     struct planting *planting = self;
     struct ronde_candidate *candidate;
     (void)made;
-    const bool is_long = planting->asked->is_quick && takes_long(schedule);
+    const bool is_long = planting->is_quick && takes_long(schedule);
     planting->was_long |= is_long;
     if (is_long || is_known(planting, schedule) ||
-        (planting->asked->only && strcmp(planting->asked->only, name) != 0)) {
+        (planting->only && strcmp(planting->only, name) != 0)) {
         ronde_schedule_destroy(schedule);
         return RONDE_OK;
     }
@@ -59,39 +62,62 @@ static enum ronde_status take(void *self, const char *name, struct ronde_schedul
         ronde_schedule_destroy(schedule);
         return status;
     }
-    candidate->request = *planting->asked->request;
+    candidate->request = *planting->request;
     candidate->request.algorithm = name;
     candidate->request.channels = schedule->channel_count;
     candidate->schedule = candidate->own = schedule;
     candidate->is_eligible = !schedule->proof.rank_dependent_bits;
     candidate->placement = RONDE_PLACE_AUTO;
-    if (planting->asked->is_quick)
+    if (planting->is_quick)
         candidate->most_steps = is_plain(schedule) ? MOST_PLAIN_STEPS : MOST_CUT_STEPS;
     return RONDE_OK;
 }
 
-enum ronde_status
-ronde_choice_add_forests(struct ronde_choice *choice, const struct ronde_forest_request *asked,
-                         const struct ronde_platform *platform, struct ronde_error *error)
+static enum ronde_status plant(struct planting *planting, struct ronde_error *error)
 {
-    const struct ronde_synthesis_request request = {.collective = asked->request->collective,
-                                                    .ranks = asked->request->ranks,
-                                                    .root = asked->request->root,
-                                                    .is_quick = asked->is_quick};
-    struct planting planting = {.choice = choice, .asked = asked, .first = choice->count};
-    const struct ronde_synthesis_taker taker = {&planting, take};
+    struct ronde_choice *choice = planting->choice;
+    const struct ronde_synthesis_request request = {.collective = planting->request->collective,
+                                                    .ranks = planting->request->ranks,
+                                                    .root = planting->request->root,
+                                                    .is_quick = planting->is_quick};
+    const struct ronde_synthesis_taker taker = {planting, take};
     struct ronde_error why = {RONDE_OK, 0, ""};
     if (!ronde_synthesis_serves(&request))
         return RONDE_OK;
-    choice->lacks_forests = asked->is_quick && request.ranks > MOST_QUICK_RANKS;
+    planting->first = choice->count;
+    choice->lacks_forests = planting->is_quick && request.ranks > MOST_QUICK_RANKS;
     if (choice->lacks_forests)
         return RONDE_OK;
     const enum ronde_status status =
-        ronde_synthesize_all(platform, &request, choice->mem, &taker, &why);
-    choice->lacks_forests = choice->count == planting.first &&
-                            (planting.was_long || (asked->is_quick && status == RONDE_UNSUPPORTED));
+        ronde_synthesize_all(planting->platform, &request, choice->mem, &taker, &why);
+    choice->lacks_forests =
+        choice->count == planting->first &&
+        (planting->was_long || (planting->is_quick && status == RONDE_UNSUPPORTED));
     /* Machines whose routes are not known, or whose ranks share a memory, have none. */
     return status == RONDE_OK || status == RONDE_UNSUPPORTED || status == RONDE_BAD_INPUT
                ? RONDE_OK
                : ronde_fail(error, status, "%s", why.message);
+}
+
+enum ronde_status
+ronde_choice_add_forests(struct ronde_choice *choice, const struct ronde_compile_request *request,
+                         const struct ronde_platform *platform,
+                         const struct ronde_tune_options *options, struct ronde_error *error)
+{
+    const bool is_only = options->only && ronde_is_synthesized(options->only);
+    const bool is_any = is_only && strcmp(options->only, RONDE_SYNTHESIZED) == 0;
+    struct planting planting = {.choice = choice,
+                                .request = request,
+                                .platform = platform,
+                                .only = is_any ? NULL : options->only,
+                                .is_quick = options->forests == RONDE_FORESTS_QUICK};
+    if (options->forests == RONDE_FORESTS_NONE || (options->only && !is_only) ||
+        (options->is_placed && options->placement == RONDE_PLACE_SCATTERED) || request->order ||
+        request->channel_orders || request->channels > 0 || request->shape_count > 0)
+        return RONDE_OK;
+    const enum ronde_status status = plant(&planting, error);
+    if (status != RONDE_OK || !is_only || !choice->lacks_forests)
+        return status;
+    planting.is_quick = false;
+    return plant(&planting, error);
 }

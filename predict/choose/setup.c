@@ -4,7 +4,6 @@
 #include "outline.h"
 
 #include "ronde/collective.h"
-#include "ronde/synthesize.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -520,28 +519,6 @@ static enum ronde_status add_placements(struct setting_up *up, const struct rond
     return status;
 }
 
-/** Schedules made for the machine have ways of their own: they are weighed where nothing but the machine was asked for. */
-static enum ronde_status add_forests(struct setting_up *up,
-                                     const struct ronde_compile_request *request)
-{
-    const struct ronde_tune_options *options = up->options;
-    const bool is_only = options->only && ronde_is_synthesized(options->only);
-    if (options->forests == RONDE_FORESTS_NONE || (options->only && !is_only) ||
-        (options->is_placed && options->placement == RONDE_PLACE_SCATTERED) || request->order ||
-        request->channel_orders || request->channels > 0 || request->shape_count > 0)
-        return RONDE_OK;
-    const bool is_quick = options->forests == RONDE_FORESTS_QUICK;
-    const char *only =
-        is_only && strcmp(options->only, RONDE_SYNTHESIZED) != 0 ? options->only : NULL;
-    struct ronde_forest_request asked = {request, only, is_quick};
-    enum ronde_status status =
-        ronde_choice_add_forests(&up->all, &asked, up->site.platform, up->error);
-    asked.is_quick = false;
-    if (status == RONDE_OK && is_only && up->all.lacks_forests)
-        status = ronde_choice_add_forests(&up->all, &asked, up->site.platform, up->error);
-    return status;
-}
-
 /** Whether any set-up of a candidate is asked for. */
 static bool is_weighed(const struct setting_up *up, const struct ronde_candidate *candidate)
 {
@@ -565,7 +542,8 @@ ronde_choice_set_up(struct ronde_choice *choice, const struct ronde_platform *pl
         hand_over(&up, &choice->candidates[i], first);
     }
     if (status == RONDE_OK)
-        status = add_forests(&up, &choice->candidates[0].request);
+        status = ronde_choice_add_forests(&up.all, &choice->candidates[0].request, platform,
+                                          options, error);
     if (status == RONDE_OK && up.all.count == 0)
         status =
             ronde_fail(error, RONDE_UNSUPPORTED, "%s: no %s of %s is possible there",

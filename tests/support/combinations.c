@@ -120,10 +120,10 @@ static enum ronde_status try_forests(struct combinations *all, struct ronde_erro
 {
     const struct ronde_compile_request request = {.collective = all->collective,
                                                   .ranks = all->ranks};
-    const struct ronde_forest_request asked = {&request, NULL, true};
     const size_t slot_count = all->is_short ? FEW_SLOTS : COUNT(slots);
     struct ronde_choice choice = {.mem = ronde_mem_default()};
-    const enum ronde_status status = ronde_choice_add_forests(&choice, &asked, all->platform, error);
+    const enum ronde_status status =
+        ronde_choice_add_forests(&choice, &request, all->platform, &options, error);
     for (uint32_t c = 0; c < choice.count && status == RONDE_OK; c++)
         for (uint32_t i = 0; i < COMBINATIONS_SIZES; i += all->is_short ? 2 : 1)
             for (size_t s = 0; s < slot_count; s++)

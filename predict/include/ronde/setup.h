@@ -68,20 +68,15 @@ RONDE_API const char *ronde_candidate_label(const struct ronde_candidate *candid
 /** Frees what a candidate holds; zeroes are allowed. */
 RONDE_API void ronde_candidate_close(struct ronde_candidate *candidate, const struct ronde_mem *mem);
 
-/** Schedules made for a machine (synthesize.h), as candidates. */
-struct ronde_forest_request {
-    const struct ronde_compile_request *request; /**< collective, ranks, root */
-    const char *only;                            /**< the one of this name; NULL = all */
-    bool is_quick;                               /**< those that are quickly made and replayed */
-};
-
 /**
- * Adds them; none where trees do not do what is asked for, or the machine has no links of which that is known. Errors:
- * NO_MEMORY, CANCELLED.
+ * Adds schedules made for a machine (synthesize.h) for a request as candidates, as the options say (forests, only). None where
+ * more is asked for than collective, ranks and root, where trees do not do that, or the machine has no links of which that is
+ * known. Errors: NO_MEMORY, CANCELLED.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
-ronde_choice_add_forests(struct ronde_choice *choice, const struct ronde_forest_request *asked,
-                         const struct ronde_platform *platform, struct ronde_error *error);
+ronde_choice_add_forests(struct ronde_choice *choice, const struct ronde_compile_request *request,
+                         const struct ronde_platform *platform,
+                         const struct ronde_tune_options *options, struct ronde_error *error);
 
 /**
  * Adds to a choice whose candidates know no machine all set-ups of each that may be faster on this one, as far as the
