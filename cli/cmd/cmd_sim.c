@@ -69,6 +69,13 @@ static enum ronde_status find_view(struct session *session, struct ronde_result_
                                error);
 }
 
+/* As a plan calls it: schedules made for a machine are all of one algorithm. */
+static void name_record(const struct session *session, struct ronde_record *record)
+{
+    if (!session->given)
+        record->algorithm = session->is->request.algorithm;
+}
+
 /* One size replayed. */
 static enum ronde_status sim_size(struct session *session, struct ronde_error *error)
 {
@@ -77,8 +84,7 @@ static enum ronde_status sim_size(struct session *session, struct ronde_error *e
                                      .share = &session->share};
     enum ronde_status status = find_view(session, &view, error);
     char label[RONDE_SETUP_LABEL_BYTES];
-    /* One name, whichever of the schedules made for a machine it is of. */
-    view.record.algorithm = session->is->request.algorithm;
+    name_record(session, &view.record);
     if (status == RONDE_OK && ronde_candidate_label(session->is, label)[0])
         ronde_record_label(&view.record, label);
     if (status == RONDE_OK)
@@ -101,7 +107,7 @@ static enum ronde_status price_size(struct session *session, struct ronde_error 
         status = ronde_view_print(&view, &session->sink, error);
     if (status == RONDE_OK)
         status = ronde_record_dag(&session->forecast, &view.record, error);
-    view.record.algorithm = session->is->request.algorithm;
+    name_record(session, &view.record);
     return status == RONDE_OK ? ronde_view_print(&view, &session->sink, error) : status;
 }
 
