@@ -52,8 +52,7 @@ static enum ronde_status take(void *self, const char *name, struct ronde_schedul
     (void)made;
     const bool is_long = planting->is_quick && takes_long(schedule);
     planting->was_long |= is_long;
-    if (is_long || is_known(planting, schedule) ||
-        (planting->only && strcmp(planting->only, name) != 0)) {
+    if (is_long || is_known(planting, schedule)) {
         ronde_schedule_destroy(schedule);
         return RONDE_OK;
     }
@@ -79,7 +78,8 @@ static enum ronde_status plant(struct planting *planting, struct ronde_error *er
     const struct ronde_synthesis_request request = {.collective = planting->request->collective,
                                                     .ranks = planting->request->ranks,
                                                     .root = planting->request->root,
-                                                    .is_quick = planting->is_quick};
+                                                    .is_quick = planting->is_quick,
+                                                    .only = planting->only};
     const struct ronde_synthesis_taker taker = {planting, take};
     struct ronde_error why = {RONDE_OK, 0, ""};
     if (!ronde_synthesis_serves(&request))

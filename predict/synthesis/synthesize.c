@@ -81,7 +81,15 @@ find_bound(const struct ronde_platform *platform, const struct ronde_synthesis_r
     return status == RONDE_OK ? ronde_bound_find(platform, &asked, mem, out_bound, error) : status;
 }
 
-/* Makes schedules of several heights; `made` knows the bound. */
+static bool is_tried(const struct trial *trial, const struct ronde_synthesis_request *request)
+{
+    if (request->only && strcmp(request->only, trial->name) != 0)
+        return false;
+    return !trial->is_rooted ||
+           (is_rooted(request) && !(request->is_quick && request->ranks > QUICK_RANKS));
+}
+
+/* Makes schedules of several heights; `known` has the bound. */
 static enum ronde_status
 make_all(const struct ronde_platform *platform, const struct ronde_synthesis_request *request,
          const struct ronde_mem *mem, const struct ronde_synthesis_taker *taker,
@@ -92,8 +100,7 @@ make_all(const struct ronde_platform *platform, const struct ronde_synthesis_req
         struct ronde_synthesis_request tried = *request;
         struct ronde_synthesis made = *known;
         struct ronde_schedule *schedule = NULL;
-        if (trials[i].is_rooted &&
-            (!is_rooted(request) || (request->is_quick && request->ranks > QUICK_RANKS)))
+        if (!is_tried(&trials[i], request))
             continue;
         ronde_synthesis_say(&request->progress, "schedules tried", i, TRIALS);
         tried.most_height = trials[i].height;

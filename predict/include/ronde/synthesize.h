@@ -48,6 +48,7 @@ struct ronde_synthesis_request {
      * program of its own, and there are many: UNSUPPORTED.
      */
     bool is_quick;
+    const char *only; /**< of what ronde_synthesize_all makes the one of this name; NULL = all */
     struct ronde_synthesis_progress progress; /**< told what is being done */
 };
 
