@@ -117,8 +117,7 @@ static void print_warning(const struct ronde_plan *plan, FILE *file)
               "cheaper than they are\n",
               file);
     if (plan->selector->choice.lacks_forests)
-        fputs("# schedules made for this machine (forest) take long to make or to replay: weighed "
-              "with "
+        fputs("# some schedules made for this machine take long to make or to replay: weighed with "
               "--synthesize\n",
               file);
 }

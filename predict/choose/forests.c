@@ -51,7 +51,8 @@ static enum ronde_status take(void *self, const char *name, struct ronde_schedul
     struct ronde_candidate *candidate;
     (void)made;
     const bool is_long = planting->is_quick && takes_long(schedule);
-    planting->was_long |= is_long;
+    /* Where ranks are not folded, pieces are few unless all is asked for. */
+    planting->was_long |= planting->is_quick && is_plain(schedule);
     if (is_long || is_known(planting, schedule)) {
         ronde_schedule_destroy(schedule);
         return RONDE_OK;
@@ -91,8 +92,7 @@ static enum ronde_status plant(struct planting *planting, struct ronde_error *er
     const enum ronde_status status =
         ronde_synthesize_all(planting->platform, &request, choice->mem, &taker, &why);
     choice->lacks_forests =
-        choice->count == planting->first &&
-        (planting->was_long || (planting->is_quick && status == RONDE_UNSUPPORTED));
+        planting->was_long || (planting->is_quick && status == RONDE_UNSUPPORTED);
     /* Machines whose routes are not known, or whose ranks share a memory, have none. */
     return status == RONDE_OK || status == RONDE_UNSUPPORTED || status == RONDE_BAD_INPUT
                ? RONDE_OK
@@ -116,8 +116,8 @@ ronde_choice_add_forests(struct ronde_choice *choice, const struct ronde_compile
         request->channel_orders || request->channels > 0 || request->shape_count > 0)
         return RONDE_OK;
     const enum ronde_status status = plant(&planting, error);
-    if (status != RONDE_OK || !is_only || !choice->lacks_forests)
+    if (status != RONDE_OK || !is_only || !choice->lacks_forests || choice->count > planting.first)
         return status;
-    planting.is_quick = false;
+    planting.is_quick = planting.was_long = false;
     return plant(&planting, error);
 }

@@ -45,7 +45,7 @@ struct ronde_choice {
     struct ronde_candidate *candidates; /**< `count` of them */
     uint32_t count;                     /**< how many */
     size_t capacity;                    /**< reserved */
-    bool lacks_forests; /**< schedules made for the machine were left out, as they would take long */
+    bool lacks_forests; /**< some schedules made for the machine were left out, as they would take long */
 };
 
 /** What a candidate takes for a load. */
