@@ -42,6 +42,26 @@ enum ronde_status ronde_choice_add(struct ronde_choice *choice,
     return RONDE_OK;
 }
 
+enum ronde_status
+ronde_choice_take(struct ronde_choice *choice, const struct ronde_compile_request *request,
+                  const char *name, struct ronde_schedule *schedule,
+                  struct ronde_candidate **out_candidate, struct ronde_error *error)
+{
+    const enum ronde_status status = ronde_choice_add(choice, out_candidate, error);
+    if (status != RONDE_OK) {
+        ronde_schedule_destroy(schedule);
+        return status;
+    }
+    **out_candidate = (struct ronde_candidate){.request = *request,
+                                               .schedule = schedule,
+                                               .own = schedule,
+                                               .is_eligible = !schedule->proof.rank_dependent_bits,
+                                               .placement = RONDE_PLACE_AUTO};
+    (*out_candidate)->request.algorithm = name;
+    (*out_candidate)->request.channels = schedule->channel_count;
+    return RONDE_OK;
+}
+
 /** Whether a schedule was refused for its size alone: nothing is wrong with it that the prover knows of. */
 static bool is_too_large(enum ronde_status status, const struct ronde_proof *proof)
 {

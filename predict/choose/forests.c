@@ -57,17 +57,10 @@ static enum ronde_status take(void *self, const char *name, struct ronde_schedul
         ronde_schedule_destroy(schedule);
         return RONDE_OK;
     }
-    const enum ronde_status status = ronde_choice_add(planting->choice, &candidate, error);
-    if (status != RONDE_OK) {
-        ronde_schedule_destroy(schedule);
+    const enum ronde_status status =
+        ronde_choice_take(planting->choice, planting->request, name, schedule, &candidate, error);
+    if (status != RONDE_OK)
         return status;
-    }
-    candidate->request = *planting->request;
-    candidate->request.algorithm = name;
-    candidate->request.channels = schedule->channel_count;
-    candidate->schedule = candidate->own = schedule;
-    candidate->is_eligible = !schedule->proof.rank_dependent_bits;
-    candidate->placement = RONDE_PLACE_AUTO;
     if (planting->is_quick)
         candidate->most_steps = is_plain(schedule) ? MOST_PLAIN_STEPS : MOST_CUT_STEPS;
     return RONDE_OK;

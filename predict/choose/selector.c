@@ -271,7 +271,7 @@ const char *ronde_decision_options(const struct ronde_selector *selector,
     if (!selector->platform_pricer.platform)
         return out_text;
     (void)ronde_candidate_options(candidate, &decision->load, decision->slot_bytes, out_text);
-    if (candidate->most_steps == 0 && selector->options.forests == RONDE_FORESTS_ALL &&
+    if (selector->options.forests == RONDE_FORESTS_ALL &&
         ronde_is_synthesized(candidate->request.algorithm)) {
         const size_t used = strlen(out_text);
         snprintf(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used, "%s--synthesize",

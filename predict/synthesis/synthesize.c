@@ -135,18 +135,11 @@ static enum ronde_status enter(void *self, const char *name, struct ronde_schedu
 {
     struct contest *contest = self;
     struct ronde_candidate *candidate;
-    const enum ronde_status status = ronde_choice_add(&contest->choice, &candidate, error);
-    if (status != RONDE_OK) {
-        ronde_schedule_destroy(schedule);
-        return status;
-    }
-    contest->made[contest->choice.count - 1] = *made;
-    candidate->request = contest->request;
-    candidate->request.algorithm = name;
-    candidate->schedule = candidate->own = schedule;
-    candidate->placement = RONDE_PLACE_AUTO;
-    candidate->is_eligible = true;
-    return RONDE_OK;
+    const enum ronde_status status =
+        ronde_choice_take(&contest->choice, &contest->request, name, schedule, &candidate, error);
+    if (status == RONDE_OK)
+        contest->made[contest->choice.count - 1] = *made;
+    return status;
 }
 
 /* The fastest for the load; of the others a bound is enough. */
@@ -174,77 +167,47 @@ static enum ronde_status find_fastest(struct contest *contest, const struct rond
     return RONDE_OK;
 }
 
-/* An algorithm of the registry, compiled. */
-struct existing {
-    struct ronde_schedule *schedule;         /* NULL = none serves the request */
-    const char *algorithm;                   /* its name, of static storage */
-    double time_ns;                          /* what it takes for request->bytes */
-    char options[RONDE_SETUP_OPTIONS_BYTES]; /* of `ronde sim`, with which it takes so long */
-};
-
-/* Set up for the machine as a plan has it. */
-static enum ronde_status decide(struct ronde_selector *selector,
-                                const struct ronde_platform *platform, uint64_t count,
-                                struct existing *out, struct ronde_error *error)
+/* The best algorithm of a selector takes the place of trees that are slower. */
+static enum ronde_status take_if_faster(struct ronde_selector *selector,
+                                        const struct ronde_platform *platform, uint64_t count,
+                                        struct ronde_schedule **schedule,
+                                        struct ronde_synthesis *out, struct ronde_error *error)
 {
     struct ronde_decision decision;
     enum ronde_status status = ronde_selector_rely(selector, platform, NULL, 0, error);
     if (status == RONDE_OK)
         status = ronde_selector_decide(selector, count, &decision, error);
-    if (status != RONDE_OK)
+    if (status != RONDE_OK || selector->quotes[decision.best].time_ns >= out->time_ns)
         return status;
+    ronde_schedule_destroy(*schedule);
+    *schedule = ronde_choice_take_schedule(&selector->choice, decision.best);
     out->algorithm = selector->choice.candidates[decision.best].request.algorithm;
-    out->time_ns = selector->quotes[decision.best].time_ns;
+    out->algorithm_ns = selector->quotes[decision.best].time_ns;
     (void)ronde_decision_options(selector, &decision, out->options);
-    out->schedule = ronde_choice_take_schedule(&selector->choice, decision.best);
     return RONDE_OK;
 }
 
-/* The best algorithm of the registry at a size, to be no slower than; none where none serves the request. */
-static enum ronde_status find_existing(const struct ronde_platform *platform,
-                                       const struct ronde_synthesis_request *request,
-                                       struct existing *out_existing, struct ronde_error *error)
+/* Algorithms of the registry are set up as a plan has them; where none serves the request, trees stay. */
+static enum ronde_status keep_faster(const struct ronde_platform *platform,
+                                     const struct ronde_synthesis_request *request, uint64_t count,
+                                     struct ronde_schedule **schedule, struct ronde_synthesis *out,
+                                     struct ronde_error *error)
 {
     const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32,
                                                .forests = RONDE_FORESTS_NONE};
     const struct ronde_compile_request asked = {.collective = request->collective,
                                                 .ranks = request->ranks,
                                                 .root = request->root};
-    const uint64_t count =
-        ronde_collective_count(request->collective, request->ranks, request->bytes, options.dtype);
     struct ronde_error why = {RONDE_OK, 0, ""};
     struct ronde_selector selector;
-    *out_existing = (struct existing){.schedule = NULL};
+    ronde_synthesis_say(&request->progress, "pricing the algorithms there are", 0, 0);
     enum ronde_status status = ronde_selector_open(&options, &asked, &selector, &why);
     if (status == RONDE_OK)
-        status = decide(&selector, platform, count > 0 ? count : 1, out_existing, &why);
+        status = take_if_faster(&selector, platform, count, schedule, out, &why);
     ronde_selector_close(&selector);
     return status == RONDE_OK || status == RONDE_UNSUPPORTED
                ? RONDE_OK
                : ronde_fail(error, status, "%s", why.message);
-}
-
-/* An algorithm of the registry takes the place of trees that are slower. */
-static enum ronde_status keep_faster(const struct ronde_platform *platform,
-                                     const struct ronde_synthesis_request *request,
-                                     struct ronde_schedule **schedule, struct ronde_synthesis *out,
-                                     struct ronde_error *error)
-{
-    struct existing existing;
-    ronde_synthesis_say(&request->progress, "pricing the algorithms there are", 0, 0);
-    const enum ronde_status status = find_existing(platform, request, &existing, error);
-    if (status != RONDE_OK || !existing.schedule)
-        return status;
-    if (existing.time_ns < out->time_ns) {
-        struct ronde_schedule *trees = *schedule;
-        *schedule = existing.schedule;
-        existing.schedule = trees;
-        out->algorithm = existing.algorithm;
-        out->algorithm_ns = existing.time_ns;
-        memcpy(out->options, existing.options, sizeof out->options);
-    }
-    ronde_schedule_destroy(existing.schedule);
-    return RONDE_OK;
 }
 
 /* Makes schedules of several heights and keeps the one that is predicted to be fastest. */
@@ -255,8 +218,9 @@ static enum ronde_status synthesize_for_size(const struct ronde_platform *platfo
                                              struct ronde_synthesis *out, struct ronde_error *error)
 {
     const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32};
-    const uint64_t count =
+    const uint64_t elements =
         ronde_collective_count(request->collective, request->ranks, request->bytes, options.dtype);
+    const uint64_t count = elements > 0 ? elements : 1;
     struct contest contest = {.choice = {.mem = mem},
                               .request = {.collective = request->collective,
                                           .ranks = request->ranks,
@@ -268,14 +232,14 @@ static enum ronde_status synthesize_for_size(const struct ronde_platform *platfo
         status = ronde_platform_pricer_open(platform, &options, request->ranks, &own, error);
     if (status == RONDE_OK) {
         const struct ronde_pricer pricer = ronde_platform_pricer_pricer(&own);
-        const struct ronde_load load = ronde_platform_pricer_load(&own, count > 0 ? count : 1);
+        const struct ronde_load load = ronde_platform_pricer_load(&own, count);
         ronde_synthesis_say(&request->progress, "replaying schedules", 0, 0);
         status = find_fastest(&contest, &pricer, &load, out_schedule, out, error);
     }
     ronde_choice_fini(&contest.choice);
     if (status == RONDE_OK && !request->is_of_trees && request->trees == 0 &&
         request->connections == 0)
-        status = keep_faster(platform, request, out_schedule, out, error);
+        status = keep_faster(platform, request, count, out_schedule, out, error);
     if (status != RONDE_OK) {
         ronde_schedule_destroy(*out_schedule);
         *out_schedule = NULL;

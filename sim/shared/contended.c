@@ -48,7 +48,7 @@ static struct ronde_load probe_load(const struct ronde_sim_job *job)
     return load;
 }
 
-/* Options of a replay of the probe, whose operations nobody asks about. */
+/* Options of a replay of the probe: times of operations are those of the whole load alone. */
 static struct ronde_sim_options probe_options(const struct ronde_sim_job_state *run)
 {
     struct ronde_sim_options limited = ronde_sim_job_limited(run->options, RONDE_SIM_MOST_WORK);

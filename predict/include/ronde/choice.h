@@ -101,6 +101,15 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_choice_add(struct ronde_choic
                                                               struct ronde_error *error);
 
 /**
+ * Adds a schedule that was made for a request, under a name of static storage; the choice owns it, and has destroyed it where
+ * this fails. Errors: NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_choice_take(struct ronde_choice *choice, const struct ronde_compile_request *request,
+                  const char *name, struct ronde_schedule *schedule,
+                  struct ronde_candidate **out_candidate, struct ronde_error *error);
+
+/**
  * The schedule of a candidate, which is the caller's from then on and only lent to the choice; NULL for one that was offered.
  */
 RONDE_API struct ronde_schedule *ronde_choice_take_schedule(struct ronde_choice *choice,
