@@ -4,14 +4,20 @@
 
 #include "ronde/hw.h"
 
-/* Under the lock: the earliest deadline of what is pending. */
+/* Under the lock: the earliest deadline of what is pending. As a rule they ascend, and thousands are not looked through. */
 static void find_earliest(struct ronde_queue *queue)
 {
     double earliest_ns = 0;
-    for (const struct ronde_request *at = queue->first; at; at = at->next) {
+    if (!queue->first) {
+        queue->is_unordered = false;
+        queue->last_deadline_ns = 0;
+    }
+    for (const struct ronde_request *at = queue->first; at && queue->limited > 0; at = at->next) {
         const double deadline_ns = ronde_request_deadline_of(at);
         if (deadline_ns > 0 && (earliest_ns == 0 || deadline_ns < earliest_ns))
             earliest_ns = deadline_ns;
+        if (earliest_ns > 0 && !queue->is_unordered)
+            break;
     }
     __atomic_store_n(&queue->earliest_ns, (uint64_t)earliest_ns, __ATOMIC_RELAXED);
 }
@@ -20,15 +26,17 @@ void ronde_queue_end_first(struct ronde_queue *queue, enum ronde_status status,
                            const struct ronde_error *error)
 {
     struct ronde_request *request = queue->first;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     __atomic_store_n(&queue->first, request->next, __ATOMIC_RELEASE);
     if (ronde_request_stage_of(request) != RONDE_STAGE_IN_STREAM)
         __atomic_store_n(&queue->on_host, queue->on_host - 1, __ATOMIC_RELEASE);
     if (!request->next)
         queue->last = NULL;
-    if (ronde_request_deadline_of(request) > 0)
+    const double deadline_ns = ronde_request_deadline_of(request);
+    queue->limited -= deadline_ns > 0;
+    if (!request->next || (deadline_ns > 0 && deadline_ns <= ronde_queue_earliest(queue) + 1))
         find_earliest(queue);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     ronde_queue_end(request, status, error);
 }
 
@@ -54,7 +62,7 @@ static void *load(void *self)
     if (status != RONDE_OK)
         ronde_queue_note(queue);
     ronde_queue_end_load(queue, status, &error);
-    ronde_queue_go(queue);
+    ronde_queue_release_helper(queue);
     return NULL;
 }
 
@@ -62,12 +70,12 @@ static void *load(void *self)
 static void start_loading(struct ronde_queue *queue, const struct ronde_kind *kind)
 {
     struct ronde_thread thread;
-    ronde_queue_come(queue);
-    ronde_lock_take(&queue->lock);
+    ronde_queue_acquire_helper(queue);
+    ronde_lock_acquire(&queue->lock);
     queue->load_kind = *kind;
     __atomic_store_n(&queue->is_loading, true, __ATOMIC_RELAXED);
     ronde_queue_limit(queue, ronde_queue_earliest(queue));
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     /* Without a thread loading blocks here; only who mixes the order of communicators among ranks depends on it. */
     if (ronde_thread_start(&thread, load, queue, NULL) == RONDE_OK)
         ronde_thread_detach(&thread);

@@ -50,12 +50,12 @@ static enum ronde_status perform(struct ronde_queue *queue, const struct ronde_c
 bool ronde_queue_run(struct ronde_queue *queue, const struct ronde_call *call,
                      enum ronde_status *out_status, struct ronde_error *error)
 {
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     const bool is_free = !queue->first && !queue->is_driven && !queue->is_loading &&
                          !queue->is_closed && !ronde_progress_has_callers();
     const uint64_t timeout_ns = call->timeout_ns ? call->timeout_ns : queue->timeout_ns;
     queue->is_driven |= is_free;
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     if (!is_free)
         return false;
     const double deadline_ns = timeout_ns > 0 ? ronde_clock_ns() + (double)timeout_ns : 0;

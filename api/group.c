@@ -17,6 +17,14 @@ static void add(struct ronde_request *request)
     group.last = request;
 }
 
+bool ronde_group_holds(const struct ronde_request *request)
+{
+    const struct ronde_request *at = group.first;
+    while (at && at != request)
+        at = at->next;
+    return at != NULL;
+}
+
 /* Waits for a request with no other reference, and frees it. */
 static enum ronde_status finish(struct ronde_request *request, struct ronde_error *error)
 {
@@ -74,7 +82,7 @@ enum ronde_status ronde_start(struct ronde_comm *comm, const struct ronde_call *
         *out_request = NULL;
     enum ronde_status status = ronde_queue_of(comm, &queue, error);
     if (status == RONDE_OK)
-        status = ronde_call_check(call, queue->rank, queue->ranks, error);
+        status = ronde_call_check(call, queue->rank, queue->ranks, queue->mem, error);
     if (status != RONDE_OK)
         return status;
     if (call->stream)

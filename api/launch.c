@@ -65,8 +65,11 @@ enum ronde_status ronde_queue_fill_launch(struct ronde_queue *queue, const struc
                                     .op = traits->reduces ? call->op : RONDE_SUM,
                                     .in = queue->in,
                                     .out = queue->out};
-    if (call->collective == RONDE_BARRIER)
+    /* It has no elements, whatever was given: ranks compare what they launch. */
+    if (call->collective == RONDE_BARRIER) {
         launch->dtype = RONDE_UINT8;
+        launch->count = 0;
+    }
     /* Buffers that only the root has are nothing elsewhere, whatever was given. */
     queue->in[queue->rank] = traits->in_at_root && !is_root
                                  ? NULL

@@ -19,11 +19,11 @@ static struct ronde_request *take_fresh(struct ronde_queue *queue)
 {
     if (!__atomic_load_n(&queue->fresh, __ATOMIC_RELAXED))
         return NULL;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     struct ronde_request *fresh = queue->fresh;
     __atomic_store_n(&queue->fresh, NULL, __ATOMIC_RELAXED);
     queue->newest = NULL;
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     return fresh;
 }
 
@@ -34,9 +34,9 @@ static void end_message(struct ronde_request *request, enum ronde_status status,
     struct ronde_queue *queue = request->queue;
     ronde_p2p_release(request->p2p);
     request->p2p = NULL;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     __atomic_store_n(&queue->messages, queue->messages - 1, __ATOMIC_RELAXED);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     ronde_queue_end(request, status, error);
 }
 

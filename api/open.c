@@ -23,7 +23,7 @@ static void leave_queue(struct ronde_attachment *self)
 
 static bool tend_queue(struct ronde_attachment *self)
 {
-    return ronde_queue_tend((struct ronde_queue *)self);
+    return ronde_queue_progress((struct ronde_queue *)self);
 }
 
 /* A queue that no communicator knows yet. */
@@ -33,11 +33,13 @@ static struct ronde_queue *new_queue(struct ronde_comm *comm)
     struct ronde_queue *queue = ronde_mem_new(mem, 1, sizeof *queue);
     if (!queue)
         return NULL;
+    ronde_progress_forget_on_fork();
     queue->attachment = (struct ronde_attachment){close_queue, enter_queue, leave_queue, tend_queue};
     queue->comm = comm;
     queue->mem = mem;
     queue->rank = ronde_comm_rank(comm);
     queue->ranks = ronde_comm_ranks(comm);
+    queue->generation = ronde_process_generation();
     queue->references = 1;
     queue->progress = ronde_has_threads ? RONDE_PROGRESS_THREAD : RONDE_PROGRESS_CALLER;
     ronde_lock_init(&queue->lock);
@@ -50,11 +52,22 @@ static struct ronde_queue *new_queue(struct ronde_comm *comm)
     return NULL;
 }
 
+enum ronde_status ronde_queue_refuse_child(const struct ronde_queue *queue,
+                                           struct ronde_error *error)
+{
+    return ronde_fail(
+        error, RONDE_BAD_ARGUMENT,
+        "this process was forked after rank %u had called the operation, which is its "
+        "parent's alone",
+        queue->rank);
+}
+
 enum ronde_status ronde_queue_of(struct ronde_comm *comm, struct ronde_queue **out_queue,
                                  struct ronde_error *error)
 {
-    if (!comm)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "the communicator is NULL");
+    const enum ronde_status status = ronde_comm_check_process(comm, error);
+    if (status != RONDE_OK)
+        return status;
     struct ronde_attachment *attachment = ronde_comm_attachment(comm);
     if (!attachment) {
         struct ronde_queue *queue = new_queue(comm);

@@ -83,26 +83,26 @@ static void take_out(struct ronde_queue *queue)
 /* Ends the thread's nap, or the next one. Under the lock. */
 static void end_nap(void)
 {
-    ronde_lock_take(&progress.nap);
+    ronde_lock_acquire(&progress.nap);
     progress.is_called = true;
     ronde_lock_wake(&progress.nap);
-    ronde_lock_give(&progress.nap);
+    ronde_lock_release(&progress.nap);
 }
 
 static void nap(uint64_t for_ns)
 {
-    ronde_lock_take(&progress.nap);
+    ronde_lock_acquire(&progress.nap);
     if (!progress.is_called)
         ronde_lock_wait(&progress.nap, for_ns);
     progress.is_called = false;
-    ronde_lock_give(&progress.nap);
+    ronde_lock_release(&progress.nap);
 }
 
 void ronde_progress_list(struct ronde_queue *queue, bool is_listed)
 {
     if (is_listed == (queue->list != NULL))
         return;
-    ronde_lock_take(&progress.lock);
+    ronde_lock_acquire(&progress.lock);
     if (!is_listed) {
         take_out(queue);
     } else if (queue->progress == RONDE_PROGRESS_CALLER) {
@@ -115,7 +115,7 @@ void ronde_progress_list(struct ronde_queue *queue, bool is_listed)
         if (progress.polled && progress.polled != queue)
             ronde_comm_wake(progress.polled->comm);
     }
-    ronde_lock_give(&progress.lock);
+    ronde_lock_release(&progress.lock);
 }
 
 /* The next queue in turn, which the caller lets go. NULL where the list is empty. The lock is the caller's. */
@@ -125,7 +125,7 @@ static struct ronde_queue *next_of(struct ronde_progress_list *list)
     if (!queue)
         return NULL;
     list->first = queue->next;
-    ronde_queue_come(queue);
+    ronde_queue_acquire_helper(queue);
     return queue;
 }
 
@@ -138,13 +138,13 @@ static bool go_round(void)
         if (!queue)
             break;
         progress.polled = queue;
-        ronde_lock_give(&progress.lock);
+        ronde_lock_release(&progress.lock);
         has_moved |= ronde_queue_poll(queue, true);
-        ronde_lock_take(&progress.lock);
+        ronde_lock_acquire(&progress.lock);
         progress.polled = NULL;
-        ronde_lock_give(&progress.lock);
-        ronde_queue_go(queue);
-        ronde_lock_take(&progress.lock);
+        ronde_lock_release(&progress.lock);
+        ronde_queue_release_helper(queue);
+        ronde_lock_acquire(&progress.lock);
     }
     return has_moved;
 }
@@ -179,7 +179,7 @@ static void rest(struct ronde_progress_idle *idle)
 static void *work(void *unused)
 {
     struct ronde_progress_idle idle = {0, 0, 0};
-    ronde_lock_take(&progress.lock);
+    ronde_lock_acquire(&progress.lock);
     while (!progress.is_ending) {
         if (!progress.by_thread.first) {
             ronde_lock_wait(&progress.lock, 0);
@@ -189,52 +189,58 @@ static void *work(void *unused)
         idle.turns = go_round() ? 0 : idle.turns + 1;
         if (idle.turns == 0)
             continue;
-        ronde_lock_give(&progress.lock);
+        ronde_lock_release(&progress.lock);
         rest(&idle);
-        ronde_lock_take(&progress.lock);
+        ronde_lock_acquire(&progress.lock);
     }
-    ronde_lock_give(&progress.lock);
+    ronde_lock_release(&progress.lock);
     return unused;
+}
+
+void ronde_progress_forget_on_fork(void)
+{
+    ronde_lock_acquire(&progress.start);
+    if (!progress.has_fork_handler)
+        progress.has_fork_handler = ronde_thread_on_fork(forget_all);
+    ronde_lock_release(&progress.start);
 }
 
 enum ronde_status ronde_progress_acquire(struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    ronde_lock_take(&progress.start);
-    if (!progress.has_fork_handler)
-        progress.has_fork_handler = ronde_thread_on_fork(forget_all);
+    ronde_lock_acquire(&progress.start);
     if (progress.users == 0) {
         ronde_lock_init(&progress.nap);
         progress.is_called = false;
         status = ronde_thread_start(&progress.thread, work, NULL, error);
     }
     progress.users += status == RONDE_OK;
-    ronde_lock_give(&progress.start);
+    ronde_lock_release(&progress.start);
     return status;
 }
 
 void ronde_progress_release(void)
 {
-    ronde_lock_take(&progress.start);
+    ronde_lock_acquire(&progress.start);
     if (--progress.users == 0) {
-        ronde_lock_take(&progress.lock);
+        ronde_lock_acquire(&progress.lock);
         progress.is_ending = true;
         ronde_lock_wake(&progress.lock);
         end_nap();
-        ronde_lock_give(&progress.lock);
+        ronde_lock_release(&progress.lock);
         ronde_thread_join(&progress.thread);
-        ronde_lock_fini(&progress.nap);
+        ronde_lock_destroy(&progress.nap);
         progress.is_ending = false;
     }
-    ronde_lock_give(&progress.start);
+    ronde_lock_release(&progress.start);
 }
 
 void ronde_progress_forget(const struct ronde_queue *queue)
 {
-    ronde_lock_take(&progress.lock);
+    ronde_lock_acquire(&progress.lock);
     if (progress.polled == queue)
         progress.polled = NULL;
-    ronde_lock_give(&progress.lock);
+    ronde_lock_release(&progress.lock);
 }
 
 bool ronde_progress_has_callers(void)
@@ -251,14 +257,14 @@ bool ronde_progress_callers(const struct ronde_queue *except)
 {
     const uint32_t count = count_of(&progress.by_callers);
     for (uint32_t k = 0; k < count; k++) {
-        ronde_lock_take(&progress.lock);
+        ronde_lock_acquire(&progress.lock);
         struct ronde_queue *queue = next_of(&progress.by_callers);
-        ronde_lock_give(&progress.lock);
+        ronde_lock_release(&progress.lock);
         if (!queue)
             break;
         if (queue != except)
             (void)ronde_queue_poll(queue, false);
-        ronde_queue_go(queue);
+        ronde_queue_release_helper(queue);
     }
     return count > 0;
 }

@@ -11,6 +11,9 @@
 #define RONDE_YIELDS 2000u
 #define RONDE_NAP_NS UINT64_C(50000)
 
+/** Before the first queue: a child that is forked from now on begins without any. */
+void ronde_progress_forget_on_fork(void);
+
 /** Counts a queue among those that need the progress thread, and starts it with the first. Errors: those of a start. */
 enum ronde_status ronde_progress_acquire(struct ronde_error *error);
 

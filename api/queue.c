@@ -20,17 +20,17 @@ void ronde_queue_hold(struct ronde_queue *queue)
     __atomic_add_fetch(&queue->references, 1, __ATOMIC_RELAXED);
 }
 
-void ronde_queue_come(struct ronde_queue *queue)
+void ronde_queue_acquire_helper(struct ronde_queue *queue)
 {
     __atomic_add_fetch(&queue->helpers, 1, __ATOMIC_RELAXED);
 }
 
-void ronde_queue_go(struct ronde_queue *queue)
+void ronde_queue_release_helper(struct ronde_queue *queue)
 {
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     if (__atomic_sub_fetch(&queue->helpers, 1, __ATOMIC_ACQ_REL) == 0 && queue->is_closed)
         ronde_lock_wake(&queue->lock);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
 }
 
 static void free_queue(struct ronde_queue *queue)
@@ -46,7 +46,7 @@ static void free_queue(struct ronde_queue *queue)
     ronde_mem_free(mem, queue->in_blocks, queue->ranks, sizeof *queue->in_blocks);
     ronde_mem_free(mem, queue->out_blocks, queue->ranks, sizeof *queue->out_blocks);
     ronde_mem_free(mem, queue->factors, queue->ranks, sizeof(uint64_t));
-    ronde_lock_fini(&queue->lock);
+    ronde_lock_destroy(&queue->lock);
     ronde_mem_free(mem, queue, 1, sizeof *queue);
 }
 
@@ -66,12 +66,17 @@ bool ronde_request_drop(struct ronde_request *request)
     return true;
 }
 
-/* Under the lock: whether the queue waits for a thread to drive it. */
-static void settle(struct ronde_queue *queue)
+/*
+ * Under the lock: whether the queue waits for a thread to drive it. One that callers drive does so while a program is loaded
+ * for it, too: who then waits for another communicator comes back to it when it is loaded, and the ranks that wait for this
+ * one would come to no other before.
+ */
+static void update_lists(struct ronde_queue *queue)
 {
     const bool has_work = queue->first || ronde_queue_has_messages(queue);
-    ronde_progress_list(queue, has_work && !queue->is_loading && queue->waiters == 0 &&
-                                   !queue->is_closed && (!queue->is_driven || queue->is_polled));
+    const bool can_move = !queue->is_loading || queue->progress == RONDE_PROGRESS_CALLER;
+    ronde_progress_list(queue, has_work && can_move && queue->waiters == 0 && !queue->is_closed &&
+                                   (!queue->is_driven || queue->is_polled));
 }
 
 static void count_waiter(struct ronde_queue *queue, int more)
@@ -82,16 +87,16 @@ static void count_waiter(struct ronde_queue *queue, int more)
 static void call_back(struct ronde_request *request)
 {
     struct ronde_queue *queue = request->queue;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     const ronde_complete callback = request->callback;
     void *self = request->callback_self;
     request->callback = NULL;
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     if (callback)
         callback(self, request->error.status, &request->error);
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     const bool is_last = ronde_request_drop(request);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     if (is_last)
         ronde_queue_release(queue);
 }
@@ -109,26 +114,29 @@ static void call_all(struct ronde_request *called)
 /* Lets others drive, and calls back for what was completed meanwhile. The caller holds a reference. */
 void ronde_queue_stop_driving(struct ronde_queue *queue)
 {
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     struct ronde_request *called = queue->called;
     queue->called = NULL;
     queue->is_driven = false;
     queue->is_polled = false;
     if (queue->first || queue->list || ronde_queue_has_messages(queue))
-        settle(queue);
+        update_lists(queue);
     if (queue->waiters > 0)
         ronde_lock_wake(&queue->lock);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     call_all(called);
 }
 
-void ronde_queue_hurry(struct ronde_request *request, double deadline_ns)
+void ronde_queue_set_deadline(struct ronde_request *request, double deadline_ns)
 {
     struct ronde_queue *queue = request->queue;
     const double earliest_ns = ronde_queue_earliest(queue);
     const double before_ns = ronde_request_deadline_of(request);
-    if (before_ns == 0 || deadline_ns < before_ns)
+    if (before_ns == 0 || deadline_ns < before_ns) {
         ronde_request_set_deadline(request, deadline_ns);
+        queue->is_unordered |= request != queue->first;
+        queue->limited += before_ns == 0 && !request->is_message;
+    }
     if (request->is_message)
         return;
     if (earliest_ns > 0 && earliest_ns <= deadline_ns)
@@ -146,7 +154,7 @@ void ronde_queue_end(struct ronde_request *request, enum ronde_status status,
     if (status != RONDE_OK)
         request->error = *error;
     request->error.status = status;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     ronde_request_set_stage(request, RONDE_STAGE_OVER);
     if (request->callback) {
         request->next = queue->called;
@@ -156,7 +164,7 @@ void ronde_queue_end(struct ronde_request *request, enum ronde_status status,
     }
     if (queue->waiters > 0)
         ronde_lock_wake(&queue->lock);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     /* Never the queue's last reference: who drives it has one. */
     if (is_last)
         ronde_queue_release(queue);
@@ -165,30 +173,30 @@ void ronde_queue_end(struct ronde_request *request, enum ronde_status status,
 void ronde_queue_end_load(struct ronde_queue *queue, enum ronde_status status,
                           const struct ronde_error *error)
 {
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     struct ronde_request *called = queue->called;
     queue->called = NULL;
     queue->load_status = status;
     queue->load_error = *error;
     __atomic_store_n(&queue->is_loading, false, __ATOMIC_RELEASE);
-    settle(queue);
+    update_lists(queue);
     ronde_lock_wake(&queue->lock);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     call_all(called);
 }
 
 bool ronde_queue_poll(struct ronde_queue *queue, bool alone)
 {
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     const bool has_work = queue->first || ronde_queue_has_messages(queue);
     if (!has_work || queue->is_driven || queue->is_loading || queue->waiters > 0) {
-        settle(queue);
-        ronde_lock_give(&queue->lock);
+        update_lists(queue);
+        ronde_lock_release(&queue->lock);
         return false;
     }
     queue->is_driven = true;
     queue->is_polled = true;
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     ronde_comm_set_background(queue->comm, alone);
     const bool has_moved = ronde_queue_advance(queue);
     while (alone && !ronde_queue_is_loading(queue) && !queue->called &&
@@ -213,34 +221,34 @@ static bool start_driving(struct ronde_queue *queue, const struct ronde_request 
         if (request && ronde_request_is_over(request))
             return false;
         if (has_callers) {
-            ronde_lock_give(&queue->lock);
+            ronde_lock_release(&queue->lock);
             (void)ronde_progress_callers(queue);
-            ronde_lock_take(&queue->lock);
+            ronde_lock_acquire(&queue->lock);
         }
     }
     if (request && ronde_request_is_over(request))
         return false;
     queue->is_driven = true;
-    settle(queue);
+    update_lists(queue);
     return true;
 }
 
 void ronde_queue_await(struct ronde_request *request)
 {
     struct ronde_queue *queue = request->queue;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     count_waiter(queue, 1);
     while (!ronde_request_is_over(request) && start_driving(queue, request)) {
-        ronde_lock_give(&queue->lock);
+        ronde_lock_release(&queue->lock);
         while (!ronde_request_is_over(request) && !ronde_queue_is_loading(queue) && !queue->called)
             if (!ronde_queue_advance(queue))
                 ronde_queue_idle(queue);
         ronde_queue_stop_driving(queue);
-        ronde_lock_take(&queue->lock);
+        ronde_lock_acquire(&queue->lock);
     }
     count_waiter(queue, -1);
-    settle(queue);
-    ronde_lock_give(&queue->lock);
+    update_lists(queue);
+    ronde_lock_release(&queue->lock);
 }
 
 /* Whether something is pending that a thread which enters waits for. */
@@ -256,18 +264,18 @@ void ronde_queue_enter(struct ronde_queue *queue, bool besides_streams)
         inside.depth++;
         return;
     }
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     count_waiter(queue, 1);
     while (start_driving(queue, NULL) && must_wait(queue, besides_streams)) {
-        ronde_lock_give(&queue->lock);
+        ronde_lock_release(&queue->lock);
         while (must_wait(queue, besides_streams) && !ronde_queue_is_loading(queue) && !queue->called)
             if (!ronde_queue_advance(queue))
                 ronde_queue_idle(queue);
         ronde_queue_stop_driving(queue);
-        ronde_lock_take(&queue->lock);
+        ronde_lock_acquire(&queue->lock);
     }
     count_waiter(queue, -1);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     queue->is_tended = true;
     inside = (struct ronde_queue_visit){queue, 1};
 }
@@ -281,7 +289,7 @@ void ronde_queue_leave(struct ronde_queue *queue)
     ronde_queue_stop_driving(queue);
 }
 
-bool ronde_queue_tend(struct ronde_queue *queue)
+bool ronde_queue_progress(struct ronde_queue *queue)
 {
     if (!queue->is_tended || !ronde_queue_has_messages(queue))
         return false;
@@ -309,19 +317,36 @@ static void add_last(struct ronde_queue *queue, struct ronde_request *request)
         __atomic_store_n(&queue->first, request, __ATOMIC_RELEASE);
     queue->last = request;
     const double deadline_ns = ronde_request_deadline_of(request);
-    if (deadline_ns > 0)
-        ronde_queue_hurry(request, deadline_ns);
+    if (deadline_ns == 0)
+        return;
+    queue->is_unordered |= deadline_ns < queue->last_deadline_ns;
+    queue->last_deadline_ns = deadline_ns;
+    queue->limited++;
+    ronde_queue_set_deadline(request, deadline_ns);
+}
+
+/* A group that was open when this process was forked ends here. Without the lock, which no other thread has. */
+static void end_foreign(struct ronde_request *request)
+{
+    (void)ronde_queue_refuse_child(request->queue, &request->error);
+    ronde_request_set_stage(request, RONDE_STAGE_OVER);
+    if (request->callback)
+        request->callback(request->callback_self, request->error.status, &request->error);
 }
 
 void ronde_queue_append(struct ronde_request *request)
 {
     struct ronde_queue *queue = request->queue;
-    ronde_lock_take(&queue->lock);
+    if (ronde_queue_is_foreign(queue)) {
+        end_foreign(request);
+        return;
+    }
+    ronde_lock_acquire(&queue->lock);
     if (queue->is_closed) {
         (void)ronde_fail(&request->error, RONDE_TIMEOUT, "the communicator was destroyed");
         ronde_request_set_stage(request, RONDE_STAGE_OVER);
         const bool is_last = ronde_request_drop(request);
-        ronde_lock_give(&queue->lock);
+        ronde_lock_release(&queue->lock);
         if (is_last)
             ronde_queue_release(queue);
         return;
@@ -335,11 +360,11 @@ void ronde_queue_append(struct ronde_request *request)
         (request->is_message || queue->first == request) && !queue->is_driven && !queue->is_loading;
     queue->is_driven |= is_next;
     if (!is_next)
-        settle(queue);
+        update_lists(queue);
     /* The driving thread posts the message; it may be asleep. */
     if (!is_next && request->is_message && queue->is_driven)
         ronde_comm_wake(queue->comm);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     if (!is_next)
         return;
     if (ronde_queue_advance(queue) && !ronde_queue_is_loading(queue))
@@ -350,10 +375,10 @@ void ronde_queue_append(struct ronde_request *request)
 void ronde_queue_append_stream(struct ronde_request *request)
 {
     struct ronde_queue *queue = request->queue;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     ronde_request_set_stage(request, RONDE_STAGE_IN_STREAM);
     add_last(queue, request);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
 }
 
 /* Waits until no thread is on the communicator, and keeps all from it. Under the lock. */
@@ -367,20 +392,20 @@ static void drive_for_ever(struct ronde_queue *queue)
         ronde_lock_wait(&queue->lock, 0);
     count_waiter(queue, -1);
     queue->is_driven = true;
-    settle(queue);
+    update_lists(queue);
 }
 
 void ronde_queue_close(struct ronde_queue *queue)
 {
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     drive_for_ever(queue);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     ronde_progress_forget(queue);
     /* Its memory is the communicator's allocator's: no thread may free it later. */
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     while (__atomic_load_n(&queue->helpers, __ATOMIC_ACQUIRE) > 0)
         ronde_lock_wait(&queue->lock, 0);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     if ((queue->first || ronde_queue_has_messages(queue)) && queue->failure.status == RONDE_OK)
         (void)ronde_fail(&queue->failure, RONDE_TIMEOUT,
                          "rank %u destroyed the communicator before its operations were over",

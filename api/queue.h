@@ -9,8 +9,8 @@
 #ifndef RONDE_API_QUEUE_H
 #define RONDE_API_QUEUE_H
 
-#include "api/cache.h"
 #include "api/thread.h"
+#include "cache.h"
 
 /** How far an operation is. */
 enum ronde_request_stage {
@@ -56,6 +56,7 @@ struct ronde_queue {
     const struct ronde_mem *mem;
     uint32_t rank;
     uint32_t ranks;
+    uint32_t generation; /**< of the process that made it (ronde_process_generation) */
     struct ronde_lock lock;
     uint32_t references; /**< atomic: the communicator's and requests' */
     uint32_t helpers;    /**< atomic: threads of the library that are in it */
@@ -80,8 +81,11 @@ struct ronde_queue {
     enum ronde_progress progress;
     uint64_t timeout_ns;  /**< under the lock */
     uint64_t earliest_ns; /**< atomic: deadline of any pending operation, 0 = none */
-    uint64_t applied_ns;  /**< of who drives: the same, as far as the running program knows it */
-    bool uses_thread;     /**< under the lock: it counts among the progress thread's */
+    double last_deadline_ns; /**< under the lock: of the pending operation called last that has one, 0 = none */
+    uint32_t limited;    /**< under the lock: pending operations that have one */
+    bool is_unordered;   /**< under the lock: deadlines of pending operations do not ascend */
+    uint64_t applied_ns; /**< of who drives: the same, as far as the running program knows it */
+    bool uses_thread;    /**< under the lock: it counts among the progress thread's */
     struct ronde_cache cache;
     void **in;                             /**< per rank; this one's alone is looked at */
     void **out;                            /**< likewise */
@@ -105,14 +109,27 @@ struct ronde_queue {
 enum ronde_status ronde_queue_of(struct ronde_comm *comm, struct ronde_queue **out_queue,
                                  struct ronde_error *error);
 
+/**
+ * Whether a queue is that of the process which this one was forked from: its locks may be held by threads that are not here,
+ * and what is pending is not this process's to move on.
+ */
+static inline bool ronde_queue_is_foreign(const struct ronde_queue *queue)
+{
+    return queue->generation != ronde_process_generation();
+}
+
+/** Fails with what is then said. */
+enum ronde_status ronde_queue_refuse_child(const struct ronde_queue *queue,
+                                           struct ronde_error *error);
+
 /** Takes a reference of a queue that has another reference. */
 void ronde_queue_hold(struct ronde_queue *queue);
 
 /** A thread of the library works on the queue, until it goes: so long its communicator's destruction waits. */
-void ronde_queue_come(struct ronde_queue *queue);
+void ronde_queue_acquire_helper(struct ronde_queue *queue);
 
 /** The end of that, and the last the thread has to do with the queue. Without the lock. */
-void ronde_queue_go(struct ronde_queue *queue);
+void ronde_queue_release_helper(struct ronde_queue *queue);
 
 /** Gives a reference back; after the last the queue is gone. Without the lock. */
 void ronde_queue_release(struct ronde_queue *queue);
@@ -201,13 +218,13 @@ struct ronde_queue_visit ronde_queue_set_inside(struct ronde_queue_visit now);
 void ronde_queue_enter(struct ronde_queue *queue, bool besides_streams);
 
 /** While a collective call waits for other ranks: moves messages on; whether it wants to be called again soon. */
-bool ronde_queue_tend(struct ronde_queue *queue);
+bool ronde_queue_progress(struct ronde_queue *queue);
 
 /** The end of that. */
 void ronde_queue_leave(struct ronde_queue *queue);
 
 /** Under the lock: gives a request an earlier deadline. */
-void ronde_queue_hurry(struct ronde_request *request, double deadline_ns);
+void ronde_queue_set_deadline(struct ronde_request *request, double deadline_ns);
 
 /* Of the thread that drives. */
 
@@ -258,6 +275,9 @@ static inline bool ronde_queue_has_messages(const struct ronde_queue *queue)
 }
 
 /* group.c */
+
+/** Whether a request is of the group that this thread has open. */
+bool ronde_group_holds(const struct ronde_request *request);
 
 /** A send or receive as `kind` says: pending, in the open group, or waited for where out_request is NULL. */
 enum ronde_status ronde_queue_start_message(struct ronde_queue *queue, const struct ronde_call *call,

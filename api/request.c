@@ -73,7 +73,7 @@ enum ronde_status ronde_queue_take(struct ronde_queue *queue, const struct ronde
                                    struct ronde_request **out_request, struct ronde_error *error)
 {
     *out_request = NULL;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     enum ronde_status status = use_thread(queue, error);
     struct ronde_request *request = status == RONDE_OK ? new_request(queue) : NULL;
     if (request) {
@@ -85,7 +85,7 @@ enum ronde_status ronde_queue_take(struct ronde_queue *queue, const struct ronde
     } else if (status == RONDE_OK) {
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for an operation");
     }
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     return status;
 }
 
@@ -96,10 +96,20 @@ static enum ronde_status status_of(const struct ronde_request *request, struct r
                : ronde_fail(error, request->error.status, "%s", request->error.message);
 }
 
+static enum ronde_status refuse_null(const char *what, struct ronde_error *error)
+{
+    return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s is NULL", what);
+}
+
 enum ronde_status ronde_request_test(struct ronde_request *request, bool *out_done,
                                      struct ronde_error *error)
 {
-    if (!ronde_request_is_over(request)) {
+    if (!request || !out_done)
+        return refuse_null(request ? "out_done" : "request", error);
+    *out_done = ronde_request_is_over(request);
+    if (!*out_done && ronde_queue_is_foreign(request->queue))
+        return ronde_queue_refuse_child(request->queue, error);
+    if (!*out_done) {
         (void)ronde_queue_poll(request->queue, false);
         (void)ronde_progress_callers(request->queue);
     }
@@ -110,13 +120,21 @@ enum ronde_status ronde_request_test(struct ronde_request *request, bool *out_do
 enum ronde_status ronde_request_wait(struct ronde_request *request, uint64_t timeout_ns,
                                      struct ronde_error *error)
 {
+    if (!request)
+        return refuse_null("request", error);
     struct ronde_queue *queue = request->queue;
+    if (!ronde_request_is_over(request) && ronde_queue_is_foreign(queue))
+        return ronde_queue_refuse_child(queue, error);
+    if (ronde_group_holds(request))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "the operation begins at the end of the group that this thread has open "
+                          "(ronde_group_end), and cannot be waited for before");
     if (!ronde_request_is_over(request) && timeout_ns > 0) {
         const double deadline_ns = ronde_clock_ns() + (double)timeout_ns;
-        ronde_lock_take(&queue->lock);
+        ronde_lock_acquire(&queue->lock);
         if (!ronde_request_is_over(request))
-            ronde_queue_hurry(request, deadline_ns);
-        ronde_lock_give(&queue->lock);
+            ronde_queue_set_deadline(request, deadline_ns);
+        ronde_lock_release(&queue->lock);
     }
     if (!ronde_request_is_over(request))
         ronde_queue_await(request);
@@ -125,7 +143,7 @@ enum ronde_status ronde_request_wait(struct ronde_request *request, uint64_t tim
 
 struct ronde_request_status ronde_request_status(const struct ronde_request *request)
 {
-    if (!ronde_request_is_over(request))
+    if (!request || !ronde_request_is_over(request))
         return (struct ronde_request_status){.is_done = false};
     struct ronde_request_status status = {.is_done = true,
                                           .status = request->error.status,
@@ -140,26 +158,43 @@ struct ronde_request_status ronde_request_status(const struct ronde_request *req
 
 void ronde_request_free(struct ronde_request *request)
 {
-    if (!request)
+    /* A child's copy of its parent's stays: the queue's lock may be held there by a thread that is not here. */
+    if (!request || ronde_queue_is_foreign(request->queue))
         return;
     struct ronde_queue *queue = request->queue;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     const bool is_last = ronde_request_drop(request);
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     if (is_last)
         ronde_queue_release(queue);
 }
 
-void ronde_on_complete(struct ronde_request *request, ronde_complete callback, void *self)
+/* False: the request is over. */
+static bool set_callback(struct ronde_request *request, ronde_complete callback, void *self)
 {
     struct ronde_queue *queue = request->queue;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     const bool is_over = ronde_request_is_over(request);
     if (!is_over) {
         request->callback = callback;
         request->callback_self = self;
     }
-    ronde_lock_give(&queue->lock);
-    if (is_over)
+    ronde_lock_release(&queue->lock);
+    return !is_over;
+}
+
+void ronde_on_complete(struct ronde_request *request, ronde_complete callback, void *self)
+{
+    struct ronde_error error = {0};
+    if (!request)
+        return;
+    struct ronde_queue *queue = request->queue;
+    const bool is_foreign = ronde_queue_is_foreign(queue);
+    const bool is_over = is_foreign || !set_callback(request, callback, self);
+    if (!is_over || !callback)
+        return;
+    if (ronde_request_is_over(request))
         callback(self, request->error.status, &request->error);
+    else
+        callback(self, ronde_queue_refuse_child(queue, &error), &error);
 }

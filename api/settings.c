@@ -25,9 +25,9 @@ enum ronde_status ronde_comm_progress(struct ronde_comm *comm, enum ronde_progre
     if (status != RONDE_OK)
         return status;
     ronde_queue_enter(queue, false);
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     queue->progress = progress;
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     ronde_queue_leave(queue);
     return RONDE_OK;
 }
@@ -39,9 +39,9 @@ enum ronde_status ronde_comm_timeout(struct ronde_comm *comm, uint64_t timeout_n
     const enum ronde_status status = ronde_queue_of(comm, &queue, error);
     if (status != RONDE_OK)
         return status;
-    ronde_lock_take(&queue->lock);
+    ronde_lock_acquire(&queue->lock);
     queue->timeout_ns = timeout_ns;
-    ronde_lock_give(&queue->lock);
+    ronde_lock_release(&queue->lock);
     return RONDE_OK;
 }
 
@@ -92,6 +92,8 @@ enum ronde_status ronde_comm_use_schedule(struct ronde_comm *comm,
     const enum ronde_status opened = ronde_queue_of(comm, &queue, error);
     if (opened != RONDE_OK)
         return opened;
+    if (!schedule)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "the schedule is NULL");
     if (schedule->ranks != ronde_comm_ranks(comm))
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "the schedule is for %u ranks, the communicator has %u", schedule->ranks,

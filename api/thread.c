@@ -20,18 +20,18 @@ void ronde_lock_init(struct ronde_lock *lock)
     pthread_condattr_destroy(&attributes);
 }
 
-void ronde_lock_fini(struct ronde_lock *lock)
+void ronde_lock_destroy(struct ronde_lock *lock)
 {
     pthread_cond_destroy(&lock->changed);
     pthread_mutex_destroy(&lock->mutex);
 }
 
-void ronde_lock_take(struct ronde_lock *lock)
+void ronde_lock_acquire(struct ronde_lock *lock)
 {
     pthread_mutex_lock(&lock->mutex);
 }
 
-void ronde_lock_give(struct ronde_lock *lock)
+void ronde_lock_release(struct ronde_lock *lock)
 {
     pthread_mutex_unlock(&lock->mutex);
 }

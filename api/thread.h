@@ -26,11 +26,11 @@ extern const bool ronde_has_threads;
 /** Prepares a lock. */
 void ronde_lock_init(struct ronde_lock *lock);
 /** Ends a lock that no thread holds. */
-void ronde_lock_fini(struct ronde_lock *lock);
+void ronde_lock_destroy(struct ronde_lock *lock);
 /** Takes it. */
-void ronde_lock_take(struct ronde_lock *lock);
+void ronde_lock_acquire(struct ronde_lock *lock);
 /** Gives it back. */
-void ronde_lock_give(struct ronde_lock *lock);
+void ronde_lock_release(struct ronde_lock *lock);
 /** Gives it back, waits for ronde_lock_wake, at most `most_ns` (0 = no limit), and takes it again. */
 void ronde_lock_wait(struct ronde_lock *lock, uint64_t most_ns);
 /** Wakes all that wait. */

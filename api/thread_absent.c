@@ -11,17 +11,17 @@ void ronde_lock_init(struct ronde_lock *lock)
     (void)lock;
 }
 
-void ronde_lock_fini(struct ronde_lock *lock)
+void ronde_lock_destroy(struct ronde_lock *lock)
 {
     (void)lock;
 }
 
-void ronde_lock_take(struct ronde_lock *lock)
+void ronde_lock_acquire(struct ronde_lock *lock)
 {
     (void)lock;
 }
 
-void ronde_lock_give(struct ronde_lock *lock)
+void ronde_lock_release(struct ronde_lock *lock)
 {
     (void)lock;
 }

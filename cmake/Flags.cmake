@@ -23,6 +23,12 @@ target_compile_definitions(ronde_flags INTERFACE RONDE_VERSION="${PROJECT_VERSIO
 target_compile_options(ronde_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Werror=implicit-function-declaration
   -Werror=incompatible-pointer-types -Werror=int-conversion>)
 
+# What waits for a person, a file or a launch, and nothing that replays, proves, moves or searches: there optimising at length
+# costs a fifth of the build's time and makes no answer faster.
+function(ronde_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C>>:-O1>)
+endfunction()
+
 if(RONDE_STRICT)
   target_compile_options(ronde_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wconversion -Werror

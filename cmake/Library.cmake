@@ -5,6 +5,7 @@ set(RONDE_LIBRARY_PARTS engine schedules topologies sim hw formats predict nccl 
 
 option(RONDE_LIBRARY "Build everything as one shared library, libronde, too" OFF)
 option(RONDE_PYTHON "Build what the Python package needs (pip install . sets this)" OFF)
+option(RONDE_CUDA_PACKAGE "Build what the Python package ronde-cuda needs (pip install bindings/cuda sets this)" OFF)
 if(RONDE_PYTHON)
   set(RONDE_LIBRARY ON CACHE BOOL "" FORCE)
 endif()

@@ -1,8 +1,8 @@
-# Completions and man pages, made by `ronde` itself: cmake -DRONDE=program -DFOLDER=folder -P Pages.cmake
+# Completions and man pages: cmake -DPAGES=program -DFOLDER=folder -P Pages.cmake
 function(ronde_write file)
-  execute_process(COMMAND "${RONDE}" ${ARGN} OUTPUT_FILE "${FOLDER}/${file}" RESULT_VARIABLE result)
+  execute_process(COMMAND "${PAGES}" ${ARGN} OUTPUT_FILE "${FOLDER}/${file}" RESULT_VARIABLE result)
   if(NOT result EQUAL 0)
-    message(FATAL_ERROR "ronde ${ARGN}: ${result}")
+    message(FATAL_ERROR "ronde_pages ${ARGN}: ${result}")
   endif()
 endfunction()
 

@@ -90,3 +90,84 @@ void ronde_bind_text(char *out_text, size_t bytes)
         first = last;
     }
 }
+
+/* How processors are shared out among workers. */
+
+/* Entries of the list up to which `cores` whole cores reach. */
+static uint32_t end_of_cores(const struct ronde_processor *list, uint32_t count, uint32_t cores)
+{
+    uint32_t end = 0;
+    for (uint32_t seen = 0; end < count; end++) {
+        seen += end == 0 || list[end].core != list[end - 1].core;
+        if (seen > cores)
+            break;
+    }
+    return end;
+}
+
+static uint32_t count_cores(const struct ronde_processor *list, uint32_t count)
+{
+    uint32_t cores = 0;
+    for (uint32_t k = 0; k < count; k++)
+        cores += k == 0 || list[k].core != list[k - 1].core;
+    return cores;
+}
+
+struct ronde_bind_group ronde_bind_group(const struct ronde_processor *list, uint32_t count,
+                                         uint32_t workers, uint32_t worker)
+{
+    struct ronde_bind_group group = {0, 0};
+    if (workers > count)
+        return group;
+    const uint32_t cores = count_cores(list, count);
+    const uint64_t units = workers <= cores ? cores : count;
+    group.begin = (uint32_t)(units * worker / workers);
+    group.end = (uint32_t)(units * (worker + 1u) / workers);
+    if (workers <= cores) {
+        group.begin = end_of_cores(list, count, group.begin);
+        group.end = end_of_cores(list, count, group.end);
+    }
+    /* A worker that moved to another NUMA node would be far from the pages it has touched. */
+    for (uint32_t k = group.begin; k < group.end; k++)
+        if (list[k].node != list[group.begin].node)
+            group.end = k;
+    return group;
+}
+
+/* Touching the memory of ranks where they will run. */
+
+/* Where the thread is bound last: the cpu backend's groups begin at the processor that calls it. */
+static const struct ronde_bind_group first_one = {0, 1};
+
+/* Visits the ranks of every worker on its processors, dealt out as the backend does. */
+static void visit_groups(const struct ronde_processor *list, uint32_t count, uint32_t ranks,
+                         ronde_bind_visitor visit, void *context)
+{
+    const uint32_t workers = ranks < count ? ranks : count;
+    uint32_t rank = 0;
+    for (uint32_t w = 0; w < workers; w++) {
+        const uint32_t end = (uint32_t)((uint64_t)ranks * (w + 1u) / workers);
+        (void)ronde_bind_take(list, ronde_bind_group(list, count, workers, w));
+        for (; rank < end; rank++)
+            visit(context, rank);
+    }
+    (void)ronde_bind_take(list, first_one);
+}
+
+void ronde_bind_visit(const struct ronde_bind *bind, uint32_t ranks, ronde_bind_visitor visit,
+                      void *context)
+{
+    cpu_set_t before;
+    const uint32_t most = bind ? bind->count : 0;
+    struct ronde_processor *list = most > 0 ? ronde_mem_new(bind->mem, most, sizeof *list) : NULL;
+    const uint32_t count = list ? ronde_bind_usable(bind, list) : 0;
+    if (count > 0 && sched_getaffinity(0, sizeof before, &before) == 0) {
+        visit_groups(list, count, ranks, visit, context);
+        (void)sched_setaffinity(0, sizeof before, &before);
+    } else {
+        for (uint32_t rank = 0; rank < ranks; rank++)
+            visit(context, rank);
+    }
+    if (list)
+        ronde_mem_free(bind->mem, list, most, sizeof *list);
+}

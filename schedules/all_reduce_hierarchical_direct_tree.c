@@ -67,7 +67,7 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical_direct_tree
     .name = "hierarchical_direct_tree",
     .summary = "all pairs inside nodes, double binary trees between them; fewest latencies",
     .supports = ronde_axes_supports_nodes,
-    .has_grid = true,
+    .grid = RONDE_GRID_NODES,
     .build = build,
     .price = price,
     .source = "NCCL 2.4, 2019; Cho, Finkler, Kung, Hunter 2019",

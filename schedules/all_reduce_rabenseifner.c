@@ -20,33 +20,41 @@
  * fold in and s + f + a + s to fold out are added to every piece. Exact for equal chunks, else an upper bound. N = 1: L
  * + sum of s(b_p).
  *
+ * `rabenseifner_nearest` is the same between other positions: members are numbered by the reversed bits of their place, so
+ * that neighbours swap the largest messages and the farthest the smallest, as in MPICH's and Open MPI's. `swing` is the same
+ * between the partners of butterfly.h's third order, which on a ring or a torus (`--shape`) are nearer still: Swing of one
+ * port, and the all_reduce that the authors of Bine trees take for large blocks. Chunks stay contiguous; exclusive or no
+ * longer carries one program to the others.
+ *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
  * Rabenseifner's algorithm of allreduce; first in R. Rabenseifner, "Optimization of collective reduction
  * operations", ICCS 2004, LNCS 3036, pages 1-9. MPICH halves from the lowest bit; we go from the
  * highest as the paper does, so that chunks stay in order.
  */
+#include "butterfly.h"
 #include "claims.h"
 
-/** First of the `width` chunks that a member keeps when halving has come to that width. */
-static uint32_t kept_by(uint32_t member, uint32_t width)
+/** Whether a member's first data are its own input: it stands for itself alone. */
+static bool is_alone(const struct ronde_butterfly *butterfly, uint32_t member)
 {
-    return member & ~(width - 1);
+    return member >= butterfly->fold.extras;
 }
 
-/** Halves: partners `width` apart swap what the other one keeps. */
-static void halve(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
+/** Halves: partners swap what the other one keeps. */
+static void halve(const struct ronde_butterfly *butterfly, uint32_t round,
+                  struct ronde_builder *builder)
 {
-    const bool is_first = width == fold.members / 2;
+    const uint32_t width = ronde_butterfly_width(butterfly, round);
     ronde_builder_round_begin(builder);
-    for (uint32_t member = 0; member < ronde_fold_speakers(fold); member++) {
-        const uint32_t partner = member ^ width;
-        const uint32_t first = kept_by(partner, width);
-        const bool is_input = is_first && member >= fold.extras;
-        const bool is_partners_input = is_first && partner >= fold.extras;
+    for (uint32_t member = 0; member < ronde_butterfly_speakers(butterfly); member++) {
+        const uint32_t partner = ronde_butterfly_partner(butterfly, member, round);
+        const uint32_t first = ronde_butterfly_kept(butterfly, partner, width);
+        const bool is_input = round == 0 && is_alone(butterfly, member);
+        const bool is_partners_input = round == 0 && is_alone(butterfly, partner);
         const struct ronde_transfer transfer = {
-            .from = ronde_fold_position(fold, member),
-            .to = ronde_fold_position(fold, partner),
+            .from = ronde_butterfly_position(butterfly, member),
+            .to = ronde_butterfly_position(butterfly, partner),
             .source = ronde_chunks(is_input ? RONDE_IN : RONDE_OUT, first, width),
             .with = ronde_chunks(is_partners_input ? RONDE_IN : RONDE_OUT, first, width),
             .target = ronde_chunks(RONDE_OUT, first, width),
@@ -57,15 +65,19 @@ static void halve(struct ronde_fold fold, uint32_t width, struct ronde_builder *
     ronde_builder_round_end(builder);
 }
 
-/** Doubles: partners `width` apart swap all they have. */
-static void double_up(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
+/** Doubles: partners swap all they have. */
+static void double_up(const struct ronde_butterfly *butterfly, uint32_t round,
+                      struct ronde_builder *builder)
 {
+    const uint32_t width = ronde_butterfly_width(butterfly, round);
     ronde_builder_round_begin(builder);
-    for (uint32_t member = 0; member < ronde_fold_speakers(fold); member++) {
-        const struct ronde_operand chunks = ronde_chunks(RONDE_OUT, kept_by(member, width), width);
+    for (uint32_t member = 0; member < ronde_butterfly_speakers(butterfly); member++) {
+        const struct ronde_operand chunks =
+            ronde_chunks(RONDE_OUT, ronde_butterfly_kept(butterfly, member, width), width);
         const struct ronde_transfer transfer = {
-            .from = ronde_fold_position(fold, member),
-            .to = ronde_fold_position(fold, member ^ width),
+            .from = ronde_butterfly_position(butterfly, member),
+            .to = ronde_butterfly_position(butterfly,
+                                           ronde_butterfly_partner(butterfly, member, round)),
             .source = chunks,
             .target = chunks,
             .is_apart = width == 1,
@@ -92,21 +104,38 @@ static void fold_whole_blocks(struct ronde_fold fold, bool is_out, struct ronde_
     }
 }
 
-static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
+static void build_with(const struct ronde_compile_request *request,
+                       enum ronde_butterfly_order order, struct ronde_builder *builder)
 {
-    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    const struct ronde_butterfly butterfly = ronde_butterfly_of(request, order);
+    const struct ronde_fold fold = butterfly.fold;
     ronde_builder_chunks(builder, fold.members);
-    if (fold.extras == 0)
+    if (ronde_butterfly_speakers(&butterfly) == 1 && request->ranks > 1)
         ronde_builder_xor(builder, true, true, false);
     if (request->ranks == 1)
         ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1),
                            ronde_chunks(RONDE_OUT, 0, 1));
     fold_whole_blocks(fold, false, builder);
-    for (uint32_t width = fold.members / 2; width > 0; width /= 2)
-        halve(fold, width, builder);
-    for (uint32_t width = 1; width < fold.members; width *= 2)
-        double_up(fold, width, builder);
+    for (uint32_t round = 0; round < butterfly.rounds; round++)
+        halve(&butterfly, round, builder);
+    for (uint32_t round = butterfly.rounds; round-- > 0;)
+        double_up(&butterfly, round, builder);
     fold_whole_blocks(fold, true, builder);
+}
+
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    build_with(request, RONDE_FARTHEST_FIRST, builder);
+}
+
+static void build_nearest(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    build_with(request, RONDE_NEAREST_FIRST, builder);
+}
+
+static void build_swing(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    build_with(request, RONDE_SWING, builder);
 }
 
 static struct ronde_price price(const struct ronde_compile_request *request,
@@ -146,6 +175,36 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_rabenseifner = {
     .build = build,
     .price = price,
     .source = "Rabenseifner 2004; Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .shares_ports = ronde_fold_shares_ports,
+    .why_more = "2 (P-1)/P blocks, the least, for N = P; a block more otherwise (2.75 on 12), and "
+                "the messages there and back",
+};
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_rabenseifner_nearest = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "rabenseifner_nearest",
+    .summary = "the same, nearest ranks first: MPICH's and Open MPI's; the largest messages go the "
+               "shortest way",
+    .supports = ronde_butterfly_supports,
+    .build = build_nearest,
+    .price = price,
+    .source = "Rabenseifner 2004; MPICH",
+    .counts = counts_of,
+    .shares_ports = ronde_fold_shares_ports,
+    .why_more = "2 (P-1)/P blocks, the least, for N = P; a block more otherwise (2.75 on 12), and "
+                "the messages there and back",
+};
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_rabenseifner_swing = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "rabenseifner_swing",
+    .summary = "the same between the partners of Swing: the least distance on a ring or a torus",
+    .supports = ronde_butterfly_supports,
+    .grid = RONDE_GRID_TORUS,
+    .build = build_swing,
+    .price = price,
+    .source = "De Sensi et al. 2024 (Swing), 2025 (Bine trees)",
     .counts = counts_of,
     .shares_ports = ronde_fold_shares_ports,
     .why_more = "2 (P-1)/P blocks, the least, for N = P; a block more otherwise (2.75 on 12), and "

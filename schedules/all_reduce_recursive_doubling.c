@@ -14,17 +14,22 @@
  * Where N is folded, f + a + r to fold in and f + a + s to fold out are added where a chain has them: see
  * ronde_fold_price; for one piece or where more than half of the members stand for two exact, else an upper bound.
  *
+ * `recursive_doubling_swing` is the same between the partners of butterfly.h's third order, the farthest first, which on a
+ * ring or a torus (`--shape`) are nearer; from the nearest on, as Swing has it, ranks would add different pairs.
+ *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
  * recursive doubling of allreduce. All ranks add the same pairs of partial sums, so all get the
  * same bits.
  */
+#include "butterfly.h"
 #include "claims.h"
 
 /** Where a member's sum is when a round begins: without an extra, at first in its input. */
-static struct ronde_operand sum_of(struct ronde_fold fold, uint32_t member, uint32_t bit)
+static struct ronde_operand sum_of(const struct ronde_butterfly *butterfly, uint32_t member,
+                                   uint32_t round)
 {
-    const bool is_input = bit == 1 && member >= fold.extras;
+    const bool is_input = round + 1 == butterfly->rounds && member >= butterfly->fold.extras;
     return ronde_chunks(is_input ? RONDE_IN : RONDE_OUT, 0, 1);
 }
 
@@ -43,16 +48,17 @@ static void hand_in(struct ronde_fold fold, struct ronde_builder *builder)
     }
 }
 
-static void swap_sums(struct ronde_fold fold, uint32_t bit, struct ronde_builder *builder)
+static void swap_sums(const struct ronde_butterfly *butterfly, uint32_t round,
+                      struct ronde_builder *builder)
 {
     ronde_builder_round_begin(builder);
-    for (uint32_t member = 0; member < ronde_fold_speakers(fold); member++) {
-        const uint32_t partner = member ^ bit;
+    for (uint32_t member = 0; member < ronde_butterfly_speakers(butterfly); member++) {
+        const uint32_t partner = ronde_butterfly_partner(butterfly, member, round);
         const struct ronde_transfer transfer = {
-            .from = ronde_fold_position(fold, member),
-            .to = ronde_fold_position(fold, partner),
-            .source = sum_of(fold, member, bit),
-            .with = sum_of(fold, partner, bit),
+            .from = ronde_butterfly_position(butterfly, member),
+            .to = ronde_butterfly_position(butterfly, partner),
+            .source = sum_of(butterfly, member, round),
+            .with = sum_of(butterfly, partner, round),
             .target = ronde_chunks(RONDE_OUT, 0, 1),
             .reduces = true,
         };
@@ -74,37 +80,67 @@ static void hand_out(struct ronde_fold fold, struct ronde_builder *builder)
     }
 }
 
-static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
+static void build_with(const struct ronde_compile_request *request,
+                       enum ronde_butterfly_order order, struct ronde_builder *builder)
 {
-    const struct ronde_fold fold = ronde_fold_of(request->ranks);
-    if (fold.extras == 0)
+    const struct ronde_butterfly butterfly = ronde_butterfly_of(request, order);
+    if (ronde_butterfly_speakers(&butterfly) == 1 && request->ranks > 1)
         ronde_builder_xor(builder, false, false, false);
     if (request->ranks == 1)
         ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1),
                            ronde_chunks(RONDE_OUT, 0, 1));
-    hand_in(fold, builder);
-    for (uint32_t bit = 1; bit < fold.members; bit *= 2)
-        swap_sums(fold, bit, builder);
-    hand_out(fold, builder);
+    hand_in(butterfly.fold, builder);
+    for (uint32_t round = butterfly.rounds; round-- > 0;)
+        swap_sums(&butterfly, round, builder);
+    hand_out(butterfly.fold, builder);
+}
+
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    build_with(request, RONDE_FARTHEST_FIRST, builder);
+}
+
+static void build_swing(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    build_with(request, RONDE_SWING, builder);
+}
+
+static struct ronde_price price_with(const struct ronde_compile_request *request,
+                                     const struct ronde_load *load,
+                                     const struct ronde_network *network, uint32_t apart)
+{
+    const uint32_t rounds = ronde_log2_floor(request->ranks);
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
+    const struct ronde_lane_shape swaps = {.steps = 1, .reducing = rounds, .messages = rounds};
+    if (ronde_is_power_of_two(request->ranks))
+        return ronde_lane_price(load, network, cut, swaps);
+    struct ronde_fold_work work = {.apart = apart};
+    /* Folding in is fused with the first send, folding out with the last receive. */
+    ronde_work_add(&work.rounds, 1, swaps);
+    ronde_work_add(&work.hand_in, 1, (struct ronde_lane_shape){.reducing = 1, .messages = 1});
+    ronde_work_add(&work.hand_out, 1, (struct ronde_lane_shape){.steps = 1, .messages = 1});
+    return ronde_fold_price(load, network, cut, &work);
 }
 
 static struct ronde_price price(const struct ronde_compile_request *request,
                                 const struct ronde_load *load, const struct ronde_network *network)
 {
-    const uint32_t rounds = ronde_log2_floor(request->ranks);
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
     const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
-    const struct ronde_lane_shape swaps = {.steps = 1, .reducing = rounds, .messages = rounds};
-    if (fold.extras == 0)
-        return ronde_lane_price(load, network, cut, swaps);
-    struct ronde_fold_work work = {.rounds = {0}};
-    /* Folding in is fused with the first send, folding out with the last receive. */
-    ronde_work_add(&work.rounds, 1, swaps);
-    ronde_work_add(&work.hand_in, 1, (struct ronde_lane_shape){.reducing = 1, .messages = 1});
-    ronde_work_add(&work.hand_out, 1, (struct ronde_lane_shape){.steps = 1, .messages = 1});
-    struct ronde_price price = ronde_fold_price(fold, load, network, cut, &work);
+    struct ronde_price price = price_with(request, load, network, ronde_fold_apart(fold));
     const bool is_one_piece = ronde_cut_load(load, cut).count <= 1;
-    price.is_exact = price.is_exact && (is_one_piece || 2 * fold.extras > fold.members);
+    price.is_exact =
+        price.is_exact && (is_one_piece || fold.extras == 0 || 2 * fold.extras > fold.members);
+    return price;
+}
+
+static struct ronde_price price_swing(const struct ronde_compile_request *request,
+                                      const struct ronde_load *load,
+                                      const struct ronde_network *network)
+{
+    const struct ronde_butterfly butterfly = ronde_butterfly_of(request, RONDE_SWING);
+    struct ronde_price price = price_with(request, load, network, ronde_butterfly_apart(&butterfly));
+    price.is_exact = price.is_exact && butterfly.fold.extras == 0;
     return price;
 }
 
@@ -120,6 +156,11 @@ static bool is_exact(const struct ronde_price_case *load)
     const struct ronde_fold fold = ronde_fold_of(load->ranks);
     const bool is_folded_in_part = fold.extras > 0 && 2 * fold.extras <= fold.members;
     return ronde_flows_fit(load, 1) && (load->pieces <= 1 || !is_folded_in_part);
+}
+
+static bool is_exact_swing(const struct ronde_price_case *load)
+{
+    return is_exact(load) && ronde_is_power_of_two(load->ranks);
 }
 
 const struct ronde_algorithm ronde_algorithm_all_reduce_recursive_doubling = {
@@ -138,4 +179,23 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_recursive_doubling = {
     .why_approximate =
         "N no power of two and several pieces: whether a chain of messages starts and ends at a "
         "surplus rank and crosses every round depends on which ranks pair up",
+};
+
+const struct ronde_algorithm ronde_algorithm_all_reduce_recursive_doubling_swing = {
+    .collective = RONDE_ALL_REDUCE,
+    .name = "recursive_doubling_swing",
+    .summary = "the same between the partners of Swing: less distance on a ring or a torus",
+    .supports = ronde_butterfly_supports,
+    .grid = RONDE_GRID_TORUS,
+    .build = build_swing,
+    .price = price_swing,
+    .source = "De Sensi et al. 2024 (Swing), 2025 (Bine trees)",
+    .counts = counts_of,
+    .is_exact = is_exact_swing,
+    .shares_ports = ronde_fold_shares_ports,
+    .why_more =
+        "the whole block in each of floor(log2 N) rounds, and one round more of surplus ranks",
+    .why_approximate = "N no power of two: whether a chain of messages starts and ends at a "
+                       "surplus rank and crosses "
+                       "every round depends on which ranks pair up",
 };

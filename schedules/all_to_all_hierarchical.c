@@ -22,7 +22,6 @@
  * communication", EuroMPI/Asia 2014, pages 27-32.
  */
 #include "axes.h"
-#include "catalogue.h"
 #include "claims.h"
 
 /** Lane of the local copies, so that the rounds do not wait for them. */
@@ -156,7 +155,7 @@ const struct ronde_algorithm ronde_algorithm_all_to_all_hierarchical = {
     .name = "hierarchical",
     .summary = "inside nodes first, then one message per pair of nodes and local rank",
     .supports = supports,
-    .has_grid = true,
+    .grid = RONDE_GRID_NODES,
     .build = build,
     .price = price,
     .source = "Traeff, Rougier 2014",

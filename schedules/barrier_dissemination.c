@@ -30,7 +30,7 @@ static struct ronde_price price(const struct ronde_compile_request *request,
                                 const struct ronde_load *load, const struct ronde_network *network)
 {
     const double round_ns =
-        2 * ronde_network_step_ns(network, 0, false) + ronde_network_alpha_ns(network);
+        2 * ronde_network_step_ns(network, 0, false) + ronde_costs_of(network, 0, 1).alpha_ns;
     (void)load; /* a barrier moves nothing, whatever the count */
     return (struct ronde_price){
         .time_ns = network->time.launch_ns + ronde_log2_ceil(request->ranks) * round_ns,

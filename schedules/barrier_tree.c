@@ -102,7 +102,7 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     const uint32_t n = request->ranks;
     const struct signal_costs costs = {
         .step_ns = ronde_network_step_ns(network, 0, false),
-        .alpha_ns = ronde_network_alpha_ns(network),
+        .alpha_ns = ronde_costs_of(network, 0, 1).alpha_ns,
     };
     struct ronde_price price = {.time_ns = network->time.launch_ns, .is_exact = true};
     (void)load; /* a barrier moves nothing, whatever the count */

@@ -1,6 +1,8 @@
 /** Binomial trees: sizes, times, and where blocks wait. */
 #include "binomial.h"
 
+#include "butterfly.h"
+
 uint32_t ronde_binomial_size(uint32_t n, uint32_t child, uint32_t distance)
 {
     return distance < n - child ? distance : n - child;
@@ -49,7 +51,8 @@ static double message_bytes(const struct ronde_binomial *tree, uint32_t size)
 double ronde_binomial_send_ns(const struct ronde_binomial *tree, uint32_t size)
 {
     const double bytes = message_bytes(tree, size);
-    const double flow_ns = ronde_shared_flow_ns(tree->network, bytes, tree->cut.channels);
+    const double flow_ns = ronde_shared_flow_ns(tree->network, bytes, tree->cut.channels) +
+                           ronde_sized_ns_at(&tree->network->time.send, bytes);
     if (tree->reduces && size > 1)
         return flow_ns;
     return ronde_network_step_ns(tree->network, bytes, false) + flow_ns;
@@ -57,7 +60,9 @@ double ronde_binomial_send_ns(const struct ronde_binomial *tree, uint32_t size)
 
 double ronde_binomial_receive_ns(const struct ronde_binomial *tree, uint32_t size)
 {
-    return ronde_network_step_ns(tree->network, message_bytes(tree, size), tree->reduces);
+    const double bytes = message_bytes(tree, size);
+    return ronde_network_step_ns(tree->network, bytes, tree->reduces) +
+           ronde_sized_ns_at(&tree->network->time.receive, bytes);
 }
 
 /*
@@ -152,6 +157,13 @@ enum ronde_status ronde_binomial_supports(const struct ronde_compile_request *re
                 ronde_collective_text(request->collective), q, request->order[q],
                 rank_of(request, q));
     return RONDE_OK;
+}
+
+enum ronde_status ronde_binomial_supports_bine(const struct ronde_compile_request *request,
+                                               struct ronde_error *why_not)
+{
+    const enum ronde_status status = ronde_butterfly_supports_trees(request, why_not);
+    return status == RONDE_OK ? ronde_binomial_supports(request, why_not) : status;
 }
 
 struct ronde_operand ronde_binomial_kept(const struct ronde_compile_request *request,

@@ -56,6 +56,10 @@ double ronde_binomial_receive_ns(const struct ronde_binomial *tree, uint32_t siz
 enum ronde_status ronde_binomial_supports(const struct ronde_compile_request *request,
                                           struct ronde_error *why_not);
 
+/** The same for a Bine tree, whose ranks are a power of two (butterfly.h). Errors: UNSUPPORTED. */
+enum ronde_status ronde_binomial_supports_bine(const struct ronde_compile_request *request,
+                                               struct ronde_error *why_not);
+
 /**
  * The blocks of `count` positions from `first` on, as chunks of a scratch with a chunk per rank.
  * The chunk of a block is numbered like its rank, so that messages are sorted alike at both ends.

@@ -9,6 +9,8 @@
 #include "closed_form.h"
 #include "fold.h"
 
+#include "ronde/schedules.h"
+
 /** Every rank sends `rounds` messages one after another, `sent` chunks in all. */
 struct ronde_algorithm_counts ronde_counts_rounds(uint32_t ranks, uint32_t rounds, uint64_t sent);
 
@@ -52,5 +54,11 @@ bool ronde_fold_shares_ports(const struct ronde_price_case *load);
 
 /** Local ranks of a node unless requested otherwise: the largest divisor of the ranks up to 8. */
 uint32_t ronde_counts_local(uint32_t ranks);
+
+/* Declarations of all algorithms, one file each: a row of algorithms.def makes them and the table of registry.c. */
+
+#define RONDE_ALGORITHM(file) extern const struct ronde_algorithm ronde_algorithm_##file;
+#include "algorithms.def"
+#undef RONDE_ALGORITHM
 
 #endif

@@ -74,8 +74,12 @@ bool ronde_is_unshared(const struct ronde_network *network, double bytes, uint32
 
 struct ronde_costs ronde_costs_of(const struct ronde_network *network, double bytes, uint32_t flows)
 {
+    /* What a message costs its sender and its receiver lies between two steps of a chain, as alpha does. */
+    const struct ronde_time_params *time = &network->time;
+    const double message_ns =
+        ronde_sized_ns_at(&time->send, bytes) + ronde_sized_ns_at(&time->receive, bytes);
     const struct ronde_costs costs = {
-        .alpha_ns = ronde_network_alpha_ns(network),
+        .alpha_ns = ronde_network_alpha_ns(network) + message_ns,
         .step_ns = ronde_network_step_ns(network, bytes, false),
         .reduce_ns = ronde_network_step_ns(network, bytes, true),
         .flow_ns = ronde_shared_flow_ns(network, bytes, flows),

@@ -29,28 +29,32 @@ uint32_t ronde_fold_speakers(struct ronde_fold fold)
     return fold.extras > 0 ? fold.members : 1;
 }
 
+uint32_t ronde_fold_apart(struct ronde_fold fold)
+{
+    return fold.extras == 0 ? 0 : ronde_log2_floor(fold.members) - ronde_log2_ceil(fold.extras);
+}
+
 /** What a piece takes in a fold. */
 struct times {
     double first_ns;  /**< alone */
     double period_ns; /**< behind another */
 };
 
-static struct times times_of(struct ronde_fold fold, const struct ronde_network *network,
-                             const struct ronde_fold_work *work, const struct ronde_pieces *pieces,
-                             bool is_last, uint32_t flows)
+static struct times times_of(const struct ronde_network *network, const struct ronde_fold_work *work,
+                             const struct ronde_pieces *pieces, bool is_last, uint32_t flows)
 {
-    const uint32_t apart = ronde_log2_floor(fold.members) - ronde_log2_ceil(fold.extras);
     const double rounds_ns = ronde_work_ns(&work->rounds, network, pieces, is_last, flows);
     const double in_ns = ronde_work_ns(&work->hand_in, network, pieces, is_last, flows);
     const double out_ns = ronde_work_ns(&work->hand_out, network, pieces, is_last, flows);
-    const double both_ns = in_ns + rounds_ns + out_ns - apart * ronde_network_alpha_ns(network);
+    const double both_ns =
+        in_ns + rounds_ns + out_ns - work->apart * ronde_network_alpha_ns(network);
     return (struct times){
         .first_ns = ronde_longer_ns(rounds_ns + ronde_longer_ns(in_ns, out_ns), both_ns),
         .period_ns = ronde_longer_ns(both_ns, rounds_ns + (in_ns + out_ns) / 2),
     };
 }
 
-struct ronde_price ronde_fold_price(struct ronde_fold fold, const struct ronde_load *load,
+struct ronde_price ronde_fold_price(const struct ronde_load *load,
                                     const struct ronde_network *network, struct ronde_cut cut,
                                     const struct ronde_fold_work *work)
 {
@@ -58,8 +62,8 @@ struct ronde_price ronde_fold_price(struct ronde_fold fold, const struct ronde_l
     struct ronde_price price = {.is_exact = true};
     if (pieces.count == 0)
         return price;
-    const struct times full = times_of(fold, network, work, &pieces, false, cut.channels);
-    const struct times last = times_of(fold, network, work, &pieces, true, cut.channels);
+    const struct times full = times_of(network, work, &pieces, false, cut.channels);
+    const struct times last = times_of(network, work, &pieces, true, cut.channels);
     price.time_ns = network->time.launch_ns +
                     (pieces.count == 1 ? last.first_ns
                                        : full.first_ns + last.period_ns +

@@ -44,8 +44,12 @@ uint32_t ronde_fold_speakers(struct ronde_fold fold);
 /** How a block is cut that is halved to a chunk per member: an extra's message has all of them. */
 struct ronde_cut ronde_fold_cut(struct ronde_fold fold, const struct ronde_compile_request *request);
 
+/** Rounds that no way from one extra to another crosses where each changes one bit. */
+uint32_t ronde_fold_apart(struct ronde_fold fold);
+
 /** What a piece costs a member in rounds that each change one bit, and those who stand for two. */
 struct ronde_fold_work {
+    uint32_t apart; /**< rounds that no way from one extra to another crosses: ronde_fold_apart, or swing's */
     struct ronde_lane_work rounds;   /**< of a member alone */
     struct ronde_lane_work hand_in;  /**< what receiving an extra's data adds: a message and its
                                           receive */
@@ -55,12 +59,12 @@ struct ronde_fold_work {
 /**
  * The price of a fold whose rounds run both ways, N > 1 no power of two. A message has to cross every
  * round only between members that differ in all bits, of which one at least stands alone unless more
- * than half stand for two. With d rounds, e = ceil(log2 extras):
- *   both = in + rounds + out - (d - e) a                    from an extra to an extra
+ * than half stand for two. With as many rounds `apart`, d - ceil(log2 extras) of d:
+ *   both = in + rounds + out - apart a                      from an extra to an extra
  *   T <= L + max(in + rounds, rounds + out, both) + (P-1) max(both, rounds + (in + out) / 2)
  * the last term for extras whose pieces go alternately to and from members that stand alone.
  */
-struct ronde_price ronde_fold_price(struct ronde_fold fold, const struct ronde_load *load,
+struct ronde_price ronde_fold_price(const struct ronde_load *load,
                                     const struct ronde_network *network, struct ronde_cut cut,
                                     const struct ronde_fold_work *work);
 

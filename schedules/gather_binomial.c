@@ -21,11 +21,15 @@
  * not slow one another down (P = 1, or lanes slower than their share of a port), else an upper
  * bound of the longest path. N = 1: L + sum over p of s(b_p).
  *
+ * `binomial_bine` has the distances of butterfly.h's third order, which are shorter in sum; a subtree lies on both sides of
+ * its top. N is a power of two.
+ *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, section 4.5, the gather of their reduce. We add pieces.
  */
 #include "binomial.h"
+#include "butterfly.h"
 #include "claims.h"
 
 /** Lane of the copies of own blocks: they are over before the first message arrives. */
@@ -41,20 +45,18 @@ static void keep_own(const struct ronde_compile_request *request, uint32_t posit
                                : ronde_binomial_kept(request, position, 1));
 }
 
-/** A subtree sends its blocks to its parent. */
-static void hand_in(const struct ronde_compile_request *request, uint32_t parent, uint32_t distance,
-                    struct ronde_builder *builder)
+/** A subtree, `size` positions from `first` on, sends its blocks to its parent. */
+static void hand_in(const struct ronde_compile_request *request, uint32_t child, uint32_t parent,
+                    uint32_t first, uint32_t size, struct ronde_builder *builder)
 {
-    const uint32_t child = parent + distance;
-    const uint32_t size = ronde_binomial_size(request->ranks, child, distance);
-    const struct ronde_operand kept = ronde_binomial_kept(request, child, size);
+    const struct ronde_operand kept = ronde_binomial_kept(request, first, size);
     const struct ronde_transfer transfer = {
         .from = child,
         .to = parent,
         .from_lane = TREE_LANE,
         .to_lane = TREE_LANE,
         .source = size == 1 ? ronde_chunks(RONDE_IN, 0, 1) : kept,
-        .target = parent == 0 ? ronde_chunks(RONDE_OUT, child, size) : kept,
+        .target = parent == 0 ? ronde_chunks(RONDE_OUT, first, size) : kept,
     };
     ronde_builder_transfer(builder, &transfer);
 }
@@ -67,8 +69,26 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
     for (uint32_t position = 2; position + 1 < n; position += 2)
         keep_own(request, position, builder);
     for (uint32_t distance = 1; distance < n; distance *= 2)
-        for (uint32_t parent = 0; parent + distance < n; parent += 2 * distance)
-            hand_in(request, parent, distance, builder);
+        for (uint32_t parent = 0; parent + distance < n; parent += 2 * distance) {
+            const uint32_t child = parent + distance;
+            hand_in(request, child, parent, child, ronde_binomial_size(n, child, distance), builder);
+        }
+}
+
+static void build_bine(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_butterfly butterfly =
+        ronde_butterfly_of(&(struct ronde_compile_request){.ranks = n}, RONDE_SWING);
+    ronde_builder_scratch(builder, n);
+    for (uint32_t position = 0; position < n; position++)
+        if (ronde_butterfly_joins(&butterfly, position, true) != 0)
+            keep_own(request, position, builder);
+    for (uint32_t round = 0; round < butterfly.rounds; round++)
+        for (uint32_t child = 1; child < n; child++)
+            if (ronde_butterfly_joins(&butterfly, child, true) == round)
+                hand_in(request, child, ronde_butterfly_partner(&butterfly, child, round),
+                        ronde_butterfly_subtree(child, round) & (n - 1), 1u << round, builder);
 }
 
 static struct ronde_price price(const struct ronde_compile_request *request,
@@ -127,4 +147,17 @@ const struct ronde_algorithm ronde_algorithm_gather_binomial = {
     .why_more = "an inner rank sends the blocks of its whole subtree; the root receives the least",
     .why_approximate = "N no power of two and several pieces: the last subtree is cut off; in rare "
                        "machines a piece then overtakes another, up to 4 % (none in the table)",
+};
+
+const struct ronde_algorithm ronde_algorithm_gather_binomial_bine = {
+    .collective = RONDE_GATHER,
+    .name = "binomial_bine",
+    .summary = "up a Bine tree: the same with less distance between ranks; powers of two",
+    .supports = ronde_binomial_supports_bine,
+    .build = build_bine,
+    .price = price,
+    .source = "De Sensi et al. 2025",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_more = "an inner rank sends the blocks of its whole subtree; the root receives the least",
 };

@@ -20,12 +20,15 @@
  * 1, or lanes slower than their share of a port), else an upper bound of the longest path. N = 1: L
  * + sum over p of s(b_p).
  *
+ * `binomial_bine` has the distances of butterfly.h's third order, which are shorter in sum. N is a power of two.
+ *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, section 4.5, binomial tree of reduce. We add pieces, and adding is part of
  * passing on.
  */
 #include "binomial.h"
+#include "butterfly.h"
 #include "claims.h"
 
 /** Where a position keeps its sum: only the root has an output. */
@@ -34,27 +37,50 @@ static struct ronde_operand sum_of(uint32_t position)
     return ronde_chunks(position == 0 ? RONDE_OUT : RONDE_SCRATCH, 0, 1);
 }
 
+/** A child's sum goes to its parent, which has none yet in the first round. */
+static void hand_in(uint32_t child, uint32_t parent, bool is_leaf, bool is_first,
+                    struct ronde_builder *builder)
+{
+    const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
+    const struct ronde_transfer transfer = {
+        .from = child,
+        .to = parent,
+        .source = is_leaf ? input : sum_of(child),
+        .with = is_first ? input : sum_of(parent),
+        .target = sum_of(parent),
+        .reduces = true,
+    };
+    ronde_builder_transfer(builder, &transfer);
+}
+
+static void begin(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    ronde_builder_scratch(builder, 1);
+    if (request->ranks == 1)
+        ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1), sum_of(0));
+}
+
 static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
-    const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
-    ronde_builder_scratch(builder, 1);
-    if (n == 1)
-        ronde_builder_copy(builder, 0, 0, input, sum_of(0));
+    begin(request, builder);
     for (uint32_t distance = 1; distance < n; distance *= 2)
         for (uint32_t parent = 0; parent + distance < n; parent += 2 * distance) {
             const uint32_t child = parent + distance;
             const bool is_leaf = ronde_binomial_size(n, child, distance) == 1;
-            const struct ronde_transfer transfer = {
-                .from = child,
-                .to = parent,
-                .source = is_leaf ? input : sum_of(child),
-                .with = distance == 1 ? input : sum_of(parent),
-                .target = sum_of(parent),
-                .reduces = true,
-            };
-            ronde_builder_transfer(builder, &transfer);
+            hand_in(child, parent, is_leaf, distance == 1, builder);
         }
+}
+
+static void build_bine(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    const struct ronde_butterfly butterfly = ronde_butterfly_of(request, RONDE_SWING);
+    begin(request, builder);
+    for (uint32_t round = 0; round < butterfly.rounds; round++)
+        for (uint32_t child = 1; child < request->ranks; child++)
+            if (ronde_butterfly_joins(&butterfly, child, true) == round)
+                hand_in(child, ronde_butterfly_partner(&butterfly, child, round), round == 0,
+                        round == 0, builder);
 }
 
 /** From the start of a send until its slot is free again, where that takes longest. */
@@ -124,4 +150,18 @@ const struct ronde_algorithm ronde_algorithm_reduce_binomial = {
     .why_more = "the root receives the whole block once per round",
     .why_approximate = "N no power of two and several pieces: the last subtree is cut off; in rare "
                        "machines a piece then overtakes another, up to 4 % (none in the table)",
+};
+
+const struct ronde_algorithm ronde_algorithm_reduce_binomial_bine = {
+    .collective = RONDE_REDUCE,
+    .name = "binomial_bine",
+    .summary = "up a Bine tree: the same with less distance between ranks; powers of two",
+    .supports = ronde_butterfly_supports_trees,
+    .grid = RONDE_GRID_TORUS,
+    .build = build_bine,
+    .price = price,
+    .source = "De Sensi et al. 2025",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .why_more = "the root receives the whole block once per round",
 };

@@ -22,10 +22,13 @@
  * its partner to do so. Exact for equal chunks; with one slot from the second piece on an upper bound. N = 1: L + sum
  * over p of s(b_p).
  *
+ * `rabenseifner_swing` is the same between the partners of butterfly.h's third order, nearest first.
+ *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, section 4.5, Rabenseifner's algorithm of reduce.
  */
+#include "butterfly.h"
 #include "claims.h"
 
 /** Position of a member. Unlike fold.h's, the even one of a pair stays: the root is one of them. */
@@ -64,13 +67,16 @@ static struct ronde_operand held_by(struct ronde_fold fold, uint32_t member, uin
     return ronde_chunks(is_input ? RONDE_IN : sums_of(member), first, width);
 }
 
-/** Halves: partners `width` apart swap what the other one keeps. */
-static void halve(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
+/** Halves: partners swap what the other one keeps. */
+static void halve(const struct ronde_butterfly *butterfly, uint32_t round,
+                  struct ronde_builder *builder)
 {
+    const struct ronde_fold fold = butterfly->fold;
+    const uint32_t width = ronde_butterfly_width(butterfly, round);
     ronde_builder_round_begin(builder);
     for (uint32_t member = 0; member < fold.members; member++) {
-        const uint32_t partner = member ^ width;
-        const uint32_t first = partner & ~(width - 1);
+        const uint32_t partner = ronde_butterfly_partner(butterfly, member, round);
+        const uint32_t first = ronde_butterfly_kept(butterfly, partner, width);
         const struct ronde_transfer transfer = {
             .from = position_of(fold, member),
             .to = position_of(fold, partner),
@@ -84,34 +90,50 @@ static void halve(struct ronde_fold fold, uint32_t width, struct ronde_builder *
     ronde_builder_round_end(builder);
 }
 
-/** Members `width` behind the others send the chunks they have collected. */
-static void gather(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
+/** Members that the round brings into the tree from member 0 send back the chunks they have collected. */
+static void gather(const struct ronde_butterfly *butterfly, uint32_t round,
+                   struct ronde_builder *builder)
 {
-    for (uint32_t parent = 0; parent < fold.members; parent += 2 * width) {
-        const uint32_t child = parent + width;
+    const struct ronde_fold fold = butterfly->fold;
+    const uint32_t width = ronde_butterfly_width(butterfly, round);
+    for (uint32_t child = 1; child < fold.members; child++) {
+        const uint32_t parent = ronde_butterfly_partner(butterfly, child, round);
+        const uint32_t first = ronde_butterfly_kept(butterfly, child, width);
         const struct ronde_transfer transfer = {
             .from = position_of(fold, child),
             .to = position_of(fold, parent),
-            .source = ronde_chunks(sums_of(child), child, width),
-            .target = ronde_chunks(sums_of(parent), child, width),
+            .source = ronde_chunks(sums_of(child), first, width),
+            .target = ronde_chunks(sums_of(parent), first, width),
         };
-        ronde_builder_transfer(builder, &transfer);
+        if (ronde_butterfly_joins(butterfly, child, false) == round)
+            ronde_builder_transfer(builder, &transfer);
     }
+}
+
+static void build_with(const struct ronde_compile_request *request,
+                       enum ronde_butterfly_order order, struct ronde_builder *builder)
+{
+    const struct ronde_butterfly butterfly = ronde_butterfly_of(request, order);
+    ronde_builder_chunks(builder, butterfly.fold.members);
+    ronde_builder_scratch(builder, butterfly.fold.members);
+    if (request->ranks == 1)
+        ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1),
+                           ronde_chunks(RONDE_OUT, 0, 1));
+    fold_blocks(butterfly.fold, builder);
+    for (uint32_t round = 0; round < butterfly.rounds; round++)
+        halve(&butterfly, round, builder);
+    for (uint32_t round = butterfly.rounds; round-- > 0;)
+        gather(&butterfly, round, builder);
 }
 
 static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
-    const struct ronde_fold fold = ronde_fold_of(request->ranks);
-    ronde_builder_chunks(builder, fold.members);
-    ronde_builder_scratch(builder, fold.members);
-    if (request->ranks == 1)
-        ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1),
-                           ronde_chunks(RONDE_OUT, 0, 1));
-    fold_blocks(fold, builder);
-    for (uint32_t width = fold.members / 2; width > 0; width /= 2)
-        halve(fold, width, builder);
-    for (uint32_t width = 1; width < fold.members; width *= 2)
-        gather(fold, width, builder);
+    build_with(request, RONDE_FARTHEST_FIRST, builder);
+}
+
+static void build_swing(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    build_with(request, RONDE_SWING, builder);
 }
 
 static struct ronde_price price(const struct ronde_compile_request *request,
@@ -146,6 +168,18 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     return price;
 }
 
+/** Between swing's partners a folded one waits less where there is one slot. */
+static struct ronde_price price_swing(const struct ronde_compile_request *request,
+                                      const struct ronde_load *load,
+                                      const struct ronde_network *network)
+{
+    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    const uint32_t depth = ronde_cut_load(load, ronde_fold_cut(fold, request)).depth;
+    struct ronde_price swing = price(request, load, network);
+    swing.is_exact = swing.is_exact && (fold.extras == 0 || depth > 1);
+    return swing;
+}
+
 static struct ronde_algorithm_counts counts_of(uint32_t ranks)
 {
     const struct ronde_fold fold = ronde_fold_of(ranks);
@@ -171,6 +205,23 @@ const struct ronde_algorithm ronde_algorithm_reduce_rabenseifner = {
     .build = build,
     .price = price,
     .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .is_exact = is_exact,
+    .shares_ports = ronde_fold_shares_ports,
+    .why_more = "reduce_scatter, then gather at the root: the root receives 2 (P-1)/P blocks, and, "
+                "where N is no power of two, the whole block of its partner",
+    .why_approximate = "one slot, several pieces",
+};
+
+const struct ronde_algorithm ronde_algorithm_reduce_rabenseifner_swing = {
+    .collective = RONDE_REDUCE,
+    .name = "rabenseifner_swing",
+    .summary = "the same between the partners of Swing: the least distance on a ring or a torus",
+    .supports = ronde_butterfly_supports,
+    .grid = RONDE_GRID_TORUS,
+    .build = build_swing,
+    .price = price_swing,
+    .source = "De Sensi et al. 2024 (Swing), 2025 (Bine trees)",
     .counts = counts_of,
     .is_exact = is_exact,
     .shares_ports = ronde_fold_shares_ports,

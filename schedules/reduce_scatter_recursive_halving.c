@@ -18,10 +18,16 @@
  * ronde_fold_price, and the price is an upper bound: no chain of messages is the longest in every round. N = 1: L + sum
  * of s(b_p).
  *
+ * `recursive_halving_swing` halves between the partners of butterfly.h's third order, nearest first, which on a ring or a torus
+ * is the least distance for the largest messages. A rank ends with the block of another one, and sends it there: a message of
+ * one block more from N = 4 on. N is a power of two.
+ *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
  * MPICH", International Journal of High Performance Computing Applications 19(1), 2005, pages 49-66,
- * recursive halving of reduce_scatter.
+ * recursive halving of reduce_scatter; D. De Sensi et al., "Bine trees: enhancing collective operations by optimizing
+ * communication locality", SC 2025 (blocks in their order, and sent to their owner).
  */
+#include "butterfly.h"
 #include "claims.h"
 
 /** Lane of the copy out of scratch, so that the extra's block need not wait for it. */
@@ -74,21 +80,23 @@ static struct ronde_operand blocks_of(struct ronde_fold fold, bool is_input, uin
                     : partial_sums(fold, first, count);
 }
 
-static void halve(struct ronde_fold fold, uint32_t width, struct ronde_builder *builder)
+static void halve(const struct ronde_butterfly *butterfly, uint32_t round,
+                  struct ronde_builder *builder)
 {
-    const bool is_first = width == fold.members / 2;
+    const struct ronde_fold fold = butterfly->fold;
+    const uint32_t width = ronde_butterfly_width(butterfly, round);
     ronde_builder_round_begin(builder);
     for (uint32_t member = 0; member < fold.members; member++) {
-        const uint32_t partner = member ^ width;
-        const uint32_t first = partner & ~(width - 1);
-        const bool is_done = width == 1 && partner >= fold.extras;
+        const uint32_t partner = ronde_butterfly_partner(butterfly, member, round);
+        const uint32_t first = ronde_butterfly_kept(butterfly, partner, width);
+        const bool is_done = width == 1 && first == partner && partner >= fold.extras;
         const struct ronde_transfer transfer = {
-            .from = ronde_fold_position(fold, member),
-            .to = ronde_fold_position(fold, partner),
+            .from = ronde_butterfly_position(butterfly, member),
+            .to = ronde_butterfly_position(butterfly, partner),
             .from_lane = HALVING_LANE,
             .to_lane = HALVING_LANE,
-            .source = blocks_of(fold, is_first && member >= fold.extras, first, width),
-            .with = blocks_of(fold, is_first && partner >= fold.extras, first, width),
+            .source = blocks_of(fold, round == 0 && member >= fold.extras, first, width),
+            .with = blocks_of(fold, round == 0 && partner >= fold.extras, first, width),
             .target = is_done ? ronde_chunks(RONDE_OUT, 0, 1) : partial_sums(fold, first, width),
             .reduces = true,
         };
@@ -133,43 +141,111 @@ static void hand_out(struct ronde_fold fold, struct ronde_builder *builder)
     }
 }
 
-static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
+/** Who has another's block sends it there: in swing's order alone. */
+static void hand_over(const struct ronde_butterfly *butterfly, struct ronde_builder *builder)
 {
-    const struct ronde_fold fold = ronde_fold_of(request->ranks);
+    ronde_builder_round_begin(builder);
+    for (uint32_t member = 0; member < butterfly->fold.members; member++) {
+        const uint32_t owner = ronde_butterfly_chunk(butterfly, member);
+        const struct ronde_transfer transfer = {
+            .from = member,
+            .to = owner,
+            .from_lane = HALVING_LANE,
+            .to_lane = HALVING_LANE,
+            .source = partial_sums(butterfly->fold, owner, 1),
+            .target = ronde_chunks(RONDE_OUT, 0, 1),
+            .is_apart = true,
+        };
+        if (owner != member)
+            ronde_builder_transfer(builder, &transfer);
+    }
+    ronde_builder_round_end(builder);
+}
+
+static void build_with(const struct ronde_compile_request *request,
+                       enum ronde_butterfly_order order, struct ronde_builder *builder)
+{
+    const struct ronde_butterfly butterfly = ronde_butterfly_of(request, order);
     if (request->ranks == 1) {
         ronde_builder_copy(builder, 0, HALVING_LANE, ronde_chunks(RONDE_IN, 0, 1),
                            ronde_chunks(RONDE_OUT, 0, 1));
         return;
     }
     ronde_builder_scratch(builder, scratch_blocks(request->ranks));
-    hand_in(fold, builder);
-    for (uint32_t width = fold.members / 2; width > 0; width /= 2)
-        halve(fold, width, builder);
-    hand_out(fold, builder);
+    hand_in(butterfly.fold, builder);
+    for (uint32_t round = 0; round < butterfly.rounds; round++)
+        halve(&butterfly, round, builder);
+    hand_over(&butterfly, builder);
+    hand_out(butterfly.fold, builder);
 }
 
-static struct ronde_price price(const struct ronde_compile_request *request,
-                                const struct ronde_load *load, const struct ronde_network *network)
+static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    build_with(request, RONDE_FARTHEST_FIRST, builder);
+}
+
+static void build_swing(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    build_with(request, RONDE_SWING, builder);
+}
+
+static struct ronde_cut cut_of(const struct ronde_compile_request *request)
+{
+    return (struct ronde_cut){.channels = ronde_compile_request_channels(request),
+                              .chunks = 1,
+                              .widest = scratch_blocks(request->ranks)};
+}
+
+/** `hands_over`: a message more, of one block. */
+static struct ronde_price price_with(const struct ronde_compile_request *request,
+                                     const struct ronde_load *load,
+                                     const struct ronde_network *network, bool hands_over)
 {
     const struct ronde_fold fold = ronde_fold_of(request->ranks);
-    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request),
-                                  .chunks = 1,
-                                  .widest = scratch_blocks(request->ranks)};
+    const struct ronde_cut cut = cut_of(request);
     const struct ronde_lane_shape swap = {.steps = 1, .reducing = 1, .messages = 1};
     const struct ronde_lane_shape give = {.steps = 2, .messages = 1};
-    struct ronde_fold_work work = {.rounds = {0}};
+    struct ronde_fold_work work = {.apart = ronde_fold_apart(fold)};
     if (request->ranks == 1)
         ronde_work_add(&work.rounds, 1, (struct ronde_lane_shape){.steps = 1});
     /* The first members stand for two, so their blocks are the most. */
     for (uint32_t width = fold.members / 2; width > 0; width /= 2)
         ronde_work_add(&work.rounds, ronde_fold_first(fold, width), swap);
+    if (hands_over)
+        ronde_work_add(&work.rounds, 1, give);
     if (fold.extras == 0)
         return ronde_work_price(load, network, cut, &work.rounds);
     ronde_work_add(&work.hand_in, request->ranks, swap);
     ronde_work_add(&work.hand_out, 1, give);
-    struct ronde_price price = ronde_fold_price(fold, load, network, cut, &work);
+    struct ronde_price price = ronde_fold_price(load, network, cut, &work);
     price.is_exact = false;
     return price;
+}
+
+static struct ronde_price price(const struct ronde_compile_request *request,
+                                const struct ronde_load *load, const struct ronde_network *network)
+{
+    return price_with(request, load, network, false);
+}
+
+/** From four ranks on some have another's block. */
+static struct ronde_price price_swing(const struct ronde_compile_request *request,
+                                      const struct ronde_load *load,
+                                      const struct ronde_network *network)
+{
+    const bool hands_over = request->ranks > 2;
+    struct ronde_price swing = price_with(request, load, network, hands_over);
+    swing.is_exact =
+        swing.is_exact && (!hands_over || ronde_cut_load(load, cut_of(request)).count <= 1);
+    return swing;
+}
+
+/** Powers of two, in an order that turns no blocks. */
+static enum ronde_status supports_swing(const struct ronde_compile_request *request,
+                                        struct ronde_error *why_not)
+{
+    const enum ronde_status status = ronde_butterfly_supports_trees(request, why_not);
+    return status == RONDE_OK ? supports(request, why_not) : status;
 }
 
 static struct ronde_algorithm_counts counts_of(uint32_t ranks)
@@ -181,6 +257,12 @@ static struct ronde_algorithm_counts counts_of(uint32_t ranks)
 static bool is_exact(const struct ronde_price_case *load)
 {
     return ronde_flows_fit(load, 1) && ronde_is_power_of_two(load->ranks);
+}
+
+/** Of a few pieces the ranks with their own block, which have a message less, are sometimes ahead. */
+static bool is_exact_swing(const struct ronde_price_case *load)
+{
+    return is_exact(load) && (load->ranks <= 2 || load->pieces <= 1);
 }
 
 const struct ronde_algorithm ronde_algorithm_reduce_scatter_recursive_halving = {
@@ -195,4 +277,20 @@ const struct ronde_algorithm ronde_algorithm_reduce_scatter_recursive_halving = 
     .is_exact = is_exact,
     .why_more = "the least for N = P; on 12 the partner takes in another rank's 12 blocks",
     .why_approximate = "N no power of two: no chain of messages is the longest in every round",
+};
+
+const struct ronde_algorithm ronde_algorithm_reduce_scatter_recursive_halving_swing = {
+    .collective = RONDE_REDUCE_SCATTER,
+    .name = "recursive_halving_swing",
+    .summary = "the same between the partners of Swing, and a block to its owner; powers of two",
+    .supports = supports_swing,
+    .grid = RONDE_GRID_TORUS,
+    .build = build_swing,
+    .price = price_swing,
+    .source = "De Sensi et al. 2024 (Swing), 2025 (Bine trees)",
+    .counts = ronde_butterfly_counts_owned,
+    .is_exact = is_exact_swing,
+    .why_more = "a rank sends the sum of another one's block on to it",
+    .why_approximate =
+        "several pieces: a rank whose own block comes out has a message less, and is ahead",
 };

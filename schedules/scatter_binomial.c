@@ -19,29 +19,31 @@
  * s of the widest message. Exact for equal pieces, since no port ever carries two messages. N = 1: L +
  * sum over p of s(b_p).
  *
+ * `binomial_bine` has the distances of butterfly.h's third order, which are shorter in sum; a subtree lies on both sides of
+ * its top. N is a power of two.
+ *
  * Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, the scatter of their long broadcast. We add pieces.
  */
 #include "binomial.h"
+#include "butterfly.h"
 #include "claims.h"
 
 /** Lane of the copies of own blocks, so that no message waits for them. */
 enum { TREE_LANE, COPY_LANE };
 
-/** Sends a subtree its blocks; a leaf stores its only one where it belongs. */
-static void serve(const struct ronde_compile_request *request, uint32_t parent, uint32_t distance,
-                  struct ronde_builder *builder)
+/** Sends a subtree its blocks, `size` from `first` on; a leaf stores its only one where it belongs. */
+static void serve(const struct ronde_compile_request *request, uint32_t parent, uint32_t child,
+                  uint32_t first, uint32_t size, struct ronde_builder *builder)
 {
-    const uint32_t child = parent + distance;
-    const uint32_t size = ronde_binomial_size(request->ranks, child, distance);
-    const struct ronde_operand kept = ronde_binomial_kept(request, child, size);
+    const struct ronde_operand kept = ronde_binomial_kept(request, first, size);
     const struct ronde_transfer transfer = {
         .from = parent,
         .to = child,
         .from_lane = TREE_LANE,
         .to_lane = TREE_LANE,
-        .source = parent == 0 ? ronde_chunks(RONDE_IN, child, size) : kept,
+        .source = parent == 0 ? ronde_chunks(RONDE_IN, first, size) : kept,
         .target = size == 1 ? ronde_chunks(RONDE_OUT, 0, 1) : kept,
     };
     ronde_builder_transfer(builder, &transfer);
@@ -50,15 +52,36 @@ static void serve(const struct ronde_compile_request *request, uint32_t parent, 
                            ronde_chunks(RONDE_OUT, 0, 1));
 }
 
+static void copy_own(struct ronde_builder *builder)
+{
+    ronde_builder_copy(builder, 0, COPY_LANE, ronde_chunks(RONDE_IN, 0, 1),
+                       ronde_chunks(RONDE_OUT, 0, 1));
+}
+
 static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const uint32_t n = request->ranks;
     ronde_builder_scratch(builder, n);
     for (uint32_t distance = n > 1 ? 1u << ronde_log2_floor(n - 1) : 0; distance > 0; distance /= 2)
-        for (uint32_t parent = 0; parent + distance < n; parent += 2 * distance)
-            serve(request, parent, distance, builder);
-    ronde_builder_copy(builder, 0, COPY_LANE, ronde_chunks(RONDE_IN, 0, 1),
-                       ronde_chunks(RONDE_OUT, 0, 1));
+        for (uint32_t parent = 0; parent + distance < n; parent += 2 * distance) {
+            const uint32_t child = parent + distance;
+            serve(request, parent, child, child, ronde_binomial_size(n, child, distance), builder);
+        }
+    copy_own(builder);
+}
+
+static void build_bine(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_butterfly butterfly =
+        ronde_butterfly_of(&(struct ronde_compile_request){.ranks = n}, RONDE_SWING);
+    ronde_builder_scratch(builder, n);
+    for (uint32_t round = butterfly.rounds; round-- > 0;)
+        for (uint32_t child = 1; child < n; child++)
+            if (ronde_butterfly_joins(&butterfly, child, true) == round)
+                serve(request, ronde_butterfly_partner(&butterfly, child, round), child,
+                      ronde_butterfly_subtree(child, round) & (n - 1), 1u << round, builder);
+    copy_own(builder);
 }
 
 static struct ronde_price price(const struct ronde_compile_request *request,
@@ -94,6 +117,19 @@ const struct ronde_algorithm ronde_algorithm_scatter_binomial = {
     .build = build,
     .price = price,
     .source = "Thakur, Rabenseifner, Gropp 2005",
+    .counts = counts_of,
+    .why_more = "the root sends the least. A rank below it receives the blocks of its whole "
+                "subtree, half of them at most, to pass them on",
+};
+
+const struct ronde_algorithm ronde_algorithm_scatter_binomial_bine = {
+    .collective = RONDE_SCATTER,
+    .name = "binomial_bine",
+    .summary = "down a Bine tree: the same with less distance between ranks; powers of two",
+    .supports = ronde_binomial_supports_bine,
+    .build = build_bine,
+    .price = price,
+    .source = "De Sensi et al. 2025",
     .counts = counts_of,
     .why_more = "the root sends the least. A rank below it receives the blocks of its whole "
                 "subtree, half of them at most, to pass them on",

@@ -22,6 +22,7 @@ static const struct ronde_gpu_sheet gpus[] = {
     {"B200", "blackwell", 900, 63, "NVIDIA HGX B200 data sheet: NVLink 1.8 TB/s both ways"},
     {"B100", "blackwell", 900, 63, "NVIDIA HGX B100 data sheet: NVLink 1.8 TB/s both ways"},
     {"GB10", "blackwell", 0, 31.5, "NVIDIA DGX Spark data sheet"},
+    {"DGX SPARK", "blackwell", 0, 31.5, "NVIDIA DGX Spark data sheet"},
     {"RTX 5000", "volta", 25, 15.75,
      "NVIDIA Quadro RTX 5000 data sheet: bridge of 50 GB/s both ways"},
     {"RTX 50##", "blackwell", 0, 63, "NVIDIA GeForce RTX 50 specifications: PCIe 5.0"},

@@ -1,6 +1,11 @@
 /* The hash from names to indices. */
 #include "platform.h"
 
+#include "ronde/gpu_places.h"
+#include "ronde/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* FNV-1a, 32 bits (Fowler, Noll, Vo; IETF draft-eastlake-fnv): short names, nothing adversarial depends on it. */
@@ -70,4 +75,58 @@ enum ronde_status ronde_names_add(struct ronde_names *names, const struct ronde_
     *entry_of(names, key, hash) = (struct ronde_name){key, hash, value};
     names->count++;
     return RONDE_OK;
+}
+
+/* Places of PCIe as text. */
+
+/* "0000:65:00.0", upper or lower case, any number of digits; false for anything else. */
+static bool read_bus(const char *text, unsigned out_numbers[4])
+{
+    char rest;
+    return sscanf(text, "%8x:%2x:%2x.%1x%c", &out_numbers[0], &out_numbers[1], &out_numbers[2],
+                  &out_numbers[3], &rest) == 4;
+}
+
+bool ronde_bus_is_same(const char *left, const char *right)
+{
+    unsigned a[4];
+    unsigned b[4];
+    return read_bus(left, a) && read_bus(right, b) && a[0] == b[0] && a[1] == b[1] &&
+           a[2] == b[2] && a[3] == b[3];
+}
+
+/* Bounds for what few lines ask for. */
+
+static const struct {
+    const char *variable;
+    uint64_t usual;
+    uint64_t most;
+    const char *what;
+} bounds[RONDE_LIMIT_COUNT] = {
+#define RONDE_ROW(name, variable, usual, most, what) {variable, usual, most, what},
+    RONDE_LIMIT_LIST(RONDE_ROW)
+#undef RONDE_ROW
+};
+
+/* What the variable says, where that is a number from 1 to the highest bound; else the usual one. */
+static uint64_t bound_of(enum ronde_limit limit)
+{
+    const char *text = getenv(bounds[limit].variable);
+    char *end = NULL;
+    if (!text || *text < '0' || *text > '9')
+        return bounds[limit].usual;
+    const unsigned long long value = strtoull(text, &end, 10);
+    return *end == '\0' && value > 0 && value <= bounds[limit].most ? value : bounds[limit].usual;
+}
+
+enum ronde_status ronde_limit_check(enum ronde_limit limit, uint64_t wanted,
+                                    struct ronde_error *error)
+{
+    const uint64_t bound = bound_of(limit);
+    if (wanted <= bound)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "%llu %s are more than %llu; the variable %s raises that, up to %llu",
+                      (unsigned long long)wanted, bounds[limit].what, (unsigned long long)bound,
+                      bounds[limit].variable, (unsigned long long)bounds[limit].most);
 }

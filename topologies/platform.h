@@ -101,7 +101,8 @@ struct ronde_platform {
     const char *source;            /**< what it was parsed from; NULL = the file of its path */
     struct ronde_list without;     /**< const char *: what was taken out, as it was named */
     bool *is_out;                  /**< per link: taken out; NULL = none is */
-    struct ronde_detours *detours; /**< ways around these; NULL = none is out */
+    struct ronde_detours *detours;    /**< ways around these; NULL = none is out */
+    uint32_t configs, disks, pstates; /**< what is in the file and changes nothing here */
     struct ronde_list
         node_labels; /**< uint32_t beside hosts: nodes of a file whose hosts are not all there; or empty */
 };
@@ -132,6 +133,13 @@ const char *ronde_platform_text(struct ronde_platform *platform, const char *fir
 
 /** The link whose name begins alike for longest; NULL where none does. */
 const char *ronde_platform_nearest_link(const struct ronde_platform *platform, const char *name);
+
+/** Bytes of a hint. */
+#define RONDE_LINK_HINT_BYTES 400u
+
+/** What to type in place of a name that no link has: the nearest, and how links are called; "" of a platform without links. */
+const char *ronde_platform_link_hint(const struct ronde_platform *platform, const char *name,
+                                     char out_text[RONDE_LINK_HINT_BYTES]);
 
 /** Adds to the machine's name, as far as there is room: another machine is told apart by it. */
 void ronde_platform_rename(struct ronde_platform *platform, const char *suffix);
@@ -197,6 +205,16 @@ bool ronde_parse_time(const char *text, double *out_ns);
 
 /** Speed, or a comma-separated list of them ("1Gf", "2.5gigaflops"). False for anything else. */
 bool ronde_parse_speeds(const char *text);
+
+/** Whether the network of a calibration has as many hosts as ranks. Errors: BAD_ARGUMENT; UNSUPPORTED where it is too large. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_write_network_check(const struct ronde_calibration *calibration, struct ronde_error *error);
+
+/** What it is, in a line. */
+const char *ronde_write_network_title(const struct ronde_calibration *calibration);
+
+/** Writes its zones and links. */
+void ronde_write_network(const struct ronde_calibration *calibration, FILE *file);
 
 /** A plain finite number without unit. False for anything else. */
 bool ronde_parse_number(const char *text, double *out_value);

@@ -1,8 +1,10 @@
 /* What is taken out of a platform: links, switches, hosts, zones, by name or by pattern. */
 #include "detour.h"
+#include "platform.h"
 #include "shape_meet.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What is being taken out. */
@@ -150,10 +152,10 @@ static void drop_hosts(struct taking *taking)
 static enum ronde_status fail_name(const struct ronde_platform *platform, const char *name,
                                    struct ronde_error *error)
 {
-    const char *other = ronde_platform_nearest_link(platform, name);
+    char hint[RONDE_LINK_HINT_BYTES];
     return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "%s: no link, host, switch or zone is called '%s'%s%s%s", platform->path,
-                      name, other ? "; did you mean '" : "", other ? other : "", other ? "'?" : "");
+                      "%s: no link, host, switch or zone is called '%s'%s", platform->path, name,
+                      ronde_platform_link_hint(platform, name, hint));
 }
 
 /* A copy is to be without it, too. */
@@ -249,4 +251,111 @@ enum ronde_status ronde_platform_without(struct ronde_platform *platform, const 
 bool ronde_platform_has_detours(const struct ronde_platform *platform)
 {
     return platform->detours != NULL;
+}
+
+/* Links that run slower (or faster) than the file says: one rate changes, routes stay as they are. */
+
+/* A link that carries less than this of what it should is down, which is another thing than slow. */
+#define LEAST_FACTOR 1e-6
+
+/* Letters two names begin with in common. */
+static size_t common_letters(const char *a, const char *b)
+{
+    size_t count = 0;
+    while (a[count] != '\0' && a[count] == b[count])
+        count++;
+    return count;
+}
+
+/* Links are numbered families (nic0, nic1, ...), so the one that begins alike for longest is the one meant. */
+const char *ronde_platform_nearest_link(const struct ronde_platform *platform, const char *name)
+{
+    const char *best = NULL;
+    size_t longest = 0;
+    for (uint32_t i = 0; i < platform->links.count; i++) {
+        const char *candidate = RONDE_AT(platform->links, struct ronde_link, i)->name;
+        const size_t letters = common_letters(name, candidate);
+        if (letters <= longest)
+            continue;
+        longest = letters;
+        best = candidate;
+    }
+    return best;
+}
+
+/* Names that are listed where none is near. */
+#define MOST_LISTED 3u
+
+const char *ronde_platform_link_hint(const struct ronde_platform *platform, const char *name,
+                                     char out_text[RONDE_LINK_HINT_BYTES])
+{
+    const char *other = ronde_platform_nearest_link(platform, name);
+    const uint32_t count = (uint32_t)platform->links.count;
+    int at = 0;
+    out_text[0] = '\0';
+    if (other)
+        at = snprintf(out_text, RONDE_LINK_HINT_BYTES, "; did you mean '%.100s'?", other);
+    for (uint32_t i = 0; i < MOST_LISTED && i < count && at < (int)RONDE_LINK_HINT_BYTES; i++)
+        /* Some of all of them: those beside each other differ by a digit. */
+        at += snprintf(out_text + at, RONDE_LINK_HINT_BYTES - (size_t)at, "%s%.60s",
+                       i > 0   ? ", "
+                       : other ? " Links are called "
+                               : "; links are called ",
+                       RONDE_AT(platform->links, struct ronde_link,
+                                (uint32_t)((uint64_t)i * count / MOST_LISTED))
+                           ->name);
+    if (count > MOST_LISTED && at < (int)RONDE_LINK_HINT_BYTES)
+        (void)snprintf(out_text + at, RONDE_LINK_HINT_BYTES - (size_t)at, ", ... (%u)", count);
+    return out_text;
+}
+
+/* The memory of a shared host is a link and a fact; they are one number. */
+static void scale(struct ronde_platform *platform, uint32_t index, double factor)
+{
+    struct ronde_link *link = RONDE_AT(platform->links, struct ronde_link, index);
+    link->rate_GBps *= factor;
+    link->is_degraded = true;
+    if (index == platform->facts.memory_link)
+        platform->facts.shared.memory_GBps = link->rate_GBps;
+}
+
+/* The first half of the link of a name, and whether the name means both halves. Errors: BAD_ARGUMENT naming the nearest. */
+static enum ronde_status find_link(const struct ronde_platform *platform, const char *link,
+                                   uint32_t *out_first, bool *out_has_two, struct ronde_error *error)
+{
+    *out_first = ronde_platform_find_link(platform, link, out_has_two);
+    if (*out_first == RONDE_NONE) {
+        char hint[RONDE_LINK_HINT_BYTES];
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown link '%s'%s", platform->path,
+                          link, ronde_platform_link_hint(platform, link, hint));
+    }
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const char *link,
+                                         double factor, struct ronde_error *error)
+{
+    uint32_t first = 0;
+    bool has_two = false;
+    char suffix[32];
+    /* Written so that NaN fails too. */
+    if (!(factor >= LEAST_FACTOR && factor <= 1000))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: factor %g, expected %g to 1000",
+                          link, factor, LEAST_FACTOR);
+    const enum ronde_status status = find_link(platform, link, &first, &has_two, error);
+    if (status != RONDE_OK)
+        return status;
+    const double rate_GBps = RONDE_AT(platform->links, struct ronde_link, first)->rate_GBps * factor;
+    /* A link can be named several times. */
+    if (rate_GBps < RONDE_LEAST_GBPS || rate_GBps > RONDE_MOST_GBPS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: %g GB/s are left, expected %g to %g",
+                          link, rate_GBps, RONDE_LEAST_GBPS, RONDE_MOST_GBPS);
+    scale(platform, first, factor);
+    if (has_two)
+        scale(platform, *RONDE_AT(platform->reverses, uint32_t, first), factor);
+    (void)snprintf(suffix, sizeof suffix, "=%g", factor);
+    ronde_platform_rename(platform, "-");
+    ronde_platform_rename(platform, link);
+    ronde_platform_rename(platform, suffix);
+    return RONDE_OK;
 }

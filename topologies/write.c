@@ -108,6 +108,15 @@ static bool is_curve(const struct ronde_curve *curve)
     return curve->count <= RONDE_MAX_CURVE;
 }
 
+static bool is_sized(const struct ronde_sized_ns *sized)
+{
+    for (uint32_t i = 0; i < sized->count && i < RONDE_MAX_SIZED; i++)
+        if (!isfinite(sized->bytes[i]) || !isfinite(sized->ns[i]) || sized->ns[i] < 0 ||
+            sized->bytes[i] <= (i > 0 ? sized->bytes[i - 1] : 0))
+            return false;
+    return sized->count <= RONDE_MAX_SIZED;
+}
+
 /* Before the first byte: a refused calibration leaves an empty file, not half a one. */
 static enum ronde_status check(const struct ronde_calibration *calibration,
                                const struct fact *facts, struct ronde_error *error)
@@ -125,6 +134,12 @@ static enum ronde_status check(const struct ronde_calibration *calibration,
                               "calibration: a curve needs at most %u ascending points and rates > "
                               "0, %s has others",
                               RONDE_MAX_CURVE, curves[i].name);
+    if (!is_sized(&calibration->time.send) || !is_sized(&calibration->time.receive) ||
+        !is_sized(&calibration->time.combine) || !is_sized(&calibration->time.fresh))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "calibration: times by size need at most %u ascending points of at "
+                          "least 0 ns",
+                          RONDE_MAX_SIZED);
     if (calibration->max_ranks == 0 || calibration->max_ranks > RONDE_MAX_RANKS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "calibration: %u ranks, expected 1 to %u",
                           calibration->max_ranks, RONDE_MAX_RANKS);
@@ -135,21 +150,7 @@ static enum ronde_status check(const struct ronde_calibration *calibration,
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "calibration: neither lane_GBps nor memory_GBps is known, so links "
                           "would have no bandwidth");
-    return RONDE_OK;
-}
-
-/* The machine itself. A file without a lane rate still needs ports: none is faster than the memory. */
-static void put_cluster(FILE *file, const struct ronde_calibration *calibration)
-{
-    const double memory = calibration->shared.memory_GBps;
-    const double lane = calibration->time.lane_GBps;
-    fprintf(file,
-            "    <cluster id=\"memory\" prefix=\"rank\" suffix=\"\" radical=\"0-%u\" "
-            "speed=\"1Gf\"\n             bw=\"%.17gGBps\" lat=\"%.17gns\"",
-            calibration->max_ranks - 1, lane > 0 ? lane : memory, calibration->latency_ns / 2);
-    if (memory > 0)
-        fprintf(file, " bb_bw=\"%.17gGBps\" bb_lat=\"0s\" bb_sharing_policy=\"SHARED\"", memory);
-    fputs("/>\n", file);
+    return ronde_write_network_check(calibration, error);
 }
 
 static void put_curve(FILE *file, const char *name, const struct ronde_curve *curve)
@@ -159,6 +160,16 @@ static void put_curve(FILE *file, const char *name, const struct ronde_curve *cu
     fprintf(file, "    <prop id=\"ronde.%s\" value=\"", name);
     for (uint32_t i = 0; i < curve->count; i++)
         fprintf(file, "%s%.17g:%.17g", i > 0 ? " " : "", curve->bytes[i], curve->GBps[i]);
+    fputs("\"/>\n", file);
+}
+
+static void put_sized(FILE *file, const char *name, const struct ronde_sized_ns *sized)
+{
+    if (sized->count == 0)
+        return;
+    fprintf(file, "    <prop id=\"ronde.%s\" value=\"", name);
+    for (uint32_t i = 0; i < sized->count; i++)
+        fprintf(file, "%s%.17g:%.17g", i > 0 ? " " : "", sized->bytes[i], sized->ns[i]);
     fputs("\"/>\n", file);
 }
 
@@ -174,6 +185,12 @@ static void put_facts(FILE *file, const struct ronde_calibration *calibration,
     list_curves(calibration, curves);
     for (uint32_t i = 0; i < CURVES; i++)
         put_curve(file, curves[i].name, curves[i].curve);
+    put_sized(file, "send_ns", &calibration->time.send);
+    put_sized(file, "receive_ns", &calibration->time.receive);
+    put_sized(file, "combine_ns", &calibration->time.combine);
+    put_sized(file, "fresh_ns", &calibration->time.fresh);
+    if (calibration->channels > 0)
+        fprintf(file, "    <prop id=\"ronde.channels\" value=\"%u\"/>\n", calibration->channels);
     fprintf(file, "    <prop id=\"ronde.cores\" value=\"%u\"/>\n", calibration->shared.cores);
     fprintf(file, "    <prop id=\"ronde.slot_bytes\" value=\"%llu\"/>\n",
             (unsigned long long)calibration->slot_bytes);
@@ -190,18 +207,35 @@ enum ronde_status ronde_platform_write(const struct ronde_calibration *calibrati
     const enum ronde_status status = check(calibration, facts, error);
     if (status != RONDE_OK)
         return status;
+    const bool is_machine = calibration->shared.cores > 0;
     fprintf(file,
             "<?xml version=\"1.0\"?>\n"
             "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
             "<!-- %s; measured, see the props. -->\n"
             "<platform version=\"4.1\">\n"
-            "  <zone id=\"machine\" routing=\"Full\">\n",
-            calibration->shared.cores > 0 ? "One machine whose ranks share its memory and cores"
-                                          : "Hosts with a port each on a switch that never blocks");
+            "  <zone id=\"machine\" routing=\"%s\">\n",
+            is_machine ? "One machine whose ranks share its memory and cores"
+                       : ronde_write_network_title(calibration),
+            calibration->network.group_count > 1 ? "DijkstraCache" : "Full");
     put_facts(file, calibration, facts);
-    put_cluster(file, calibration);
+    ronde_write_network(calibration, file);
     fputs("  </zone>\n</platform>\n", file);
     if (fflush(file) != 0 || ferror(file))
         return ronde_fail(error, RONDE_DEVICE, "writing the platform file failed");
     return RONDE_OK;
+}
+
+/* Text that a platform file has as it is. */
+
+void ronde_plain_text(char *out, size_t bytes, const char *text, const char *more)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-";
+    size_t used = 0;
+    for (; text[used] != '\0' && used + 1 < bytes; used++) {
+        const bool is_safe = strchr(safe, text[used]) || strchr(more, text[used]);
+        /* Two in a row end a comment. */
+        const bool is_second = text[used] == '-' && used > 0 && out[used - 1] == '-';
+        out[used] = is_safe && !is_second ? text[used] : '_';
+    }
+    out[used] = '\0';
 }

@@ -1,6 +1,6 @@
 /* ronde bound: the least time that any schedule can take on a machine. */
+#include "cli/options/option_groups.h"
 #include "cli/print/report.h"
-#include "cli/print/table.h"
 #include "commands.h"
 #include "common.h"
 
@@ -9,13 +9,15 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define COLUMNS 6u
-
-static const struct ronde_column columns[COLUMNS] = {
-    {"size", "(B)", 12},  {"count", "(elements)", 12}, {"type", "", 8},
-    {"time", "(us)", 11}, {"algbw", "(GB/s)", 9},      {"limited by", "", 10},
+static const struct ronde_column columns[] = {
+    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 12, false},
+    {"count", "count", "(elements)", RONDE_CELL_PLAIN, 13, false},
+    {"dtype", "type", "", RONDE_CELL_PLAIN, 9, false},
+    {"time_ns", "time", "(us)", RONDE_CELL_NS, 12, false},
+    {"algbw_GBps", "algbw", "(GB/s)", RONDE_CELL_GBPS, 10, false},
+    {"limit", "limited by", "", RONDE_CELL_PLAIN, 11, false},
 };
-static const struct ronde_table table = {columns, COLUMNS, 2};
+static const struct ronde_table table = RONDE_TABLE(columns);
 
 /* One size. */
 struct point {
@@ -30,9 +32,9 @@ static struct point point_of(const struct ronde_options *options, const struct r
                              uint64_t bytes)
 {
     struct point point = {.bytes = bytes};
-    point.count = ronde_record_count(bound->collective, bound->ranks, bytes, options->dtype);
+    point.count = ronde_record_count(bound->collective, bound->ranks, bytes, options->what.dtype);
     point.bytes =
-        ronde_collective_bytes(bound->collective, bound->ranks, point.count, options->dtype);
+        ronde_collective_bytes(bound->collective, bound->ranks, point.count, options->what.dtype);
     point.time_ns = ronde_bound_ns(bound, (double)point.bytes);
     point.algbw_GBps = point.time_ns > 0 ? (double)point.bytes / point.time_ns : 0;
     point.limit = point.time_ns > bound->latency_ns ? "links" : "latency";
@@ -40,33 +42,23 @@ static struct point point_of(const struct ronde_options *options, const struct r
 }
 
 static void print_head(const struct ronde_bound *bound, const struct ronde_platform *platform,
-                       FILE *file)
+                       const struct ronde_sink *sink)
 {
-    fprintf(file, "# ronde %s: the least time of %s, %u ranks on %s (%s)\n", RONDE_VERSION,
-            ronde_collective_text(bound->collective), bound->ranks,
-            ronde_platform_facts(platform)->name, ronde_platform_path(platform));
-    if (bound->collective == RONDE_ALL_REDUCE)
-        fprintf(file,
-                "# as reduce_scatter, then all_gather: %.6g GB/s; no schedule at all exceeds %.6g "
-                "GB/s\n",
-                bound->GBps, bound->certain_GBps);
-    else if (isfinite(bound->GBps))
-        fprintf(file, "# large blocks: %.6g GB/s%s\n", bound->GBps,
-                bound->is_tight ? "" : " at most, by the cuts that were tried");
-    if (bound->cut[0])
-        fprintf(file, "# bottleneck: %s\n", bound->cut);
-    fprintf(file, "# latency: %.6g us, the longest way of data\n#\n", bound->latency_ns / 1e3);
-    ronde_table_head(file, &table);
-}
-
-static void print_point(const struct point *point, enum ronde_dtype dtype, FILE *file)
-{
-    const struct ronde_cell cells[COLUMNS] = {
-        ronde_cell_integer(point->bytes),         ronde_cell_integer(point->count),
-        ronde_cell_text(ronde_dtype_text(dtype)), ronde_cell_us(point->time_ns),
-        ronde_cell_rate(point->algbw_GBps),       ronde_cell_text(point->limit),
-    };
-    ronde_table_row(file, &table, cells);
+    const char *at_most = bound->is_tight ? "" : " at most, by the cuts that were tried";
+    ronde_sink_say(sink, "ronde %s: the least time of %s, %u ranks on %s (%s)", RONDE_VERSION,
+                   ronde_collective_text(bound->collective), bound->ranks,
+                   ronde_platform_facts(platform)->name, ronde_platform_path(platform));
+    if (isfinite(bound->certain_GBps))
+        ronde_sink_say(sink, "large blocks: %.6g GB/s%s", bound->certain_GBps, at_most);
+    /* Where links are unequal, its two halves one after the other are not the best there is, and the cut is of theirs. */
+    if (bound->certain_GBps > bound->GBps * (1 + 1e-9))
+        ronde_sink_say(sink, "reduce_scatter, then all_gather: %.6g GB/s: %s", bound->GBps,
+                       bound->cut);
+    else if (bound->cut[0])
+        ronde_sink_say(sink, "bottleneck: %s", bound->cut);
+    ronde_sink_say(sink, "latency: %.6g us, the longest way of data", bound->latency_ns / 1e3);
+    fputs("#\n", sink->file);
+    ronde_sink_head(sink, &table);
 }
 
 static struct ronde_field rate_field(const char *name, double GBps)
@@ -74,9 +66,9 @@ static struct ronde_field rate_field(const char *name, double GBps)
     return isfinite(GBps) ? ronde_field_real(name, GBps) : ronde_field_null(name);
 }
 
-static enum ronde_status print_row(const struct ronde_bound *bound, const struct point *point,
-                                   const struct ronde_options *options, struct ronde_sink *sink,
-                                   struct ronde_error *error)
+static enum ronde_status print_point(const struct ronde_bound *bound, const struct point *point,
+                                     const struct ronde_options *options, struct ronde_sink *sink,
+                                     struct ronde_error *error)
 {
     char exact[64] = "";
     if (bound->denominator > 0)
@@ -88,7 +80,7 @@ static enum ronde_status print_row(const struct ronde_bound *bound, const struct
         ronde_field_integer("ranks", bound->ranks),
         ronde_field_integer("bytes", point->bytes),
         ronde_field_integer("count", point->count),
-        ronde_field_text("dtype", ronde_dtype_text(options->dtype)),
+        ronde_field_text("dtype", ronde_dtype_text(options->what.dtype)),
         has_root ? ronde_field_integer("root", bound->root) : ronde_field_null("root"),
         ronde_field_real("time_ns", point->time_ns),
         ronde_field_real("algbw_GBps", point->algbw_GBps),
@@ -104,8 +96,7 @@ static enum ronde_status print_row(const struct ronde_bound *bound, const struct
         bound->cut[0] ? ronde_field_real("cut_GBps", bound->cut_GBps) : ronde_field_null("cut_GBps"),
         ronde_field_text("version", RONDE_VERSION),
     };
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(sink, &row, error);
+    return ronde_sink_print(sink, &table, &RONDE_ROW(fields), error);
 }
 
 static enum ronde_status print_sizes(const struct ronde_options *options,
@@ -113,20 +104,18 @@ static enum ronde_status print_sizes(const struct ronde_options *options,
                                      struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    uint64_t bytes = options->min_bytes, last = UINT64_MAX;
+    uint64_t bytes = options->sizes.min_bytes, last = UINT64_MAX;
     do {
         const struct point point = point_of(options, bound, bytes);
-        if (point.count != last && ronde_sink_is_table(sink))
-            print_point(&point, options->dtype, sink->file);
-        else if (point.count != last)
-            status = print_row(bound, &point, options, sink, error);
+        if (point.count != last)
+            status = print_point(bound, &point, options, sink, error);
         last = point.count;
-        bytes = ronde_options_next_size(options, bytes);
+        bytes = ronde_options_next_size(&options->sizes, bytes);
     } while (status == RONDE_OK && bytes != 0);
     return status;
 }
 
-int ronde_cmd_bound(const struct ronde_options *options)
+static int bound_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_platform *platform = NULL;
@@ -141,11 +130,29 @@ int ronde_cmd_bound(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &sink, &error);
     if (status == RONDE_OK && ronde_sink_is_table(&sink))
-        print_head(&bound, platform, sink.file);
+        print_head(&bound, platform, &sink);
     if (status == RONDE_OK)
         status = print_sizes(options, &bound, &sink, &error);
-    if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)
-        status = error.status;
+    status = ronde_sink_close(&sink, status, &error);
     ronde_platform_destroy(platform);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }
+
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES(what, "ranks root pairs datatype"),
+    RONDE_TAKES(sizes, NULL),
+    RONDE_TAKES(machine, NULL),
+    RONDE_TAKES(output, "json csv wide output"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_bound = {
+    .name = "bound",
+    .arguments = "COLLECTIVE",
+    .summary = "the least time any schedule can take on a machine, and what limits it",
+    .examples = "  ronde bound all_gather --topo dgx-h100-pod\n"
+                "  ronde bound all_reduce --topo pod.xml --without n5g0_c --json\n",
+    .uses = uses,
+    .max_arguments = 1,
+    .run = bound_command,
+};

@@ -1,34 +1,44 @@
 /* ronde calibrate: measure, show, store. */
-#include "cli/options/lab_options.h"
-#include "cli/print/calibration_print.h"
+#include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
 #include "cli/print/report.h"
+#include "cli/print/results.h"
 #include "commands.h"
 #include "common.h"
-#include "lab/rig/calibrate_rig.h"
+#include "lab/rig/rig.h"
+
+#include "ronde/calibrate_table.h"
+
+#include <stddef.h>
 
 /* Hosts of the file unless -N says otherwise: as many virtual ranks as anybody tries on one machine. */
 #define DEFAULT_RANKS 64u
 
-void ronde_calibration_print(const struct ronde_calibration_report *report, FILE *file)
-{
-    fprintf(file, "# %s; %s, %s\n", report->machine, report->measured_by, report->measured_on);
-    fprintf(file, "#%12s  %10s  %-5s  %8s  %s\n", "constant", "value", "unit", "spread",
-            "measured by");
-    for (uint32_t i = 0; i < report->constant_count; i++) {
-        const struct ronde_constant *constant = &report->constants[i];
-        char spread[16] = "-";
-        if (constant->spread > 0.0)
-            snprintf(spread, sizeof spread, "%.1f%%", 100.0 * constant->spread);
-        fprintf(file, "%13s  %10.6g  %-5s  %8s  %s\n", constant->name, constant->value,
-                constant->unit[0] ? constant->unit : "-", spread, constant->how);
-    }
-}
+/* What this command alone takes. */
+struct calibrate_options {
+    const char *table;
+    const char *alloc;
+    const char *run;
+    const char *rig;
+};
 
-/* The same constants for programs. */
-static enum ronde_status print_rows(const struct ronde_calibration_report *report,
-                                    struct ronde_sink *sink, struct ronde_error *error)
+static const struct ronde_column columns[] = {
+    {"constant", "constant", "", RONDE_CELL_PLAIN, 14, false},
+    {"value", "value", "", RONDE_CELL_PLAIN, 10, false},
+    {"unit", "unit", "", RONDE_CELL_PLAIN, -6, false},
+    {"spread", "spread", "(%)", RONDE_CELL_PERCENT, 6, false},
+    {"measured_by", "measured by", "", RONDE_CELL_PLAIN, 0, false},
+};
+static const struct ronde_table table = RONDE_TABLE(columns);
+
+enum ronde_status ronde_calibration_print(const struct ronde_calibration_report *report,
+                                          struct ronde_sink *sink, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
+    if (ronde_sink_is_table(sink))
+        fprintf(sink->file, "# %s; %s, %s\n", report->machine, report->measured_by,
+                report->measured_on);
+    ronde_sink_head(sink, &table);
     for (uint32_t i = 0; status == RONDE_OK && i < report->constant_count; i++) {
         const struct ronde_constant *constant = &report->constants[i];
         const struct ronde_field fields[] = {
@@ -40,8 +50,7 @@ static enum ronde_status print_rows(const struct ronde_calibration_report *repor
             ronde_field_text("machine", report->machine),
             ronde_field_text("version", RONDE_VERSION),
         };
-        const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-        status = ronde_sink_row(sink, &row, error);
+        status = ronde_sink_print(sink, &table, &RONDE_ROW(fields), error);
     }
     return status;
 }
@@ -64,53 +73,117 @@ static enum ronde_status print_report(const struct ronde_calibration_report *rep
 {
     struct ronde_options to_stdout = *options;
     struct ronde_sink sink = {0};
-    to_stdout.output = NULL;
+    to_stdout.output.path = NULL;
     enum ronde_status status = ronde_sink_open(&to_stdout, &sink, error);
     if (status != RONDE_OK)
         return status;
-    if (ronde_sink_is_table(&sink))
-        ronde_calibration_print(report, sink.file);
-    else
-        status = print_rows(report, &sink, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_close(&sink, error);
-    return status;
+    status = ronde_calibration_print(report, &sink, error);
+    return ronde_sink_close(&sink, status, error);
 }
 
-/* Between two hosts of a rig, or on this machine. */
+/* What others have measured. */
+static enum ronde_status
+read_table(const struct calibrate_options *own, const struct ronde_options *options, uint32_t ranks,
+           struct ronde_calibration_report *out_report, struct ronde_error *error)
+{
+    const struct ronde_grid *shape = &options->what.shape;
+    struct ronde_calibrate_table given = {.path = own->table,
+                                          .alloc_path = own->alloc,
+                                          .run = own->run,
+                                          .axis_count = shape->count,
+                                          .ranks = ranks};
+    for (uint32_t axis = 0; axis < shape->count; axis++)
+        given.shape[axis] = shape->radix[axis];
+    return ronde_calibrate_from_table(&given, out_report, error);
+}
+
+/* From a table, between two hosts of a rig, or on this machine. */
 static enum ronde_status measure(const struct ronde_options *options, uint32_t ranks,
                                  struct ronde_calibration_report *out_report,
                                  struct ronde_error *error)
 {
     const struct ronde_calibrate_options how = ronde_calibrate_options_of(options);
-    return options->rig ? ronde_calibrate_rig(options->rig, &how.benchmark, ranks, out_report, error)
-                        : ronde_calibrate(&how, ranks, out_report, error);
+    const struct calibrate_options *own = options->own;
+    if (!own->table && (own->alloc || own->run || options->what.shape.count > 0))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--alloc, --run and --shape say where the ranks of a table were: give "
+                          "--from-table FILE, too");
+    if (own->table && own->rig)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--from-table and --rig: a machine is read or measured, not both");
+    if (own->table && options->what.rank_counts == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--from-table needs the number of ranks of the machine, -N");
+    if (own->table)
+        return read_table(own, options, ranks, out_report, error);
+    return own->rig ? ronde_calibrate_rig(own->rig, &how.benchmark, ranks, out_report, error)
+                    : ronde_calibrate(&how, ranks, out_report, error);
 }
 
-int ronde_cmd_calibrate(const struct ronde_options *options)
+static int calibrate_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_calibration_report report;
-    const uint32_t ranks = options->rank_counts ? options->ranks[0] : DEFAULT_RANKS;
+    const uint32_t ranks = options->what.rank_counts ? options->what.ranks[0] : DEFAULT_RANKS;
     const char *missing = NULL;
     enum ronde_status status = RONDE_OK;
     /* Said before the measurement, not after it. */
-    if (options->json && !ronde_json_available(&missing))
+    if (options->output.json && !ronde_json_available(&missing))
         status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
     if (status == RONDE_OK)
         status = measure(options, ranks, &report, &error);
     if (status == RONDE_OK)
         status = print_report(&report, options, &error);
-    if (status == RONDE_OK && options->output)
+    if (status == RONDE_OK && options->output.path)
         status = ronde_calibration_check(&report, &error);
-    if (status == RONDE_OK && options->output)
-        status = ronde_calibration_store(&report, options->output, &error);
+    if (status == RONDE_OK && options->output.path)
+        status = ronde_calibration_store(&report, options->output.path, &error);
     if (status != RONDE_OK)
         return ronde_report(&error);
     ronde_calibration_warn(&report);
-    if (options->output)
-        ronde_note("wrote %s", options->output);
+    if (options->output.path)
+        ronde_note("wrote %s", options->output.path);
     else
         ronde_note("not stored: -o FILE writes the platform file");
     return RONDE_EXIT_OK;
 }
+
+#define OWN(member) offsetof(struct calibrate_options, member)
+
+static const struct ronde_option own_rows[] = {
+    {"from-table", 0, "FILE", ronde_take_input, OWN(table),
+     "nothing is measured: times of all_gather by ring and all_reduce by recursive_doubling (CSV), "
+     "or what osu_latency prints",
+     NULL, 0, false},
+    {"alloc", 0, "FILE", ronde_take_text, OWN(alloc),
+     "with --from-table: groups that ranks were in (CSV: run, ranks, groups as 16*5 3*7)", NULL, 0,
+     false},
+    {"run", 0, "NAME", ronde_take_text, OWN(run), "with --alloc: the run of that file", NULL, 0,
+     false},
+    {"rig", 0, "NAME", ronde_take_text, OWN(rig),
+     "hosts of a virtual cluster that tests/rig/up has made", NULL, 0, true},
+};
+
+static const struct ronde_option_group own_group =
+    RONDE_GROUP(RONDE_SECTION_MACHINE, own_rows, struct calibrate_options, NULL, NULL);
+
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES(what, "ranks shape"),
+    RONDE_TAKES(backend, "backend"),
+    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES(engine, "slot depth timeout"),
+    RONDE_TAKES(output, "json csv wide output"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_calibrate = {
+    .name = "calibrate",
+    .arguments = "",
+    .summary = "measure this machine, or read what others measured, and write a platform file",
+    .examples = "  ronde calibrate -o machine.xml\n  ronde calibrate -N 64 --json\n"
+                "  ronde calibrate --from-table mpi.csv -N 512 --shape 8x8x8 -o cluster.xml\n",
+    .uses = uses,
+    .max_arguments = 0,
+    .is_rare = true,
+    .run = calibrate_command,
+};

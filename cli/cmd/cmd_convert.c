@@ -1,15 +1,23 @@
-/* ronde convert: a schedule from one format into another. */
-#include "cli/options/schedule_file.h"
+/* ronde convert: the text of a schedule, in its own format or another tool's. */
+#include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
 #include "cli/print/report.h"
 #include "commands.h"
-#include "nccl_machine.h"
-#include "workload_export.h"
+#include "styles.h"
 
+#include "ronde/executors.h"
+#include "ronde/hw.h"
 #include "ronde/mscclpp.h"
 #include "ronde/nccl_graph_file.h"
 #include "ronde/text.h"
 
 #include <string.h>
+
+/* The command's own options. */
+static const struct ronde_format_options *format_of(const struct ronde_options *options)
+{
+    return options->own;
+}
 
 /* Formats that are written, and how their files are called. The last two are of messages and byte counts. */
 enum format {
@@ -33,23 +41,34 @@ static bool ends_in(const char *name, const char *suffix)
     return length >= strlen(suffix) && strcmp(name + length - strlen(suffix), suffix) == 0;
 }
 
+/* Whether the name of a file says what is in it. */
+static bool has_suffix(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return path && strchr(slash ? slash + 1 : path, '.');
+}
+
 /* --to first, else the output's name. */
 static enum ronde_status find_format(const struct ronde_options *options, enum format *out_format,
                                      struct ronde_error *error)
 {
     for (unsigned i = 0; i < FORMAT_COUNT; i++)
-        if (options->to ? strcmp(options->to, formats[i].name) == 0
-                        : options->output && formats[i].suffix &&
-                              ends_in(options->output, formats[i].suffix)) {
+        if (format_of(options)->to ? strcmp(format_of(options)->to, formats[i].name) == 0
+                                   : options->output.path && formats[i].suffix &&
+                                         ends_in(options->output.path, formats[i].suffix)) {
             *out_format = (enum format)i;
             return RONDE_OK;
         }
-    if (options->to)
+    /* Its own form where nothing says another. */
+    *out_format = FORMAT_RONDE;
+    if (!format_of(options)->to && !has_suffix(options->output.path))
+        return RONDE_OK;
+    if (format_of(options)->to)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "unknown format \"%s\"; there are ronde, msccl, mscclpp, nccl-graph, goal, "
             "chakra",
-            options->to);
+            format_of(options)->to);
     return ronde_fail(
         error, RONDE_BAD_ARGUMENT,
         "convert into which format? name a file that ends in .ronde, .xml, .json or .goal, or "
@@ -60,15 +79,15 @@ static enum ronde_status find_style(const struct ronde_options *options, enum fo
                                     struct ronde_msccl_style *out_style, struct ronde_error *error)
 {
     *out_style = (struct ronde_msccl_style){RONDE_MSCCL_OF_MSCCL, RONDE_MSCCL_PROTOCOL_COUNT};
-    if (!options->dialect)
+    if (!format_of(options)->dialect)
         return RONDE_OK;
     if (format != FORMAT_MSCCL)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--dialect is for MSCCL files");
-    if (strcmp(options->dialect, "rccl") == 0)
+    if (strcmp(format_of(options)->dialect, "rccl") == 0)
         out_style->dialect = RONDE_MSCCL_OF_RCCL;
-    else if (strcmp(options->dialect, "msccl") != 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "unknown dialect \"%s\"; there are msccl, rccl", options->dialect);
+    else if (strcmp(format_of(options)->dialect, "msccl") != 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown dialect \"%s\"; there are msccl, rccl",
+                          format_of(options)->dialect);
     return RONDE_OK;
 }
 
@@ -77,10 +96,10 @@ static enum ronde_status name_output(struct ronde_options *options, struct ronde
 {
     if (options->argument_count < 2)
         return RONDE_OK;
-    if (options->output)
+    if (options->output.path)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "two outputs: %s and --output %s",
-                          options->arguments[1], options->output);
-    options->output = options->arguments[1];
+                          options->arguments[1], options->output.path);
+    options->output.path = options->arguments[1];
     return RONDE_OK;
 }
 
@@ -113,13 +132,61 @@ static enum ronde_status print_graph(const struct ronde_options *options,
                                        error);
 }
 
+/* The schedule that is fastest for the size of -b, on the machine or the backend of the options. */
+static enum ronde_status choose(const struct ronde_options *options,
+                                struct ronde_schedule **out_schedule, struct ronde_error *error)
+{
+    struct ronde_compile_request request;
+    struct ronde_tune_options how = ronde_tune_options_of(options);
+    struct ronde_selector selector = {.quotes = NULL};
+    struct ronde_decision decision;
+    char text[RONDE_DECISION_BYTES], basis[RONDE_BASIS_BYTES];
+    /* A schedule says how its rings go, and not where ranks sit. */
+    how.is_placed = true;
+    how.placement = RONDE_PLACE_AUTO;
+    enum ronde_status status = ronde_open_request(options, &request, error);
+    if (status == RONDE_OK)
+        status = ronde_selector_open(&how, &request, &selector, error);
+    if (status == RONDE_OK)
+        status = ronde_selector_rely(&selector, NULL, ronde_executor_times_of(options->backend.name),
+                                     ronde_usable_cores(), error);
+    if (status == RONDE_OK)
+        status =
+            ronde_selector_decide(&selector,
+                                  ronde_record_count(request.collective, request.ranks,
+                                                     options->sizes.min_bytes, options->what.dtype),
+                                  &decision, error);
+    if (status == RONDE_OK) {
+        ronde_selector_say(&selector, &decision, text, sizeof text);
+        ronde_note("algorithm %s, by %s", text, ronde_basis_text(&selector, basis));
+        *out_schedule = ronde_choice_take_schedule(&selector.choice, decision.best);
+    }
+    ronde_selector_close(&selector);
+    return status;
+}
+
+/*
+ * What is converted. Without -a it is the registry's first: a text that did not change with a table's numbers is what files
+ * are kept for.
+ */
+static enum ronde_status open_schedule(const struct ronde_options *options,
+                                       struct ronde_schedule **out_schedule,
+                                       struct ronde_error *error)
+{
+    const bool is_auto =
+        options->what.algorithm_count == 1 && strcmp(options->what.algorithms[0], "auto") == 0;
+    return is_auto || ronde_is_forest(options)
+               ? choose(options, out_schedule, error)
+               : ronde_schedule_file_or_compiled(options, out_schedule, error);
+}
+
 static enum ronde_status print_as(const struct ronde_options *options, enum format format,
                                   const struct ronde_msccl_style *style, char **out_text,
                                   size_t *out_bytes, struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
     struct ronde_schedule *schedule = NULL;
-    enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
+    enum ronde_status status = open_schedule(options, &schedule, error);
     if (status == RONDE_OK && format == FORMAT_NCCL_GRAPH)
         status = print_graph(options, schedule, out_text, out_bytes, error);
     else if (status == RONDE_OK && format == FORMAT_MSCCLPP)
@@ -138,17 +205,17 @@ static enum ronde_status convert_to_workload(const struct ronde_options *options
 {
     struct ronde_schedule *schedule = NULL;
     struct ronde_workload *workload = NULL;
-    enum ronde_status status = ronde_schedule_file_or_compiled(options, &schedule, error);
+    enum ronde_status status = open_schedule(options, &schedule, error);
     if (status == RONDE_OK)
         status = ronde_workload_exported(options, schedule, &workload, error);
     if (status == RONDE_OK)
-        status = ronde_workload_write(options, workload, error);
+        status = ronde_workload_write(options, format_of(options)->to, workload, error);
     ronde_workload_destroy(workload);
     ronde_schedule_destroy(schedule);
     return status;
 }
 
-int ronde_cmd_convert(const struct ronde_options *options)
+static int convert_command(const struct ronde_options *options)
 {
     struct ronde_options own = *options;
     struct ronde_error error = {0};
@@ -170,3 +237,29 @@ int ronde_cmd_convert(const struct ronde_options *options)
     }
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }
+
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES_OWN(ronde_format_group, 0, NULL),
+    RONDE_TAKES(what, "ranks algorithm datatype root shape pairs channels nccl-log"),
+    RONDE_TAKES(sizes, "minbytes"),
+    RONDE_TAKES(machine, NULL),
+    RONDE_TAKES(backend, "backend"),
+    RONDE_TAKES(engine, "slot depth"),
+    RONDE_TAKES(output, "output"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_convert = {
+    .name = "convert",
+    .arguments = "FILE|COLLECTIVE [FILE]",
+    .summary = "print or store a schedule, in its own format or another tool's",
+    .examples = "  ronde convert all_reduce -a ring -N 8\n"
+                "  ronde convert all_reduce double_tree.ronde -a double_tree -N 8\n"
+                "  ronde convert all_reduce -a auto -b 64M --topo dgx-h100\n"
+                "  ronde convert msccl.xml schedule.ronde\n"
+                "  ronde convert all_reduce ring.xml -a ring -N 8 --dialect rccl\n"
+                "  ronde convert all_reduce ring.goal -a ring -N 8 -b 1M\n",
+    .uses = uses,
+    .max_arguments = 2,
+    .run = convert_command,
+};

@@ -1,18 +1,17 @@
 /*
  * ronde demo: the tour, calibration, then ring, tree and double tree predicted and measured; with
- * --operation or --world-size the cheatsheet of collectives and compositions alone. All of it runs in any case; what is
+ * --operation or --world-size the cheatsheet of collectives alone. All of it runs in any case; what is
  * not asked for by --verbose is summed up.
  */
-#include "cli/demo/compose.h"
-#include "cli/demo/examples.h"
+#include "cli/demo/tour.h"
 #include "cli/draw/brief.h"
-#include "cli/draw/chart.h"
-#include "cli/draw/plot.h"
+#include "cli/draw/gnuplot.h"
 #include "cli/draw/screen.h"
-#include "cli/options/lab_options.h"
-#include "cli/print/calibration_print.h"
-#include "cli/print/compare_print.h"
+#include "cli/html/html.h"
+#include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
 #include "cli/print/report.h"
+#include "cli/print/results.h"
 #include "commands.h"
 
 #include "ronde/sim.h"
@@ -23,14 +22,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The command's own options. */
+struct demo_options {
+    const char *operation; /* --operation; NULL = not given */
+    uint32_t world_size;   /* --world-size; 0 = not given */
+    bool again;            /* --again */
+};
+
+static const struct demo_options *own_of(const struct ronde_options *options)
+{
+    return options->own;
+}
+
 /* Ranks the machine file has hosts for. */
 #define DEMO_HOSTS 64u
 
 /* Time for a point, ns: half of what validate takes, as a demo is to be short. */
 #define DEMO_WINDOW_NS 1e8
 
-/* Crossovers that are listed without --verbose. */
-#define BRIEF_CROSSOVERS 10u
+/* And of --again, on a machine that others use: they weigh less the longer it takes. */
+#define AGAIN_WINDOW_NS 3e8
 
 /* What the demo holds. */
 struct demo {
@@ -40,6 +51,7 @@ struct demo {
     char folder[RONDE_PATH_BYTES];
     char machine_path[RONDE_PATH_BYTES + 32];
     char plot_path[RONDE_PATH_BYTES + 32];
+    char page_path[RONDE_PATH_BYTES + 32];
     struct ronde_calibration_report report;
     struct ronde_platform *platform;
     struct ronde_comparison comparison;
@@ -52,7 +64,7 @@ struct demo {
  */
 static enum ronde_status choose_folder(struct demo *demo, struct ronde_error *error)
 {
-    const char *wanted = demo->options->output;
+    const char *wanted = demo->options->output.path;
     if (!wanted)
         wanted = access("build", W_OK) == 0 ? "build" : ".";
     if (strlen(wanted) >= sizeof demo->folder)
@@ -62,11 +74,15 @@ static enum ronde_status choose_folder(struct demo *demo, struct ronde_error *er
     snprintf(demo->folder, sizeof demo->folder, "%s", wanted);
     snprintf(demo->machine_path, sizeof demo->machine_path, "%s/demo-machine.xml", demo->folder);
     snprintf(demo->plot_path, sizeof demo->plot_path, "%s/demo-validate.svg", demo->folder);
+    snprintf(demo->page_path, sizeof demo->page_path, "%s/demo.html", demo->folder);
     return RONDE_OK;
 }
 
+/* In full each part has a head; in short it is a paragraph. */
 static void heading(const struct demo *demo, const char *text)
 {
+    if (!demo->options->output.verbose)
+        return;
     fputc('\n', demo->screen.file);
     ronde_screen_bold(&demo->screen, true);
     fprintf(demo->screen.file, "== %s", text);
@@ -77,35 +93,7 @@ static void heading(const struct demo *demo, const char *text)
 /* Where details go. */
 static FILE *details(const struct demo *demo)
 {
-    return demo->options->verbose ? demo->screen.file : demo->nowhere;
-}
-
-/* Every composition, or the one of a name. */
-static enum ronde_status show_compositions(struct ronde_show *show, const char *only,
-                                           struct ronde_error *error)
-{
-    uint32_t count = 0;
-    const struct ronde_composition *all = ronde_compositions(&count);
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; status == RONDE_OK && i < count; i++)
-        if (!only || strcmp(only, all[i].name) == 0)
-            status = ronde_composition_show(&all[i], show, error);
-    return status;
-}
-
-/* Most names --operation takes: collectives, compositions, all. */
-#define MAX_OPERATIONS 32u
-
-static uint32_t list_operations(const char *names[MAX_OPERATIONS])
-{
-    uint32_t count = 0, total = 0;
-    const struct ronde_composition *all = ronde_compositions(&total);
-    for (; count < RONDE_COLLECTIVE_COUNT; count++)
-        names[count] = ronde_collective_text((enum ronde_collective)count);
-    for (uint32_t i = 0; i < total && count + 1 < MAX_OPERATIONS; i++)
-        names[count++] = all[i].name;
-    names[count++] = "all";
-    return count;
+    return demo->options->output.verbose ? demo->screen.file : demo->nowhere;
 }
 
 /* Opens the backend; one without results has nothing to show. */
@@ -113,38 +101,23 @@ static enum ronde_status open_target(const struct ronde_options *options,
                                      struct ronde_target *out_target, struct ronde_error *error)
 {
     const enum ronde_status status =
-        ronde_target_open(options->backend, options->is_unbound, out_target, error);
+        ronde_target_open(options->backend.name, options->backend.is_unbound, out_target, error);
     if (status == RONDE_OK && !ronde_target_moves_data(out_target))
         return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "backend %s moves no data: there is no result to show", options->backend);
+                          "backend %s moves no data: there is no result to show",
+                          options->backend.name);
     return status;
 }
 
-/* By name: a collective, a composition, or everything. */
+/* A collective by name, or all of them. */
 static enum ronde_status show_operation(struct ronde_show *show, const char *name,
                                         struct ronde_error *error)
 {
-    const char *names[MAX_OPERATIONS];
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
-    const uint32_t count = list_operations(names);
-    uint32_t found = 0;
-    struct ronde_error no_collective = {0};
-    if (ronde_parse_collective(name, &collective, &no_collective) == RONDE_OK)
-        return ronde_tour(show, collective, error);
-    while (found < count && strcmp(names[found], name) != 0)
-        found++;
-    if (found == count) {
-        const char *nearest = ronde_nearest(name, names, count);
-        if (nearest)
-            return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                              "unknown operation \"%s\"; did you mean %s?", name, nearest);
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "unknown operation \"%s\"; see ronde demo --help", name);
-    }
-    if (strcmp(name, "all") != 0)
-        return show_compositions(show, name, error);
-    const enum ronde_status status = ronde_tour(show, RONDE_COLLECTIVE_COUNT, error);
-    return status == RONDE_OK ? show_compositions(show, NULL, error) : status;
+    const bool is_all = strcmp(name, "all") == 0;
+    const enum ronde_status status =
+        is_all ? RONDE_OK : ronde_parse_collective(name, &collective, error);
+    return status == RONDE_OK ? ronde_tour(show, collective, error) : status;
 }
 
 /* A wrong example ends the demo: nothing after it would mean anything. */
@@ -152,7 +125,9 @@ static enum ronde_status show_examples(const struct ronde_options *options, cons
                                        struct ronde_error *error)
 {
     struct ronde_target target = {0};
-    struct ronde_show show = {.target = &target, .file = stdout, .ranks = options->world_size};
+    struct ronde_show show = {.target = &target,
+                              .file = stdout,
+                              .ranks = own_of(options)->world_size};
     if (show.ranks > RONDE_TOUR_MAX_RANKS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "world size %u is more than %u; see ronde run",
                           show.ranks, RONDE_TOUR_MAX_RANKS);
@@ -165,34 +140,6 @@ static enum ronde_status show_examples(const struct ronde_options *options, cons
     return status;
 }
 
-/* What the first example of a collective says of it. */
-static const char *meaning_of(enum ronde_collective collective)
-{
-    uint32_t count = 0;
-    const struct ronde_example *examples = ronde_examples(&count);
-    for (uint32_t i = 0; i < count; i++)
-        if (examples[i].collective == collective)
-            return examples[i].meaning;
-    return "";
-}
-
-/* All examples of a collective: in full, or as a line. */
-static enum ronde_status show_collective(const struct demo *demo, struct ronde_show *show,
-                                         enum ronde_collective collective, struct ronde_error *error)
-{
-    const uint32_t runs = show->runs, wrong = show->wrong;
-    const enum ronde_status status = ronde_tour(show, collective, error);
-    if (status != RONDE_OK || demo->options->verbose)
-        return status;
-    fprintf(demo->screen.file, "  %-14s", ronde_collective_text(collective));
-    if (show->wrong > wrong)
-        fprintf(demo->screen.file, "%3u of %u WRONG", show->wrong - wrong, show->runs - runs);
-    else
-        fprintf(demo->screen.file, "%3u right", show->runs - runs);
-    fprintf(demo->screen.file, "  %.*s\n", (int)demo->screen.columns - 27, meaning_of(collective));
-    return RONDE_OK;
-}
-
 static enum ronde_status show_tour(const struct demo *demo, struct ronde_error *error)
 {
     struct ronde_target target = {0};
@@ -201,27 +148,34 @@ static enum ronde_status show_tour(const struct demo *demo, struct ronde_error *
             "1. every collective by every algorithm on 4 ranks, compared with results by hand");
     enum ronde_status status = open_target(demo->options, &target, error);
     for (uint32_t c = 0; status == RONDE_OK && c < RONDE_COLLECTIVE_COUNT; c++)
-        status = show_collective(demo, &show, (enum ronde_collective)c, error);
+        status = ronde_tour(&show, (enum ronde_collective)c, error);
     ronde_target_close(&target);
     if (status == RONDE_OK && show.wrong)
         return ronde_fail(error, RONDE_REJECTED, "%u examples came out wrong", show.wrong);
+    if (status == RONDE_OK && !demo->options->output.verbose)
+        fprintf(demo->screen.file,
+                "right       %u collectives by every algorithm on 4 ranks: all %u results are as "
+                "worked "
+                "out by hand\n",
+                (unsigned)RONDE_COLLECTIVE_COUNT, show.runs);
     return status;
 }
 
 /* The constants that tell most, or all of them. */
-static void print_calibration(const struct demo *demo)
+static enum ronde_status print_calibration(const struct demo *demo, struct ronde_error *error)
 {
     const struct ronde_time_params *time = &ronde_platform_facts(demo->platform)->time;
-    if (demo->options->verbose) {
-        ronde_calibration_print(&demo->report, demo->screen.file);
+    if (demo->options->output.verbose) {
+        struct ronde_sink sink = {.file = demo->screen.file};
         ronde_calibration_warn(&demo->report);
-        return;
+        return ronde_calibration_print(&demo->report, &sink, error);
     }
-    fprintf(
-        demo->screen.file,
-        "  %.90s\n  a run starts in %.2f us, a message takes %.0f ns and a core copies %.1f GB/s\n",
-        demo->report.machine, time->launch_ns / 1e3,
-        time->step_ns + demo->report.calibration.latency_ns, time->copy_GBps);
+    fprintf(demo->screen.file,
+            "measured    %.80s:\n            a run starts in %.2f us, a message takes %.0f ns, a "
+            "core copies %.1f GB/s\n",
+            demo->report.machine, time->launch_ns / 1e3,
+            time->step_ns + demo->report.calibration.latency_ns, time->copy_GBps);
+    return RONDE_OK;
 }
 
 /* The file is written and read back: what follows uses what a user could use. */
@@ -235,9 +189,7 @@ static enum ronde_status show_calibration(struct demo *demo, struct ronde_error 
     if (status == RONDE_OK)
         status =
             ronde_platform_read(demo->machine_path, ronde_mem_default(), &demo->platform, error);
-    if (status == RONDE_OK)
-        print_calibration(demo);
-    return status;
+    return status == RONDE_OK ? print_calibration(demo, error) : status;
 }
 
 /* The validate command that the third part stands for. */
@@ -249,23 +201,25 @@ static void fill_options(struct demo *demo)
     *options = *demo->options;
     options->arguments[0] = "all_reduce";
     options->argument_count = 1;
-    memcpy(options->algorithms, algorithms, sizeof algorithms);
-    options->algorithm_count = 3;
-    memcpy(options->ranks, ranks, sizeof ranks);
-    options->rank_counts = 3;
-    options->min_bytes = 8;
-    options->max_bytes = (uint64_t)64 << 20;
-    options->factor = 4;
+    memcpy(options->what.algorithms, algorithms, sizeof algorithms);
+    options->what.algorithm_count = 3;
+    memcpy(options->what.ranks, ranks, sizeof ranks);
+    options->what.rank_counts = 3;
+    options->sizes.min_bytes = 8;
+    options->sizes.max_bytes = (uint64_t)64 << 20;
+    options->sizes.factor = 4;
 }
 
-/* The SVG is a bonus here: without gnuplot the picture of characters is still there. */
+/* The SVG is a bonus here: without gnuplot the page has the curves. */
 static void draw_plot(const struct demo *demo)
 {
     struct ronde_error error = {0};
     if (ronde_plot_validation(&demo->comparison.grid, demo->plot_path, &error) == RONDE_OK)
-        fprintf(demo->screen.file, "  the same for all numbers of ranks: %s\n", demo->plot_path);
+        fprintf(demo->screen.file, "picture     %s\n", demo->plot_path);
     else
         ronde_screen_wrap(&demo->screen, 2, error.message);
+    fprintf(demo->screen.file, "page        %s, which can be forwarded: answer, curves, data\n",
+            demo->page_path);
 }
 
 /* Measures; rows appear as they are done where they are asked for. */
@@ -275,17 +229,23 @@ static enum ronde_status run_comparison(struct demo *demo, struct ronde_error *e
     struct ronde_comparison_printer printer = {.sink = &sink};
     struct ronde_compare_options how;
     fill_options(demo);
+    demo->compared.output.html = demo->page_path;
     enum ronde_status status =
         ronde_compare_options_of(&demo->compared, demo->platform, &how, error);
     if (status != RONDE_OK)
         return status;
-    how.window_ns = DEMO_WINDOW_NS;
-    status = ronde_comparison_open(&how, &demo->comparison, error);
+    how.window_ns = own_of(demo->options)->again ? AGAIN_WINDOW_NS : DEMO_WINDOW_NS;
+    status = ronde_html_open(&demo->compared, demo->nowhere, &sink.html, error);
+    if (status == RONDE_OK)
+        status = ronde_comparison_open(&how, &demo->comparison, error);
     if (status == RONDE_OK)
         status = ronde_comparison_show(&demo->comparison, &printer, error);
     if (status == RONDE_OK)
+        status = ronde_answer_validation(sink.html, &demo->comparison.grid, error);
+    status = ronde_html_close(sink.html, status, error);
+    if (status == RONDE_OK)
         status = ronde_summary_errors(&demo->comparison.grid, details(demo), error);
-    if (status == RONDE_OK && demo->options->verbose)
+    if (status == RONDE_OK && demo->options->output.verbose)
         fputc('\n', demo->screen.file);
     return status;
 }
@@ -299,16 +259,26 @@ static enum ronde_status show_comparison(struct demo *demo, struct ronde_error *
     enum ronde_status status = run_comparison(demo, error);
     if (status != RONDE_OK)
         return status;
-    const uint32_t count = ronde_brief_ranks(grid, shown);
+    /* Where two numbers of ranks do not fit beside each other, one is a screen. */
+    const bool is_whole =
+        demo->options->output.verbose || demo->screen.columns >= RONDE_SCREEN_COLUMNS;
+    const uint32_t all = ronde_brief_ranks(grid, shown), count = is_whole ? all : 1;
+    if (!demo->options->output.verbose)
+        fputs("who wins    all_reduce, us; * is the fastest, the percentage how far off the replay "
+              "is\n",
+              demo->screen.file);
     ronde_brief_times(grid, shown, count, &demo->screen);
-    fputc('\n', demo->screen.file);
-    status = ronde_chart_print(grid, shown, count, &demo->screen, error);
-    if (status != RONDE_OK)
-        return status;
+    if (demo->options->output.verbose) {
+        fputc('\n', demo->screen.file);
+        status = ronde_chart_print(grid, shown, count, &demo->screen, error);
+        if (status != RONDE_OK)
+            return status;
+    }
     draw_plot(demo);
-    fputc('\n', demo->screen.file);
-    ronde_brief_crossovers(grid, demo->options->verbose ? UINT32_MAX : BRIEF_CROSSOVERS,
-                           &demo->screen);
+    if (demo->options->output.verbose) {
+        fputc('\n', demo->screen.file);
+        ronde_brief_crossovers(grid, UINT32_MAX, &demo->screen);
+    }
     return demo->comparison.wrong
                ? ronde_fail(error, RONDE_REJECTED, "%zu elements differ from host",
                             demo->comparison.wrong)
@@ -338,17 +308,12 @@ static void print_next(const struct demo *demo)
     FILE *file = demo->screen.file;
     const char *self = program_invocation_name;
     heading(demo, "5. what to type next");
-    if (!demo->options->verbose)
-        fprintf(file,
-                "  %s demo --verbose\n      all examples, constants, points and errors of this\n",
-                self);
     fprintf(file,
-            "  %s run all_reduce -N 4 --backend proc\n      four processes, checked and measured\n"
-            "  %s plan all_reduce -N 8 --topo %s\n      which algorithm for which size, on this "
-            "machine\n"
-            "  %s sim all_reduce -a ring -N 1024 -b 1G -e 1G --topo dgx-h100-pod --why\n"
-            "      1,024 GPUs that are not here\n",
-            self, self, demo->machine_path, self);
+            "next        %s demo --verbose\n"
+            "            %s plan all_reduce -N 8 --topo %s\n"
+            "            %s sim all_reduce -a ring -N 8 --topo crossbar-64 --timeline ring.svg\n"
+            "            %s sim all_reduce -N 1024 -b 1G -e 1G --topo dgx-h100-pod --why\n",
+            self, self, demo->machine_path, self, self);
 }
 
 /* The end: what it was worth, and what else there is. */
@@ -359,7 +324,7 @@ static enum ronde_status show_trust(const struct demo *demo, struct ronde_error 
     enum ronde_status status =
         ronde_brief_trust(&demo->comparison.grid, cores, ronde_calibration_unsure(&demo->report),
                           &demo->screen, error);
-    if (status == RONDE_OK && demo->options->verbose)
+    if (status == RONDE_OK && demo->options->output.verbose)
         status = print_paragraph(demo, error);
     if (status == RONDE_OK)
         print_next(demo);
@@ -370,23 +335,23 @@ static enum ronde_status show_trust(const struct demo *demo, struct ronde_error 
 static int run_cheatsheet(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    const char *operation = options->operation ? options->operation : "all";
+    const char *operation = own_of(options)->operation ? own_of(options)->operation : "all";
     return show_examples(options, operation, &error) == RONDE_OK ? RONDE_EXIT_OK
                                                                  : ronde_report(&error);
 }
 
-int ronde_cmd_demo(const struct ronde_options *options)
+static int demo_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct demo demo = {.options = options, .screen = ronde_screen_of(stdout)};
     const char *missing = NULL;
-    if (options->operation || options->world_size)
+    if (own_of(options)->operation || own_of(options)->world_size)
         return run_cheatsheet(options);
     enum ronde_status status = choose_folder(&demo, &error);
     demo.nowhere = fopen("/dev/null", "w");
     if (status == RONDE_OK && !demo.nowhere)
         status = ronde_fail(&error, RONDE_IO, "/dev/null: cannot be written");
-    if (status == RONDE_OK)
+    if (status == RONDE_OK && !own_of(options)->again)
         status = show_tour(&demo, &error);
     /* Everything beyond the tour rests on the platform file and its replay. */
     if (status == RONDE_OK && !ronde_topologies_available(&missing))
@@ -405,3 +370,39 @@ int ronde_cmd_demo(const struct ronde_options *options)
         fclose(demo.nowhere);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }
+
+#define OWN(member) offsetof(struct demo_options, member)
+
+static const struct ronde_option own_rows[] = {
+    {"operation", 0, "NAME", ronde_take_text, OWN(operation), "show a collective, or all",
+     "all @collective", 0, false},
+    {"world-size", 0, "N", ronde_take_count, OWN(world_size), "number of ranks shown (default 4)",
+     NULL, 1, false},
+    {"again", 0, NULL, ronde_take_switch, OWN(again),
+     "only measure once more, three times as long: for machines that others use", NULL, 0, false},
+};
+
+static const struct ronde_option_group own_group =
+    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, struct demo_options, NULL, NULL);
+
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES(backend, "backend"),
+    RONDE_TAKES(output, "output verbose"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_demo = {
+    .name = "demo",
+    .arguments = "",
+    .summary = "the tour, then ring, tree and double tree: predicted and measured",
+    .examples =
+        "  ronde demo\n  ronde demo --verbose\n  ronde demo --output /tmp/demo\n"
+        "  ronde demo --operation all --world-size 4\n  ronde demo --operation reduce_scatter\n"
+        "What is built of collectives (mean, argmax, softmax, a ring of sends, halves, groups) "
+        "are\n"
+        "programs: docs/examples.\n",
+    .uses = uses,
+    .max_arguments = 0,
+    .run = demo_command,
+};

@@ -1,8 +1,10 @@
 /* ronde doctor: whether a log of nccl-tests is what the machine should give, and what may be wrong. */
-#include "cli/print/doctor_print.h"
+#include "cli/draw/gnuplot.h"
+#include "cli/options/option_groups.h"
 #include "cli/print/report.h"
+#include "cli/print/results.h"
 #include "commands.h"
-#include "nccl_machine.h"
+#include "styles.h"
 
 #include <string.h>
 
@@ -11,6 +13,7 @@ struct session {
     const struct ronde_options *options;
     struct ronde_nccl_constants constants;
     struct ronde_doctor_spread spread;
+    struct ronde_nccl_bands bands;
     struct ronde_nccl_site site; /* of --topo */
     struct ronde_published published;
     struct ronde_sink sink;
@@ -18,18 +21,10 @@ struct session {
     bool is_wrong;
 };
 
-/* A log of other GPUs than the description's says nothing about them. */
 static enum ronde_status check_gpu(const struct session *session, struct ronde_error *error)
 {
-    const struct ronde_nccl_machine *machine = &session->published.systems[0].machine;
-    const char *gpu = session->published.log.gpu;
-    enum ronde_nccl_generation generation;
-    if (!ronde_nccl_generation_find(gpu, &generation) || generation == machine->generation)
-        return RONDE_OK;
-    return ronde_fail(error, RONDE_BAD_INPUT,
-                      "%s was measured on \"%s\" (%s), --topo %s describes %s GPUs",
-                      session->options->arguments[0], gpu, ronde_nccl_generation_text(generation),
-                      machine->name, ronde_nccl_generation_text(machine->generation));
+    return ronde_check_log_gpu(session->options->arguments[0], session->published.log.gpu,
+                               &session->published.systems[0].machine, error);
 }
 
 static bool is_one_shape(const struct ronde_nccl_call *a, const struct ronde_nccl_call *b)
@@ -60,12 +55,12 @@ static enum ronde_status take_machine(struct session *session, struct ronde_erro
     if (published->system_count > 1)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has %u systems: --system names one", path,
                           published->system_count);
-    if (!session->options->topo && !published->systems[0].is_described)
+    if (!session->options->machine.topo && !published->systems[0].is_described)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "the machine is missing: --topo with its description "
             "(topologies/published/README.md), or --system with a shipped one's name");
-    if (!session->options->topo)
+    if (!session->options->machine.topo)
         return check_gpu(session, error);
     enum ronde_status status = ronde_nccl_site_open(session->options, &session->site, error);
     if (status == RONDE_OK)
@@ -90,8 +85,11 @@ static enum ronde_status diagnose(struct session *session, struct ronde_error *e
     struct ronde_doctor_view view = {.sink = &session->sink,
                                      .published = &session->published,
                                      .spread = &session->spread,
+                                     .bands = &session->bands,
                                      .path = session->options->arguments[0]};
-    enum ronde_status status = ronde_doctor_print_log(&view, &session->is_wrong, error);
+    enum ronde_status status = ronde_doctor_print_log(&view, error);
+    bool has_verdict = false;
+    session->is_wrong = view.trouble != NULL;
     for (int faulty = 0; status == RONDE_OK && faulty < 2; faulty++) {
         const struct ronde_doctor_request request = {.published = &session->published,
                                                      .is_faulty = faulty,
@@ -102,13 +100,19 @@ static enum ronde_status diagnose(struct session *session, struct ronde_error *e
         view.is_faulty = faulty;
         status = ronde_doctor(&request, &session->diagnosis, error);
         /* What is wrong with a log already needs no numbers. */
-        if (status != RONDE_OK && status != RONDE_NO_MEMORY && session->is_wrong)
-            return RONDE_OK;
+        if (status != RONDE_OK && status != RONDE_NO_MEMORY && session->is_wrong) {
+            status = RONDE_OK;
+            break;
+        }
         if (status == RONDE_OK)
             status = ronde_doctor_print(&view, &session->diagnosis, error);
+        ronde_doctor_page_rows(&view, &request);
+        has_verdict = true;
         session->is_wrong = session->is_wrong || (status == RONDE_OK && session->diagnosis.is_wrong);
     }
-    return status;
+    return status == RONDE_OK && !has_verdict && view.trouble
+               ? ronde_doctor_print(&view, NULL, error)
+               : status;
 }
 
 static enum ronde_status read_all(struct session *session, struct ronde_error *error)
@@ -119,32 +123,50 @@ static enum ronde_status read_all(struct session *session, struct ronde_error *e
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "which log is missing: the output of nccl-tests, its JSON, or a table");
     enum ronde_status status =
-        ronde_log_request_of(options, options->arguments[0], 1, &request, error);
+        ronde_log_request_of(options, options->arguments[0], *(const char *const *)options->own, 1,
+                             &request, error);
     if (status == RONDE_OK)
         status = ronde_nccl_constants_read(NULL, &session->constants, error);
     if (status == RONDE_OK)
         status = ronde_doctor_spread_read(NULL, &session->spread, error);
     if (status == RONDE_OK)
+        status = ronde_nccl_bands_read(NULL, &session->bands, error);
+    if (status == RONDE_OK)
         status = ronde_published_open(&request, ronde_mem_default(), &session->published, error);
     if (status != RONDE_OK)
         return status;
     ronde_published_choose(&session->published, &session->constants);
-    return take_machine(session, error);
+    status = take_machine(session, error);
+    return status == RONDE_OK ? ronde_nccl_anchor(options, &session->published.systems[0].machine,
+                                                  &session->constants, &session->bands, error)
+                              : status;
 }
 
-int ronde_cmd_doctor(const struct ronde_options *options)
+/* --plot: measured points on the lines that are expected. */
+static enum ronde_status draw(struct session *session, struct ronde_error *error)
+{
+    if (!session->options->output.plot)
+        return RONDE_OK;
+    ronde_published_predict(&session->published, 0, &session->constants);
+    return ronde_published_plot(&session->published, session->options->output.plot, false, NULL,
+                                error);
+}
+
+static int doctor_command(const struct ronde_options *options)
 {
     static struct session session;
     struct ronde_error error = {0};
     session = (struct session){.options = options};
-    enum ronde_status status = read_all(&session, &error);
+    enum ronde_status status = ronde_plot_check(options->output.plot, &error);
+    if (status == RONDE_OK)
+        status = read_all(&session, &error);
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &session.sink, &error);
     if (status == RONDE_OK)
         status = diagnose(&session, &error);
-    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK &&
-        status == RONDE_OK)
-        status = error.status;
+    if (status == RONDE_OK)
+        status = draw(&session, &error);
+    status = ronde_sink_close(&session.sink, status, &error);
     if (session.published.mem)
         ronde_published_close(&session.published);
     ronde_nccl_site_close(&session.site);
@@ -152,3 +174,36 @@ int ronde_cmd_doctor(const struct ronde_options *options)
         return ronde_report(&error);
     return session.is_wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
 }
+
+static const struct ronde_option own_rows[] = {
+    {"system", 0, "NAME", ronde_take_text, 0, "the system of a table that is diagnosed", NULL, 0,
+     false},
+};
+
+static const struct ronde_option_group own_group =
+    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, const char *, NULL, NULL);
+
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES(what, "ranks shape anchor"),
+    RONDE_TAKES(machine, NULL),
+    RONDE_TAKES(output, "json csv wide output plot html"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_doctor = {
+    .name = "doctor",
+    .arguments = "LOG [COLLECTIVE]",
+    .summary =
+        "whether nccl-tests' numbers are what the hardware should give, and what may be wrong",
+    .examples = "  ronde doctor all_reduce.log --topo machine.txt\n"
+                "  ronde doctor all_reduce.json --topo H100-cluster01 --json\n"
+                "  ronde doctor pasted.txt all_gather --shape 2x8 --topo machine.txt\n"
+                "LOG is what nccl-tests prints, the JSON of its -J, or a table as for validate "
+                "--published.\n"
+                "COLLECTIVE and -N or --shape say what a log leaves out. Exit code 1: something is "
+                "wrong.\n",
+    .uses = uses,
+    .max_arguments = 2,
+    .run = doctor_command,
+};

@@ -3,9 +3,12 @@
 
 #include "cli/draw/gnuplot.h"
 #include "cli/draw/screen.h"
+#include "cli/options/option_groups.h"
+#include "cli/options/topology.h"
 #include "cli/print/report.h"
 #include "commands.h"
 #include "common.h"
+#include "styles.h"
 
 #include "ronde/comm.h"
 #include "ronde/executors.h"
@@ -56,8 +59,7 @@ static enum ronde_status print_entry(struct ronde_sink *sink, const struct entry
         ronde_field_text("text", entry->text),
         ronde_field_text("v_form", entry->v_form),
     };
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(sink, &row, error);
+    return ronde_sink_row(sink, &RONDE_ROW(fields), error);
 }
 
 static void print_heading(struct ronde_sink *sink, const char *heading)
@@ -164,6 +166,39 @@ static enum ronde_status list_topologies(struct ronde_sink *sink, struct ronde_e
     return status;
 }
 
+/* A description of a machine, for --topo and NCCL's model; one that cannot be read is listed with its error. */
+static enum ronde_status list_machine(struct ronde_sink *sink, const char *name,
+                                      struct ronde_error *error)
+{
+    char path[RONDE_PATH_BYTES], text[512] = "";
+    struct ronde_nccl_machine machine;
+    struct ronde_error why = {0};
+    struct entry entry = {"machine", NULL, name, false, why.message, NULL};
+    ronde_find_nccl_machine(name, path, sizeof path);
+    if (ronde_nccl_machine_read(path, &machine, &why) == RONDE_OK) {
+        FILE *file = fmemopen(text, sizeof text, "w");
+        if (!file)
+            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a line");
+        ronde_print_nccl_machine(file, &machine);
+        fclose(file);
+        entry.is_available = true;
+        entry.text = text;
+    }
+    return print_entry(sink, &entry, error);
+}
+
+static enum ronde_status list_machines(struct ronde_sink *sink, struct ronde_error *error)
+{
+    struct ronde_shipped_names names;
+    enum ronde_status status = RONDE_OK;
+    ronde_shipped_machines_read(&names);
+    if (names.count > 0)
+        print_heading(sink, "described machines");
+    for (uint32_t i = 0; i < names.count && status == RONDE_OK; i++)
+        status = list_machine(sink, names.name[i], error);
+    return status;
+}
+
 /* One line of the list. What is absent says itself what is missing; a transport knows of the machine only what it is. */
 static enum ronde_status list_executor(struct ronde_sink *sink, const char *kind,
                                        const struct ronde_executor *executor,
@@ -225,7 +260,9 @@ static enum ronde_status list_gpus(struct ronde_sink *sink, struct ronde_error *
     write_cuda(cuda, sizeof cuda, ronde_gpu_runtime());
     if (status == RONDE_OK)
         status = print_gpu(sink, "runtime", ronde_gpu_runtime() > 0,
-                           ronde_gpu_runtime() > 0 ? cuda : "built without CUDA (-DRONDE_CUDA=ON)",
+                           ronde_gpu_runtime() > 0
+                               ? cuda
+                               : "built without CUDA (pip install ronde-cuda, or -DRONDE_CUDA=ON)",
                            error);
     for (uint32_t g = 0; g < survey.count && status == RONDE_OK; g++) {
         const struct ronde_gpu_facts *facts = &survey.gpus[g];
@@ -358,7 +395,26 @@ static enum ronde_status list_formats(struct ronde_sink *sink, struct ronde_erro
     return status;
 }
 
-int ronde_cmd_list(const struct ronde_options *options)
+/* What NCCL loads, by the name that its variables take. */
+static enum ronde_status list_plugins(struct ronde_sink *sink, struct ronde_error *error)
+{
+    static const struct entry entries[] = {
+        {"plugin", NULL, "libnccl-tuner-ronde.so", true,
+         "NCCL_TUNER_PLUGIN=ronde: choices by the file that ronde plan --to nccl-tuner writes, "
+         "NCCL's "
+         "own costs as records",
+         NULL},
+        {"plugin", NULL, "libnccl-profiler-ronde.so", true,
+         "NCCL_PROFILER_PLUGIN=ronde: what NCCL ran as records, for ronde doctor and validate", NULL},
+    };
+    enum ronde_status status = RONDE_OK;
+    print_heading(sink, "plug-ins for NCCL");
+    for (size_t i = 0; status == RONDE_OK && i < sizeof entries / sizeof entries[0]; i++)
+        status = print_entry(sink, &entries[i], error);
+    return status;
+}
+
+static int list_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_sink sink = {0};
@@ -367,6 +423,8 @@ int ronde_cmd_list(const struct ronde_options *options)
         status = list_collective(&sink, (enum ronde_collective)c, &error);
     if (status == RONDE_OK)
         status = list_topologies(&sink, &error);
+    if (status == RONDE_OK)
+        status = list_machines(&sink, &error);
     if (status == RONDE_OK)
         status = list_executors(&sink, false, &error);
     if (status == RONDE_OK)
@@ -380,8 +438,24 @@ int ronde_cmd_list(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = list_formats(&sink, &error);
     if (status == RONDE_OK)
+        status = list_plugins(&sink, &error);
+    if (status == RONDE_OK)
         status = list_components(&sink, &error);
-    if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)
-        status = error.status;
+    status = ronde_sink_close(&sink, status, &error);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }
+
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES(output, "json csv wide output"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_list = {
+    .name = "list",
+    .arguments = "",
+    .summary = "what is here: collectives, algorithms, topologies, backends, components",
+    .examples = "  ronde list\n  ronde list --json\n",
+    .uses = uses,
+    .max_arguments = 0,
+    .run = list_command,
+};

@@ -1,18 +1,19 @@
 /* ronde plan: which algorithm for which size, by how much, and why. */
 #include "cli/draw/gnuplot.h"
-#include "cli/draw/plan_plot.h"
-#include "cli/options/tune_options.h"
-#include "cli/print/bound_share.h"
-#include "cli/print/plan_print.h"
+#include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
 #include "cli/print/report.h"
+#include "cli/print/results.h"
 #include "commands.h"
 #include "common.h"
-#include "nccl_style.h"
+#include "styles.h"
 
 #include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/plan.h"
 #include "ronde/schedule_file.h"
+
+#include <string.h>
 
 /* -N may be left to the machine: all its hosts. */
 static enum ronde_status
@@ -20,17 +21,17 @@ find_request(const struct ronde_options *options, const struct ronde_platform *p
              struct ronde_compile_request *out_request, struct ronde_error *error)
 {
     struct ronde_options used = *options;
-    for (uint32_t a = 0; a < options->algorithm_count; a++)
-        if (!ronde_is_file(options->algorithms[a]))
+    for (uint32_t a = 0; a < options->what.algorithm_count; a++)
+        if (!ronde_is_file(options->what.algorithms[a]))
             return ronde_fail(
                 error, RONDE_BAD_ARGUMENT,
                 "plan compares all algorithms, and with -a files of schedules besides: "
                 "leave out -a %s; price takes one",
-                options->algorithms[a]);
-    used.algorithm_count = 0;
-    if (platform && options->rank_counts == 0) {
-        used.ranks[0] = ronde_platform_facts(platform)->hosts;
-        used.rank_counts = 1;
+                options->what.algorithms[a]);
+    used.what.algorithm_count = 0;
+    if (platform && options->what.rank_counts == 0) {
+        used.what.ranks[0] = ronde_platform_facts(platform)->hosts;
+        used.what.rank_counts = 1;
     }
     return ronde_open_request(&used, out_request, error);
 }
@@ -46,13 +47,13 @@ static enum ronde_status offer_files(const struct ronde_options *options,
                                      struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t a = 0; a < options->algorithm_count && status == RONDE_OK; a++) {
+    for (uint32_t a = 0; a < options->what.algorithm_count && status == RONDE_OK; a++) {
         struct ronde_schedule **schedule = &offered->schedules[offered->count];
-        status = ronde_schedule_file_open(options->algorithms[a], NULL, schedule, error);
+        status = ronde_schedule_file_open(options->what.algorithms[a], NULL, schedule, error);
         if (status != RONDE_OK)
             break;
         offered->count++;
-        status = ronde_selector_offer(selector, *schedule, options->algorithms[a], error);
+        status = ronde_selector_offer(selector, *schedule, options->what.algorithms[a], error);
     }
     return status;
 }
@@ -61,31 +62,21 @@ static enum ronde_status offer_files(const struct ronde_options *options,
 static enum ronde_status check_options(const struct ronde_options *options,
                                        struct ronde_error *error)
 {
-    const char *text = NULL;
-    if (options->synthesize && !options->topo)
+    if (options->engine.synthesize && !options->machine.topo)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--synthesize needs a machine: --topo");
-    if (options->plot && !ronde_plot_available(&text))
-        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", text);
-    return RONDE_OK;
+    return ronde_plot_check(options->output.plot, error);
 }
 
 static enum ronde_status print_plan(const struct ronde_options *options,
                                     const struct ronde_plan *plan, struct ronde_sink *sink,
                                     struct ronde_error *error)
 {
-    const struct ronde_bound_share share =
-        ronde_bound_share_find(plan->selector->platform_pricer.platform,
-                               &plan->selector->choice.candidates[0].request, NULL);
     enum ronde_status status = ronde_sink_open(options, sink, error);
-    if (status == RONDE_OK && ronde_sink_is_table(sink))
-        ronde_plan_print_table(plan, &share, sink);
-    else if (status == RONDE_OK)
-        status = ronde_plan_print_rows(plan, &share, sink, error);
-    if (status == RONDE_OK && options->plot)
-        status = ronde_plan_plot(plan, options->plot, error);
-    if (sink->file && ronde_sink_close(sink, error) != RONDE_OK)
-        status = error->status;
-    return status;
+    if (status == RONDE_OK)
+        status = ronde_plan_print(plan, sink, error);
+    if (status == RONDE_OK && options->output.plot)
+        status = ronde_plan_plot(plan, options->output.plot, error);
+    return ronde_sink_close(sink, status, error);
 }
 
 /* Sizes that come to the same number of elements are one. */
@@ -94,21 +85,33 @@ static enum ronde_status make_plan(const struct ronde_options *options,
                                    struct ronde_error *error)
 {
     const struct ronde_compile_request *request = &selector->choice.candidates[0].request;
-    uint64_t sizes[RONDE_PLAN_SIZES], last = UINT64_MAX, bytes = options->min_bytes;
+    uint64_t sizes[RONDE_PLAN_SIZES], last = UINT64_MAX, bytes = options->sizes.min_bytes;
     uint32_t count = 0;
     do {
         const uint64_t elements =
-            ronde_collective_count(request->collective, request->ranks, bytes, options->dtype);
+            ronde_collective_count(request->collective, request->ranks, bytes, options->what.dtype);
         if (elements != last && count == RONDE_PLAN_SIZES)
             return ronde_fail(error, RONDE_BAD_ARGUMENT,
                               "more than %u sizes: a larger factor than %llu makes fewer",
-                              RONDE_PLAN_SIZES, (unsigned long long)options->factor);
+                              RONDE_PLAN_SIZES, (unsigned long long)options->sizes.factor);
         if (elements != last)
             sizes[count++] = bytes;
         last = elements;
-        bytes = ronde_options_next_size(options, bytes);
+        bytes = ronde_options_next_size(&options->sizes, bytes);
     } while (bytes != 0);
     return ronde_plan_make(selector, sizes, count, out_plan, error);
+}
+
+/* How long a size takes, nobody knows before: each is a part like the others. */
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+    (void)context;
+    if (done == total)
+        ronde_progress("replaying where the best algorithm changes");
+    else
+        ronde_progress_part((double)done / (double)total, (double)done / (double)total,
+                            "comparing all algorithms, size %u of %u", (unsigned)done + 1,
+                            (unsigned)total);
 }
 
 static int plan_by_table(const struct ronde_options *options)
@@ -116,27 +119,30 @@ static int plan_by_table(const struct ronde_options *options)
     struct ronde_error error = {0};
     struct ronde_platform *platform = NULL;
     struct ronde_compile_request request;
-    const struct ronde_tune_options how = ronde_tune_options_of(options);
+    struct ronde_tune_options how = ronde_tune_options_of(options);
     struct ronde_selector selector = {.quotes = NULL};
     struct ronde_plan plan = {.selector = NULL};
     struct offered offered = {.count = 0};
     struct ronde_sink sink = {0};
     enum ronde_status status = check_options(options, &error);
-    if (status == RONDE_OK && options->topo)
+    if (status == RONDE_OK && options->machine.topo)
         status = ronde_open_platform(options, &platform, &error);
     if (status == RONDE_OK)
         status = find_request(options, platform, &request, &error);
+    how.plan_progress.on_progress = show_progress;
     if (status == RONDE_OK)
         status = ronde_selector_open(&how, &request, &selector, &error);
     if (status == RONDE_OK)
         status = offer_files(options, &selector, &offered, &error);
     if (status == RONDE_OK)
-        status = ronde_selector_rely(&selector, platform, ronde_executor_times_of(options->backend),
-                                     ronde_usable_cores(), &error);
+        status =
+            ronde_selector_rely(&selector, platform, ronde_executor_times_of(options->backend.name),
+                                ronde_usable_cores(), &error);
     /* A picture has a curve for every candidate. */
-    selector.settles_all = options->plot != NULL;
+    selector.settles_all = options->output.plot || options->output.html;
     if (status == RONDE_OK)
         status = make_plan(options, &selector, &plan, &error);
+    ronde_progress_end();
     if (status == RONDE_OK)
         status = print_plan(options, &plan, &sink, &error);
     ronde_plan_free(&plan);
@@ -147,16 +153,79 @@ static int plan_by_table(const struct ronde_options *options)
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }
 
-int ronde_cmd_plan(const struct ronde_options *options)
+/* --to, or what the output's name says. */
+static const char *format_of(const struct ronde_options *options)
 {
+    const char *to = ((const struct ronde_format_options *)options->own)->to;
+    const char *dot = options->output.path ? strrchr(options->output.path, '.') : NULL;
+    return !to && dot && strcmp(dot, ".tuner") == 0 ? "nccl-tuner" : to;
+}
+
+static int plan_command(const struct ronde_options *options)
+{
+    const char *to = format_of(options);
     struct ronde_error error = {0};
-    if (options->to && !options->style) {
+    const bool is_nccl = options->style && !ronde_is_mpi_style(options->style);
+    if (!is_nccl && ronde_refuse_anchor(options, &error) != RONDE_OK)
+        return ronde_report(&error);
+    if (to && !options->style) {
         ronde_fail(
             &error, RONDE_BAD_ARGUMENT,
             "--to %s: which of NCCL's algorithms and protocols is fastest, only --style nccl "
             "knows",
-            options->to);
+            to);
         return ronde_report(&error);
     }
-    return options->style ? ronde_nccl_style(options, true) : plan_by_table(options);
+    if (to)
+        return ronde_nccl_tuner_file(options, to);
+    if (options->style)
+        return ronde_is_mpi_style(options->style) ? ronde_mpi_style(options, true)
+                                                  : ronde_nccl_style(options, true);
+    return plan_by_table(options);
 }
+
+static const struct ronde_option compared_rows[] = {
+    {"algorithm", 'a', "FILE,...", ronde_take_algorithms,
+     offsetof(struct ronde_what_options, algorithms),
+     "schedules in files, compared with all algorithms", NULL, 0, true},
+};
+
+static const struct ronde_option_group compared_group =
+    RONDE_GROUP(RONDE_SECTION_WHAT, compared_rows, struct ronde_what_options, NULL, NULL);
+
+static const struct ronde_option own_rows[] = {
+    {"to", 0, "FORMAT", ronde_take_text, offsetof(struct ronde_format_options, to),
+     "nccl-tuner (and -o NAME.tuner), with --style nccl: what libnccl-tuner-ronde.so reads, of all "
+     "collectives and communicators of the machine",
+     "nccl-tuner", 0, true},
+};
+
+static const struct ronde_option_group own_group =
+    RONDE_GROUP(RONDE_SECTION_OUTPUT, own_rows, struct ronde_format_options, NULL, NULL);
+
+static const struct ronde_option_use uses[] = {
+    {&compared_group, offsetof(struct ronde_options, what), NULL, false},
+    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES(what, "ranks datatype root shape pairs channels anchor"),
+    RONDE_TAKES(sizes, NULL),
+    RONDE_TAKES(machine, NULL),
+    RONDE_TAKES(style, NULL),
+    RONDE_TAKES(engine, "slot synthesize engine depth"),
+    RONDE_TAKES(backend, "backend"),
+    RONDE_TAKES(output, "json csv wide output plot html"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_plan = {
+    .name = "plan",
+    .arguments = "[COLLECTIVE]",
+    .summary = "best algorithm per size on a machine, and why",
+    .examples = "  ronde plan all_reduce --topo dgx-h100-pod -b 8 -e 1G\n"
+                "  ronde plan broadcast -N 16 --topo crossbar-64 --slot 64K --plot plan.svg\n"
+                "  ronde plan all_reduce -N 4 --backend cpu\n"
+                "  ronde plan all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n"
+                "  ronde plan --style nccl --topo Alps-GH200 --nodes 64 -o ronde.tuner\n",
+    .uses = uses,
+    .max_arguments = 1,
+    .run = plan_command,
+};

@@ -1,19 +1,177 @@
 /* ronde run: execute, check against host, measure; nccl-tests' table. */
 #include "cli/launch/job.h"
-#include "cli/options/lab_options.h"
-#include "cli/options/schedule_file.h"
-#include "cli/options/tune_options.h"
+#include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
 #include "cli/print/report.h"
-#include "cli/print/run_nccl_tests.h"
+#include "cli/print/results.h"
 #include "commands.h"
 #include "run.h"
-#include "run_backend.h"
-#include "run_variants.h"
 
+#include "ronde/executors.h"
 #include "ronde/hw.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* Which backend a run takes. */
+
+/* The first option given that is only for ranks that are processes; NULL = none. */
+static const char *process_option(const struct ronde_options *options)
+{
+    const struct {
+        bool is_given;
+        const char *name;
+    } all[] = {
+        {options->backend.rank != RONDE_NONE, "--rank"},
+        {options->backend.join != NULL, "--join"},
+        {options->backend.token != NULL, "--token"},
+        {options->backend.hosts != NULL, "--hosts"},
+        {options->backend.launcher != NULL, "--launcher"},
+        {options->backend.transport != NULL, "--transport"},
+        {options->backend.has_buffers, "--buffers"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].is_given)
+            return all[i].name;
+    return NULL;
+}
+
+/* Nothing that was said is ignored. */
+static enum ronde_status check_uses(const struct ronde_options *options, struct ronde_error *error)
+{
+    const struct ronde_executor *executor = ronde_executor_find(options->backend.name);
+    const bool has_processes = executor && executor->ranks == RONDE_RANKS_PROCESSES;
+    const char *option = process_option(options);
+    char names[128];
+    if (options->backend.has_seed && strcmp(options->backend.name, "host") != 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--seed orders the steps of --backend host; %s has no use for it",
+                          options->backend.name);
+    if (options->backend.launcher && !options->backend.hosts)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--launcher starts processes on hosts: --hosts is missing");
+    if (!option || has_processes || !executor)
+        return RONDE_OK;
+    ronde_executor_names(true, names, sizeof names);
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "%s is for ranks that are processes, backends %s; those of %s are %s", option,
+                      names, options->backend.name, ronde_ranks_text(executor->ranks));
+}
+
+/* What joins processes wherever they are, as far as it is in this build. */
+static const char *process_backend(const struct ronde_options *options)
+{
+    const char *reason = NULL;
+    if (options->backend.transport)
+        return "ucx";
+    return ronde_transport_available(RONDE_TRANSPORT_HYBRID, &reason) ? "hybrid" : "proc";
+}
+
+/* -g and -t are of this process; of several processes each is a rank. */
+static enum ronde_status take_own_ranks(struct ronde_options *options, bool has_processes,
+                                        struct ronde_error *error)
+{
+    const uint64_t own = (options->backend.ngpus ? options->backend.ngpus : 1ull) *
+                         (options->backend.nthreads ? options->backend.nthreads : 1ull);
+    if (options->backend.ngpus == 0 && options->backend.nthreads == 0)
+        return RONDE_OK;
+    if (has_processes && own > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "-g and -t: a process is one rank here; start as many processes instead");
+    if (has_processes)
+        return RONDE_OK;
+    if (own > RONDE_MAX_RANKS || (options->what.rank_counts > 0 && options->what.ranks[0] != own))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "-g and -t make %llu ranks, which -N is not",
+                          (unsigned long long)own);
+    options->what.ranks[0] = (uint32_t)own;
+    options->what.rank_counts = 1;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_run_backend(struct ronde_options *options,
+                                    struct ronde_launcher *out_launcher, struct ronde_error *error)
+{
+    memset(out_launcher, 0, sizeof *out_launcher);
+    if (options->backend.is_given) {
+        const enum ronde_status status =
+            take_own_ranks(options, process_option(options) != NULL, error);
+        return status == RONDE_OK ? check_uses(options, error) : status;
+    }
+    bool has_processes = process_option(options) != NULL;
+    if (!has_processes && !options->backend.has_seed) {
+        const enum ronde_status status = ronde_launcher_find(NULL, NULL, out_launcher, error);
+        if (status != RONDE_OK)
+            return status;
+        /* What was started alone, such as a shell of Slurm's (srun --pty), is no rank of several. */
+        has_processes = out_launcher->name && out_launcher->ranks > 1;
+        if (!has_processes)
+            ronde_launcher_close(out_launcher);
+    }
+    const enum ronde_status status = take_own_ranks(options, has_processes, error);
+    if (status != RONDE_OK)
+        return status;
+    if (has_processes)
+        options->backend.name = process_backend(options);
+    return check_uses(options, error);
+}
+
+/* Types, operators and roots one after the other. */
+
+static bool is_refused(const struct ronde_options *options)
+{
+    return ronde_op_refusal(options->what.op, options->what.dtype) != NULL;
+}
+
+/* From here on the first type that the operator is defined for, or none. */
+static bool find_dtype(struct ronde_options *options, int from)
+{
+    for (int dtype = from; dtype < RONDE_DTYPE_COUNT; dtype++) {
+        options->what.dtype = (enum ronde_dtype)dtype;
+        if (!is_refused(options))
+            return true;
+    }
+    return false;
+}
+
+static bool find_op(struct ronde_options *options, int from)
+{
+    for (int op = from; op < RONDE_OP_COUNT; op++) {
+        options->what.op = (enum ronde_op)op;
+        if (!is_refused(options))
+            return true;
+    }
+    return false;
+}
+
+void ronde_variant_first(struct ronde_options *options)
+{
+    if (options->what.all_ops)
+        options->what.op = RONDE_SUM;
+    if (options->what.all_roots)
+        options->what.root = 0;
+    if (options->what.all_dtypes && !find_dtype(options, 0))
+        options->what.dtype = RONDE_FLOAT32;
+}
+
+bool ronde_variant_next(struct ronde_options *options, enum ronde_collective collective,
+                        uint32_t ranks)
+{
+    const struct ronde_collective_traits *traits = ronde_collective_traits(collective);
+    if (options->what.all_roots && traits->has_root && options->what.root + 1 < ranks) {
+        options->what.root++;
+        return true;
+    }
+    if (options->what.all_roots)
+        options->what.root = 0;
+    if (options->what.all_ops && traits->reduces && find_op(options, (int)options->what.op + 1))
+        return true;
+    if (options->what.all_ops)
+        options->what.op = RONDE_SUM;
+    if (options->what.all_dtypes && find_dtype(options, (int)options->what.dtype + 1))
+        return true;
+    ronde_variant_first(options);
+    return false;
+}
 
 /* Who runs this size, and a line where that changes. */
 static enum ronde_status pick(struct ronde_run_session *session, uint64_t count,
@@ -45,18 +203,18 @@ static enum ronde_status run_sizes(struct ronde_run_session *session, struct ron
 {
     const struct ronde_options *options = session->options;
     const struct ronde_compile_request *request = &session->request;
-    uint64_t last = UINT64_MAX, bytes = options->min_bytes;
+    uint64_t last = UINT64_MAX, bytes = options->sizes.min_bytes;
     enum ronde_status status = RONDE_OK;
     do {
         const uint64_t count =
-            ronde_record_count(request->collective, request->ranks, bytes, options->dtype);
+            ronde_record_count(request->collective, request->ranks, bytes, options->what.dtype);
         /* Several small sizes can mean the same count when every rank has a block of its own. */
         if (count != last)
             status = pick(session, count, error);
         if (count != last && status == RONDE_OK)
             status = ronde_run_size(session, count, error);
         last = count;
-        bytes = ronde_options_next_size(options, bytes);
+        bytes = ronde_options_next_size(&options->sizes, bytes);
     } while (status == RONDE_OK && bytes != 0);
     return status;
 }
@@ -65,9 +223,10 @@ static enum ronde_status run_sizes(struct ronde_run_session *session, struct ron
 static enum ronde_status open_target(struct ronde_run_session *session, struct ronde_error *error)
 {
     struct ronde_target *target = &session->target;
-    session->engine = session->options->backend;
+    session->engine = session->options->backend.name;
     if (!session->comm)
-        return ronde_target_open(session->engine, session->options->is_unbound, target, error);
+        return ronde_target_open(session->engine, session->options->backend.is_unbound, target,
+                                 error);
     const enum ronde_status status = ronde_backend_comm.probe(&target->machine, error);
     target->backend = &ronde_backend_comm;
     target->self = session->comm;
@@ -107,8 +266,8 @@ static enum ronde_status open_memory(struct ronde_run_session *session, uint64_t
                                             .ranks = session->request.ranks,
                                             .root = session->request.root,
                                             .count = count,
-                                            .dtype = options->dtype,
-                                            .op = options->op};
+                                            .dtype = options->what.dtype,
+                                            .op = options->what.op};
     enum ronde_status status = ronde_memory_check(session->comm, session->comm ? 1 : shape.ranks,
                                                   ronde_memory_bytes(&shape), error);
     if (status == RONDE_OK)
@@ -142,8 +301,9 @@ static enum ronde_status open_named(struct ronde_run_session *session, uint64_t 
 /* Buffers, and what was named or may be chosen, loaded on the largest count. */
 static enum ronde_status enter_subject(struct ronde_run_session *session, struct ronde_error *error)
 {
-    const uint64_t count = ronde_record_count(session->request.collective, session->request.ranks,
-                                              session->options->max_bytes, session->options->dtype);
+    const uint64_t count =
+        ronde_record_count(session->request.collective, session->request.ranks,
+                           session->options->sizes.max_bytes, session->options->what.dtype);
     const enum ronde_status status = open_memory(session, count, error);
     if (status != RONDE_OK)
         return status;
@@ -192,7 +352,7 @@ static enum ronde_status open_next(struct ronde_run_session *session, struct ron
         status = enter_subject(session, error);
     if (status == RONDE_OK && session->given && session->given->hash != hash &&
         !session->is_nccl_tests && ronde_sink_is_table(&session->sink))
-        fprintf(session->sink.file, "# root %u; schedule %016" PRIx64 "\n", options->root,
+        fprintf(session->sink.file, "# root %u; schedule %016" PRIx64 "\n", options->what.root,
                 session->given->hash);
     return status;
 }
@@ -222,15 +382,18 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
     struct ronde_options own = *options;
     struct ronde_run_session session = {.options = &own, .comm = comm};
     ronde_variant_first(&own);
-    ronde_machine_line(options->backend, comm ? ronde_comm_processors(comm) : ronde_usable_cores(),
-                       session.machine, sizeof session.machine);
+    ronde_machine_line(options->backend.name,
+                       comm ? ronde_comm_processors(comm) : ronde_usable_cores(), session.machine,
+                       sizeof session.machine);
     enum ronde_status status = ronde_run_is_nccl_tests(options, &session.is_nccl_tests, &error);
     if (status == RONDE_OK)
         status = open_session(&session, &error);
     if (status == RONDE_OK)
         status = run_variants(&session, &own, &error);
-    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
-        status = error.status;
+    /* What was measured before a failure stays: it took the machine's time. */
+    const enum ronde_status kept = session.sink.rows > 0 ? RONDE_OK : status;
+    const enum ronde_status closed = ronde_sink_close(&session.sink, kept, &error);
+    status = status == RONDE_OK ? closed : status;
     close_subject(&session);
     /* The target owns the communicator from the moment it has it. */
     if (comm && !session.target.self)
@@ -241,7 +404,7 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
     return session.wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
 }
 
-int ronde_cmd_run(const struct ronde_options *given)
+static int run_command(const struct ronde_options *given)
 {
     struct ronde_options options = *given;
     struct ronde_launcher launcher;
@@ -250,6 +413,60 @@ int ronde_cmd_run(const struct ronde_options *given)
         ronde_launcher_close(&launcher);
         return ronde_report(&error);
     }
-    return ronde_job_is_wanted(options.backend) ? ronde_job_run(&options, &launcher, run)
-                                                : run(&options, NULL);
+    return ronde_job_is_wanted(options.backend.name) ? ronde_job_run(&options, &launcher, run)
+                                                     : run(&options, NULL);
 }
+
+#define OWN(member) offsetof(struct ronde_what_options, member)
+
+/* nccl-tests: -o is the operator, and all types, operators or roots one after the other are a word. */
+static const struct ronde_option own_rows[] = {
+    {"algorithm", 'a', "NAME", ronde_take_algorithms, OWN(algorithms),
+     "algorithm (default, or auto: the best at each size; race: the fastest of all, tried here)",
+     "@algorithm race", 0, false},
+    {"datatype", 'd', "TYPE", ronde_take_every_dtype, OWN(dtype),
+     "element type (default float32):", "@dtype all", 0, false},
+    {"op", 'o', "OP", ronde_take_every_op, OWN(op), "reduction operator (default sum):", "@op all",
+     0, false},
+    {"root", 'r', "RANK", ronde_take_every_root, OWN(root),
+     "root of rooted collectives (default 0), or all", "all", 0, false},
+};
+
+static const struct ronde_what_options own_defaults = {.dtype = RONDE_FLOAT32, .op = RONDE_SUM};
+
+static const struct ronde_option_group own_group =
+    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, struct ronde_what_options, &own_defaults, NULL);
+
+static const struct ronde_option style_rows[] = {
+    {"style", 0, "NAME", ronde_take_text, 0,
+     "nccl-tests: its table, byte by byte, and algorithm and protocol", "nccl-tests", 0, true},
+};
+
+static const struct ronde_option_group style_group =
+    RONDE_GROUP(RONDE_SECTION_OUTPUT, style_rows, const char *, NULL, NULL);
+
+static const struct ronde_option_use uses[] = {
+    {&own_group, offsetof(struct ronde_options, what), NULL, false},
+    {&style_group, offsetof(struct ronde_options, style), NULL, false},
+    RONDE_TAKES(what, "ranks algorithm datatype root shape pairs channels nccl-log"),
+    RONDE_TAKES(sizes, NULL),
+    RONDE_TAKES(machine, "topo"),
+    RONDE_TAKES(backend, NULL),
+    RONDE_TAKES(engine, "slot depth timeout"),
+    RONDE_TAKES(output, "json csv wide output"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_run = {
+    .name = "run",
+    .arguments = "FILE|COLLECTIVE",
+    .summary = "execute, compare with the specification and measure",
+    .examples = "  ronde run all_reduce -a ring -N 4 -b 8 -e 64M -f 4\n"
+                "  ronde run all_gather -N 4 --backend host -b 1K -e 1K\n"
+                "  ronde run all_reduce -b 8 -e 128M -f 2 -g 4\n"
+                "  ronde run all_reduce -N 4 --backend proc\n"
+                "  ronde run all_reduce -N 8 --backend ucx --hosts node0,node1\n",
+    .uses = uses,
+    .max_arguments = 1,
+    .run = run_command,
+};

@@ -1,12 +1,13 @@
-/* ronde sim and ronde price: predictions of one schedule, size by size. */
-#include "cli/options/lab_options.h"
-#include "cli/options/schedule_file.h"
-#include "cli/options/tune_options.h"
+/* ronde sim: predictions of one schedule, size by size, replayed or priced. */
+#include "cli/draw/gnuplot.h"
+#include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
+#include "cli/print/printer.h"
 #include "cli/print/report.h"
-#include "cli/print/table.h"
-#include "cli/print/view.h"
+#include "cli/print/results.h"
 #include "commands.h"
-#include "nccl_style.h"
+#include "common.h"
+#include "styles.h"
 
 #include "ronde/pieces.h"
 #include "ronde/setup.h"
@@ -14,6 +15,18 @@
 
 #include <inttypes.h>
 #include <string.h>
+
+/* The command's own options. */
+struct sim_options {
+    struct ronde_scenario_options scenario; /* what else happens */
+    struct ronde_views_options views;       /* --why, --trace, --timeline */
+    bool steps;                             /* --steps */
+};
+
+static const struct sim_options *own_of(const struct ronde_options *options)
+{
+    return options->own;
+}
 
 /* What both commands hold. The second half is made anew for each placement of the ranks. */
 struct session {
@@ -26,6 +39,7 @@ struct session {
     struct ronde_scenario scenario;
     bool has_scenario;
     struct ronde_sink sink;
+    struct ronde_curves curves; /* of --plot */
 
     struct ronde_selector selector; /* where no algorithm was named; made anew for each placement */
     struct ronde_candidate own;     /* where one was */
@@ -34,6 +48,7 @@ struct session {
     struct ronde_forecast forecast;
     struct ronde_co_run co_run;
     bool is_whole; /* beside others: one piece where no slot is given */
+    uint32_t placement_index;
     bool is_last_placement;
     bool is_last; /* no size and no placement follow: pictures show this one */
 };
@@ -46,18 +61,21 @@ static enum ronde_status find_view(struct session *session, struct ronde_result_
                                    struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    const bool has_picture = session->is_last && (options->trace || options->timeline);
+    const bool has_picture =
+        session->is_last &&
+        (own_of(options)->views.trace || own_of(options)->views.timeline || options->output.html);
     struct ronde_error why_not = {RONDE_OK, 0, ""};
     enum ronde_status status = RONDE_UNSUPPORTED;
     if (view->co_run)
-        status = ronde_co_run_run(&session->co_run, &session->forecast, session->options->engine,
-                                  &view->record, &view->kept, error);
-    else if (options->why || has_picture)
-        status = ronde_record_keep(&session->forecast, options->engine, &view->record, &view->kept,
-                                   &why_not);
+        status = ronde_co_run_run(&session->co_run, &session->forecast,
+                                  session->options->engine.name, &view->record, &view->kept, error);
+    else if (own_of(options)->views.why || has_picture)
+        status = ronde_record_keep(&session->forecast, options->engine.name, &view->record,
+                                   &view->kept, &why_not);
     view->is_kept = status == RONDE_OK && view->kept.on_path;
     view->result = view->kept.result;
-    if (view->co_run && status == RONDE_OK && !view->is_kept && (options->why || has_picture))
+    if (view->co_run && status == RONDE_OK && !view->is_kept &&
+        (own_of(options)->views.why || has_picture))
         ronde_note("no explanation and no picture: too many steps to keep their times");
     if (view->co_run || status == RONDE_OK)
         return status;
@@ -65,8 +83,8 @@ static enum ronde_status find_view(struct session *session, struct ronde_result_
         return ronde_fail(error, status, "%s", why_not.message);
     if (why_not.status != RONDE_OK)
         ronde_note("no explanation and no picture: %s", why_not.message);
-    return ronde_record_replay(&session->forecast, options->engine, &view->record, &view->result,
-                               error);
+    return ronde_record_replay(&session->forecast, options->engine.name, &view->record,
+                               &view->result, error);
 }
 
 /* As a plan calls it: schedules made for a machine are all of one algorithm. */
@@ -76,10 +94,39 @@ static void name_record(const struct session *session, struct ronde_record *reco
         record->algorithm = session->is->request.algorithm;
 }
 
+/* A size in the picture. What has a machine's own algorithm at each size is one curve; a file's schedule is called as the file. */
+static enum ronde_status draw_record(struct session *session, const struct ronde_record *record,
+                                     struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    const char *slash = session->given ? strrchr(options->arguments[0], '/') : NULL;
+    const char *name = slash                    ? slash + 1
+                       : session->given         ? options->arguments[0]
+                       : ronde_is_auto(options) ? "auto"
+                                                : record->algorithm;
+    char text[96];
+    snprintf(text, sizeof text, "%s%s%s, %s", name, session->placements.count > 1 ? ", " : "",
+             session->placements.count > 1 ? ronde_placement_text(session->how.placement) : "",
+             record->engine);
+    return options->output.plot ? ronde_curves_add_record(&session->curves, record, text, error)
+                                : RONDE_OK;
+}
+
+static enum ronde_status draw(const struct session *session, struct ronde_error *error)
+{
+    char title[256];
+    snprintf(title, sizeof title, "%s, simulated on %s",
+             ronde_collective_text(session->request.collective),
+             ronde_platform_facts(session->platform)->name);
+    return session->options->output.plot ? ronde_curves_plot(&session->curves, title, NULL,
+                                                             session->options->output.plot, error)
+                                         : RONDE_OK;
+}
+
 /* One size replayed. */
 static enum ronde_status sim_size(struct session *session, struct ronde_error *error)
 {
-    struct ronde_result_view view = {.says_why = session->options->why,
+    struct ronde_result_view view = {.says_why = own_of(session->options)->views.why,
                                      .co_run = session->has_scenario ? &session->co_run : NULL,
                                      .share = &session->share};
     enum ronde_status status = find_view(session, &view, error);
@@ -89,8 +136,12 @@ static enum ronde_status sim_size(struct session *session, struct ronde_error *e
         ronde_record_label(&view.record, label);
     if (status == RONDE_OK)
         status = ronde_view_print(&view, &session->sink, error);
+    if (status == RONDE_OK)
+        status = draw_record(session, &view.record, error);
     if (status == RONDE_OK && view.is_kept && session->is_last)
-        status = ronde_view_draw(&view, session->options, error);
+        status = ronde_view_draw(&view, &own_of(session->options)->views, error);
+    if (status == RONDE_OK && session->is_last)
+        status = ronde_view_page(&view, session->sink.html, error);
     ronde_kept_release(&view.kept);
     return status;
 }
@@ -105,10 +156,16 @@ static enum ronde_status price_size(struct session *session, struct ronde_error 
         status = ronde_record_closed_form(&session->forecast, &view.record, error);
     if (status == RONDE_OK && session->is->algorithm)
         status = ronde_view_print(&view, &session->sink, error);
+    if (status == RONDE_OK && session->is->algorithm)
+        status = draw_record(session, &view.record, error);
     if (status == RONDE_OK)
         status = ronde_record_dag(&session->forecast, &view.record, error);
     name_record(session, &view.record);
-    return status == RONDE_OK ? ronde_view_print(&view, &session->sink, error) : status;
+    if (status == RONDE_OK)
+        status = ronde_view_print(&view, &session->sink, error);
+    if (status == RONDE_OK)
+        status = draw_record(session, &view.record, error);
+    return status == RONDE_OK ? ronde_view_page(&view, session->sink.html, error) : status;
 }
 
 /* What was replayed or priced, on what. */
@@ -120,16 +177,17 @@ static void print_head(const struct session *session)
     const bool is_cut = !session->is_whole && (ronde_is_chosen(session->options) ||
                                                ronde_schedule_is_pipelined(schedule));
     const char *unlimited = is_cut ? "as NCCL's by size (--slot sets them)" : "unlimited";
-    FILE *file = session->sink.file;
-    fprintf(file, "# ronde %s: %s %s, %u ranks on %s (%s), slot bytes %s", RONDE_VERSION,
-            ronde_collective_text(schedule->collective),
-            ronde_is_auto(session->options) ? "auto" : schedule->algorithm, schedule->ranks,
-            facts->name, ronde_platform_path(session->platform),
-            slot_bytes ? ronde_cell_size(slot_bytes).text : unlimited);
+    char hash[32] = "";
     /* Of a choice every size may have another schedule. */
     if (!ronde_is_chosen(session->options))
-        fprintf(file, ", schedule %016" PRIx64, schedule->hash);
-    fputs("\n#\n", file);
+        snprintf(hash, sizeof hash, ", schedule %016" PRIx64, schedule->hash);
+    ronde_sink_say(&session->sink, "ronde %s: %s %s, %u ranks on %s (%s)", RONDE_VERSION,
+                   ronde_collective_text(schedule->collective),
+                   ronde_is_auto(session->options) ? "auto" : schedule->algorithm, schedule->ranks,
+                   facts->name, ronde_platform_path(session->platform));
+    ronde_sink_say(&session->sink, "slot bytes %s%s",
+                   slot_bytes ? ronde_cell_size(slot_bytes).text : unlimited, hash);
+    fputs("#\n", session->sink.file);
     ronde_view_head(&session->sink);
 }
 
@@ -153,9 +211,9 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
     const struct ronde_options *options = session->options;
     enum ronde_status status = find_request(session, error);
     if (status == RONDE_OK)
-        status = ronde_placements_parse(options->placement, &session->placements, error);
+        status = ronde_placements_parse(options->engine.placement, &session->placements, error);
     if (status == RONDE_OK)
-        status = ronde_scenario_of(options, &session->scenario, error);
+        status = ronde_scenario_of(options, &own_of(options)->scenario, &session->scenario, error);
     session->has_scenario = !ronde_scenario_is_empty(&session->scenario);
     /* What --degrade scales is part of the scenario. */
     return status == RONDE_OK ? ronde_open_healthy_platform(options, &session->platform, error)
@@ -164,6 +222,7 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
 
 static void close_session(struct session *session)
 {
+    ronde_curves_free(&session->curves);
     ronde_scenario_free(&session->scenario);
     ronde_platform_destroy(session->platform);
     ronde_schedule_destroy(session->given);
@@ -184,8 +243,9 @@ open_forecast(struct session *session, const struct ronde_candidate *candidate,
     /* Beside others all algorithms are whole; trees made for a machine are nothing without pieces. */
     session->is_whole =
         session->has_scenario && strcmp(candidate->schedule->algorithm, RONDE_SYNTHESIZED) != 0;
-    enum ronde_status status = ronde_sim_check_engine(session->platform, session->options->engine,
-                                                      &session->forecast.sim, error);
+    enum ronde_status status =
+        ronde_sim_check_engine(session->platform, session->options->engine.name,
+                               &session->forecast.sim, error);
     if (status == RONDE_OK)
         status = ronde_forecast_check(&session->forecast, error);
     if (status == RONDE_OK && session->has_scenario)
@@ -258,6 +318,7 @@ static enum ronde_status choose(struct session *session, uint64_t count, struct 
         status = open_sink(session, error);
     if (status == RONDE_OK && is_other && ronde_sink_is_table(&session->sink)) {
         ronde_selector_say(&session->selector, &decision, text, sizeof text);
+        ronde_progress_hide();
         fprintf(session->sink.file, "# algorithm %s\n", text);
     }
     return status;
@@ -266,7 +327,7 @@ static enum ronde_status choose(struct session *session, uint64_t count, struct 
 static uint64_t count_of(const struct session *session, uint64_t bytes)
 {
     return ronde_record_count(session->request.collective, session->request.ranks, bytes,
-                              session->options->dtype);
+                              session->options->what.dtype);
 }
 
 /* Sizes that come to the same number of elements are one. */
@@ -274,9 +335,44 @@ static uint64_t next_bytes(const struct session *session, uint64_t bytes)
 {
     const uint64_t count = count_of(session, bytes);
     do
-        bytes = ronde_options_next_size(session->options, bytes);
+        bytes = ronde_options_next_size(&session->options->sizes, bytes);
     while (bytes != 0 && count_of(session, bytes) == count);
     return bytes;
+}
+
+/* What a replay of a size is beside those of others: its steps, where they are known before. */
+static double weight_of(const struct session *session, uint64_t bytes)
+{
+    struct ronde_load load = session->forecast.load;
+    if (ronde_is_chosen(session->options) || session->is_whole)
+        return 1;
+    load.count = count_of(session, bytes);
+    return (double)ronde_candidate_cut_steps(session->is, &load);
+}
+
+/* How far a walk is, in weights. */
+struct walk {
+    double done, total;
+};
+
+static struct walk walk_of(const struct session *session)
+{
+    struct walk walk = {0, 0};
+    for (uint64_t bytes = session->options->sizes.min_bytes;;) {
+        walk.total += weight_of(session, bytes);
+        bytes = next_bytes(session, bytes);
+        if (bytes == 0)
+            return walk;
+    }
+}
+
+static void show_progress(const struct session *session, struct walk *walk, uint64_t bytes)
+{
+    const double placements = session->placements.count, before = walk->done / walk->total;
+    walk->done += weight_of(session, bytes);
+    ronde_progress_part((session->placement_index + before) / placements,
+                        (session->placement_index + walk->done / walk->total) / placements,
+                        "replaying %s", ronde_cell_tick(bytes).text);
 }
 
 static enum ronde_status
@@ -284,9 +380,11 @@ walk_sizes(struct session *session,
            enum ronde_status (*one_size)(struct session *, struct ronde_error *),
            struct ronde_error *error)
 {
-    uint64_t bytes = session->options->min_bytes;
+    uint64_t bytes = session->options->sizes.min_bytes;
     enum ronde_status status = RONDE_OK;
+    struct walk walk = walk_of(session);
     do {
+        show_progress(session, &walk, bytes);
         const uint64_t next = next_bytes(session, bytes), count = count_of(session, bytes);
         session->is_last = next == 0 && session->is_last_placement;
         if (ronde_is_chosen(session->options))
@@ -321,8 +419,9 @@ walk_placements(struct session *session,
 {
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; i < session->placements.count && status == RONDE_OK; i++) {
+        session->placement_index = i;
         session->is_last_placement = i + 1 == session->placements.count;
-        session->how.is_placed = session->options->placement != NULL;
+        session->how.is_placed = session->options->engine.placement != NULL;
         session->how.placement = session->placements.list[i];
         status = open_placement(session, error);
         if (status == RONDE_OK)
@@ -337,21 +436,113 @@ static int predict(const struct ronde_options *options,
 {
     struct ronde_error error = {0};
     struct session session = {.options = options, .how = ronde_tune_options_of(options)};
-    enum ronde_status status = open_session(&session, &error);
+    enum ronde_status status = ronde_plot_check(options->output.plot, &error);
+    if (status == RONDE_OK)
+        status = open_session(&session, &error);
     if (status == RONDE_OK)
         status = walk_placements(&session, one_size, &error);
-    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
-        status = error.status;
+    ronde_progress_end();
+    if (status == RONDE_OK)
+        status = draw(&session, &error);
+    status = ronde_sink_close(&session.sink, status, &error);
     close_session(&session);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }
 
-int ronde_cmd_sim(const struct ronde_options *options)
+/* What belongs to a replay is refused where there is none, not ignored. */
+static enum ronde_status check_no_replay(const char *who, const struct ronde_options *options,
+                                         struct ronde_error *error)
 {
-    return options->style ? ronde_nccl_style(options, false) : predict(options, sim_size);
+    const struct ronde_views_options *views = &own_of(options)->views;
+    const struct ronde_scenario_options *scenario = &own_of(options)->scenario;
+    if (views->why || views->trace || views->timeline || scenario->with.count > 0 ||
+        scenario->background.count > 0 || scenario->straggler.count > 0 || scenario->file ||
+        options->engine.cfg.count > 0 || options->engine.native_latency)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%s replays nothing: leave out --why, --trace, --timeline, --with, "
+                          "--background, --straggler, --scenario, --cfg and --native-latency",
+                          who);
+    return RONDE_OK;
 }
 
-int ronde_cmd_price(const struct ronde_options *options)
+static int price_command(const struct ronde_options *options)
 {
-    return predict(options, price_size);
+    struct ronde_options own = *options;
+    struct ronde_error error = {0};
+    if (check_no_replay("--engine price", options, &error) != RONDE_OK)
+        return ronde_report(&error);
+    own.engine.name = "auto"; /* of the comparison, where the best is priced */
+    return predict(&own, price_size);
 }
+
+static int sim_command(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    const bool is_nccl = options->style && !ronde_is_mpi_style(options->style);
+    if ((own_of(options)->steps || !is_nccl) && ronde_refuse_anchor(options, &error) != RONDE_OK)
+        return ronde_report(&error);
+    if (own_of(options)->steps)
+        return ronde_steps_command(options);
+    if (!options->style)
+        return strcmp(options->engine.name, "price") == 0 ? price_command(options)
+                                                          : predict(options, sim_size);
+    if (ronde_is_mpi_style(options->style))
+        return check_no_replay("--style", options, &error) == RONDE_OK
+                   ? ronde_mpi_style(options, false)
+                   : ronde_report(&error);
+    if (check_no_replay("--style nccl is a model, which", options, &error) != RONDE_OK)
+        return ronde_report(&error);
+    return ronde_nccl_style(options, false);
+}
+
+#define OWN(member) offsetof(struct ronde_engine_options, member)
+
+static const struct ronde_option own_rows[] = {
+    {"engine", 0, "NAME", ronde_take_text, OWN(name),
+     "what replays: auto (default), flat, simgrid, maxmin, flat_fifo, ports, cores or extrapolate; "
+     "or price: a formula and the longest path, no replay",
+     "auto flat simgrid maxmin flat_fifo ports cores extrapolate price", 0, false},
+};
+
+static const struct ronde_option_group own_group =
+    RONDE_GROUP(RONDE_SECTION_ENGINE, own_rows, struct ronde_engine_options, NULL, NULL);
+
+static const struct ronde_option steps_rows[] = {
+    {"steps", 0, NULL, ronde_take_switch, offsetof(struct sim_options, steps),
+     "no machine and no times: round by round who sends what to whom", NULL, 0, false},
+};
+
+static const struct ronde_option_group steps_group =
+    RONDE_GROUP(RONDE_SECTION_WHAT, steps_rows, struct sim_options, NULL, NULL);
+
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES_OWN(steps_group, 0, NULL),
+    {&own_group, offsetof(struct ronde_options, engine), NULL, false},
+    RONDE_TAKES(what, "ranks algorithm datatype root shape pairs channels nccl-log anchor"),
+    RONDE_TAKES(sizes, NULL),
+    RONDE_TAKES(machine, NULL),
+    RONDE_TAKES_OWN(ronde_scenario_group, offsetof(struct sim_options, scenario), NULL),
+    RONDE_TAKES(style, NULL),
+    RONDE_TAKES(engine, "placement slot synthesize depth timeout cfg native-latency"),
+    RONDE_TAKES_OWN(ronde_views_group, offsetof(struct sim_options, views), NULL),
+    RONDE_TAKES(output, "json csv wide output plot html"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_sim = {
+    .name = "sim",
+    .arguments = "FILE|COLLECTIVE",
+    .summary =
+        "predict how long a collective takes on a machine: replayed, by NCCL's model, or priced",
+    .examples = "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64\n"
+                "  ronde sim all_reduce --topo dgx-h100-pod -b 1K -e 1G --why\n"
+                "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64 --engine price\n"
+                "  ronde sim all_reduce -a ring -N 4 --steps\n"
+                "  ronde sim my.ronde --topo crossbar-64 -b 1M -e 1M\n"
+                "  ronde sim all_reduce --nccl-log nccl.log -a tree --topo dgx-h100-pod\n"
+                "  ronde sim all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n"
+                "  ronde sim all_reduce --style openmpi --topo crossbar-64\n",
+    .uses = uses,
+    .max_arguments = 1,
+    .run = sim_command,
+};

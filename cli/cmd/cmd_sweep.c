@@ -7,13 +7,11 @@
 
 #include "cli/draw/gnuplot.h"
 #include "cli/draw/screen.h"
-#include "cli/draw/sweep_plot.h"
-#include "cli/launch/pool.h"
-#include "cli/options/default_grid.h"
-#include "cli/options/lab_options.h"
-#include "cli/options/tune_options.h"
+#include "cli/launch/children.h"
+#include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
+#include "cli/print/printer.h"
 #include "cli/print/report.h"
-#include "cli/print/table.h"
 #include "commands.h"
 #include "common.h"
 #include "ronde/predicted.h"
@@ -21,10 +19,24 @@
 #include "ronde/setup.h"
 #include "ronde/synthesize.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* The command's own options. */
+struct sweep_options {
+    const char *map;   /* --map; NULL = none */
+    const char *shard; /* --shard i/n; NULL = all */
+    bool resume;       /* --resume */
+    uint32_t jobs;     /* --jobs; 0 = one a core */
+};
+
+static const struct sweep_options *own_of(const struct ronde_options *options)
+{
+    return options->own;
+}
 
 /* Longest line of an earlier output; ours are a few hundred bytes. */
 #define LINE_BYTES 65536
@@ -43,7 +55,8 @@ struct session {
     struct ronde_sink sink;
     struct unit *units;
     uint32_t unit_count;
-    uint32_t failed; /* units whose process failed */
+    size_t done_before; /* points of an earlier run */
+    uint32_t failed;    /* units whose process failed */
 };
 
 /* ---- In a child ------------------------------------------------------------------------------------------------- */
@@ -55,8 +68,8 @@ static enum ronde_status request_of(const struct session *session, struct unit u
     const struct ronde_options *options = session->options;
     const enum ronde_status status =
         ronde_compile_request_of(options, session->sweep.options.collective,
-                                 options->ranks[unit.rank_index], out_request, error);
-    out_request->algorithm = options->algorithms[unit.algorithm_index];
+                                 options->what.ranks[unit.rank_index], out_request, error);
+    out_request->algorithm = options->what.algorithms[unit.algorithm_index];
     return status;
 }
 
@@ -101,11 +114,11 @@ static enum ronde_status check_files(const struct ronde_options *options,
                                      struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t a = 0; a < options->algorithm_count && status == RONDE_OK; a++) {
+    for (uint32_t a = 0; a < options->what.algorithm_count && status == RONDE_OK; a++) {
         const struct ronde_compile_request request = {.collective = how->collective,
-                                                      .algorithm = options->algorithms[a]};
+                                                      .algorithm = options->what.algorithms[a]};
         struct ronde_schedule *given = NULL;
-        if (!ronde_is_file(options->algorithms[a]))
+        if (!ronde_is_file(options->what.algorithms[a]))
             continue;
         status = read_given(&request, &given, error);
         ronde_schedule_destroy(given);
@@ -128,7 +141,7 @@ static enum ronde_status do_forests(const struct session *session, struct unit u
     struct ronde_tune_options how = ronde_tune_options_of(session->options);
     struct ronde_compile_request request;
     struct ronde_selector selector = {.quotes = NULL};
-    how.only = session->options->algorithms[unit.algorithm_index];
+    how.only = session->options->what.algorithms[unit.algorithm_index];
     enum ronde_status status = request_of(session, unit, &request, error);
     if (status == RONDE_OK)
         status = ronde_selector_open(&how, &request, &selector, error);
@@ -144,7 +157,7 @@ static enum ronde_status do_forests(const struct session *session, struct unit u
         if (status != RONDE_OK)
             break;
         struct ronde_forecast forecast = ronde_decision_forecast(&selector, &decision);
-        status = replay_point(&forecast, point, how.only, session->options->engine, out, error);
+        status = replay_point(&forecast, point, how.only, session->options->engine.name, out, error);
     }
     ronde_selector_close(&selector);
     return status;
@@ -155,7 +168,7 @@ static enum ronde_status do_unit(const struct session *session, struct unit unit
                                  struct ronde_error *error)
 {
     const struct ronde_tune_options how = ronde_tune_options_of(session->options);
-    const char *name = session->options->algorithms[unit.algorithm_index];
+    const char *name = session->options->what.algorithms[unit.algorithm_index];
     struct ronde_setup setup = {.platform = session->platform};
     struct ronde_candidate candidate;
     struct ronde_schedule *given = NULL;
@@ -175,7 +188,7 @@ static enum ronde_status do_unit(const struct session *session, struct unit unit
         const struct ronde_sweep_point *point =
             ronde_sweep_at(&session->sweep, unit.rank_index, unit.algorithm_index, s);
         if (is_open(point))
-            status = replay_point(&forecast, point, name, session->options->engine, out, error);
+            status = replay_point(&forecast, point, name, session->options->engine.name, out, error);
     }
     ronde_candidate_close(&candidate, ronde_mem_default());
     ronde_schedule_destroy(given);
@@ -188,24 +201,26 @@ static int work(void *self, uint32_t task, FILE *out)
     const struct session *session = self;
     const struct unit unit = session->units[task];
     struct ronde_error error = {0};
-    const bool is_forest = ronde_is_synthesized(session->options->algorithms[unit.algorithm_index]);
+    const bool is_forest =
+        ronde_is_synthesized(session->options->what.algorithms[unit.algorithm_index]);
     const enum ronde_status status =
         is_forest ? do_forests(session, unit, out, &error) : do_unit(session, unit, out, &error);
     if (status == RONDE_OK || (status == RONDE_UNSUPPORTED && session->is_of_all))
         return RONDE_EXIT_OK;
-    ronde_note("ronde: %s on %u ranks: %s", session->options->algorithms[unit.algorithm_index],
-               session->options->ranks[unit.rank_index], error.message);
+    ronde_note("ronde: %s on %u ranks: %s", session->options->what.algorithms[unit.algorithm_index],
+               session->options->what.ranks[unit.rank_index], error.message);
     return status == RONDE_UNSUPPORTED ? RONDE_EXIT_OK : ronde_exit_code(status);
 }
 
 /* ---- In the parent ---------------------------------------------------------------------------------------------- */
 
+/* Points of an earlier run say nothing of how long the rest takes. */
 static void show_progress(const struct session *session)
 {
-    static const char bar[] = "##############################";
-    const size_t wanted = session->sweep.wanted;
-    const int filled = wanted ? (int)(session->sweep.done * (sizeof bar - 1) / wanted) : 0;
-    ronde_progress("[%-30.*s] %zu of %zu", filled, bar, session->sweep.done, wanted);
+    const double wanted = (double)(session->sweep.wanted - session->done_before);
+    const double share = (double)(session->sweep.done - session->done_before) / fmax(wanted, 1);
+    ronde_progress_part(share, share, "replayed %zu of %zu points", session->sweep.done,
+                        session->sweep.wanted);
 }
 
 static enum ronde_status on_line(void *self, const char *line, struct ronde_error *error)
@@ -214,6 +229,7 @@ static enum ronde_status on_line(void *self, const char *line, struct ronde_erro
     const enum ronde_status status = ronde_sweep_take(&session->sweep, line, error);
     if (status != RONDE_OK)
         return status;
+    ronde_progress_hide();
     if (fprintf(session->sink.file, "%s\n", line) < 0 || fflush(session->sink.file) != 0)
         return ronde_fail(error, RONDE_DEVICE, "cannot write a result");
     show_progress(session);
@@ -227,20 +243,20 @@ static void on_end(void *self, uint32_t task, int code)
     session->failed += code != RONDE_EXIT_OK;
     if (code < 0)
         ronde_note("ronde: %s on %u ranks: its process died of signal %d",
-                   session->options->algorithms[unit.algorithm_index],
-                   session->options->ranks[unit.rank_index], -code);
+                   session->options->what.algorithms[unit.algorithm_index],
+                   session->options->what.ranks[unit.rank_index], -code);
 }
 
 /* Most ranks first: they take longest, and nobody waits for one of them alone at the end. */
 static enum ronde_status list_units(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    const size_t most = (size_t)options->rank_counts * options->algorithm_count;
+    const size_t most = (size_t)options->what.rank_counts * options->what.algorithm_count;
     session->units = calloc(most, sizeof *session->units);
     if (!session->units)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu schedules", most);
-    for (uint32_t r = options->rank_counts; r-- > 0;)
-        for (uint32_t a = 0; a < options->algorithm_count; a++)
+    for (uint32_t r = options->what.rank_counts; r-- > 0;)
+        for (uint32_t a = 0; a < options->what.algorithm_count; a++)
             if (ronde_sweep_is_open(&session->sweep, r, a))
                 session->units[session->unit_count++] = (struct unit){r, a};
     return RONDE_OK;
@@ -269,7 +285,7 @@ static enum ronde_status take_earlier(struct ronde_sweep *sweep, FILE *file, con
 /* What is there stays; a file that does not exist yet is no reproach. */
 static enum ronde_status resume(struct session *session, struct ronde_error *error)
 {
-    const char *path = session->options->output;
+    const char *path = session->options->output.path;
     long bytes = 0;
     FILE *file = fopen(path, "r");
     if (!file)
@@ -277,22 +293,23 @@ static enum ronde_status resume(struct session *session, struct ronde_error *err
     const enum ronde_status status = take_earlier(&session->sweep, file, path, &bytes, error);
     fclose(file);
     if (status == RONDE_OK && truncate(path, bytes) != 0)
-        return ronde_fail(error, RONDE_IO, "%s: cannot be cut behind its last whole line", path);
+        return ronde_fail(error, RONDE_IO, "%s: cannot be truncated after its last complete line",
+                          path);
     return status;
 }
 
 /* Results that hours went into are not overwritten by a forgotten option. */
 static enum ronde_status open_output(struct session *session, struct ronde_error *error)
 {
-    const char *path = session->options->output;
+    const char *path = session->options->output.path;
     struct stat found;
     session->sink = (struct ronde_sink){.file = stdout, .json = true};
-    if (session->options->resume && !path)
+    if (own_of(session->options)->resume && !path)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--resume needs --output, the file to go on with");
     if (!path)
         return RONDE_OK;
-    if (session->options->resume) {
+    if (own_of(session->options)->resume) {
         const enum ronde_status status = resume(session, error);
         if (status != RONDE_OK)
             return status;
@@ -308,8 +325,8 @@ static enum ronde_status open_output(struct session *session, struct ronde_error
 static uint32_t job_count(const struct ronde_options *options)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (options->jobs)
-        return options->jobs;
+    if (own_of(options)->jobs)
+        return own_of(options)->jobs;
     return cores > 0 ? (uint32_t)cores : 1;
 }
 
@@ -323,10 +340,10 @@ static int name_width(const struct session *session)
     size_t longest = 14;
     double gain = 0.0;
     for (uint32_t s = 0; s < session->sweep.options.size_count; s++)
-        for (uint32_t r = 0; r < session->options->rank_counts; r++) {
+        for (uint32_t r = 0; r < session->options->what.rank_counts; r++) {
             const uint32_t winner = ronde_sweep_winner(&session->sweep, r, s, &gain);
             const size_t length =
-                winner == RONDE_NONE ? 0 : strlen(session->options->algorithms[winner]);
+                winner == RONDE_NONE ? 0 : strlen(session->options->what.algorithms[winner]);
             longest = length > longest ? length : longest;
         }
     return (int)longest;
@@ -340,7 +357,7 @@ static void print_columns(const struct session *session, FILE *file, int width, 
     double gain = 0.0;
     fprintf(file, "#%*s", SIZE_COLUMN - 1, "size");
     for (uint32_t r = first; r < last; r++)
-        fprintf(file, "  %*u ranks", width, options->ranks[r]);
+        fprintf(file, "  %*u ranks", width, options->what.ranks[r]);
     fputc('\n', file);
     for (uint32_t s = 0; s < session->sweep.options.size_count; s++) {
         fprintf(file, "%*s", SIZE_COLUMN, ronde_cell_size(session->sweep.options.sizes[s]).text);
@@ -349,7 +366,7 @@ static void print_columns(const struct session *session, FILE *file, int width, 
             if (winner == RONDE_NONE)
                 fprintf(file, "  %*s", width + GAIN_WIDTH - 2, "-");
             else
-                fprintf(file, "  %*s %5.2f", width, options->algorithms[winner], gain);
+                fprintf(file, "  %*s %5.2f", width, options->what.algorithms[winner], gain);
         }
         fputc('\n', file);
     }
@@ -361,8 +378,8 @@ static void print_columns(const struct session *session, FILE *file, int width, 
  */
 static void print_winners(const struct session *session, FILE *file)
 {
-    const uint32_t counts = session->options->rank_counts;
-    const uint32_t room = session->options->wide ? 0 : ronde_screen_terminal(file);
+    const uint32_t counts = session->options->what.rank_counts;
+    const uint32_t room = session->options->output.wide ? 0 : ronde_screen_terminal(file);
     const int width = name_width(session);
     const uint32_t fitting =
         room > SIZE_COLUMN ? (room - SIZE_COLUMN) / (uint32_t)(width + GAIN_WIDTH) : 0;
@@ -377,11 +394,11 @@ static enum ronde_status conclude(struct session *session, struct ronde_error *e
 {
     const struct ronde_options *options = session->options;
     enum ronde_status status = RONDE_OK;
-    print_winners(session, options->output ? stdout : stderr);
-    if (options->plot)
-        status = ronde_sweep_plot(&session->sweep, options->plot, error);
-    if (status == RONDE_OK && options->map)
-        status = ronde_sweep_map(&session->sweep, options->map, error);
+    print_winners(session, options->output.path ? stdout : stderr);
+    if (options->output.plot)
+        status = ronde_sweep_plot(&session->sweep, options->output.plot, error);
+    if (status == RONDE_OK && own_of(options)->map)
+        status = ronde_sweep_map(&session->sweep, own_of(options)->map, error);
     return status;
 }
 
@@ -394,6 +411,8 @@ static enum ronde_status run(struct session *session, struct ronde_error *error)
                                     .work = work,
                                     .on_line = on_line,
                                     .on_end = on_end};
+    session->done_before = session->sweep.done;
+    show_progress(session);
     if (status == RONDE_OK)
         status = ronde_pool_run(&pool, error);
     ronde_progress_end();
@@ -407,16 +426,15 @@ static enum ronde_status check_components(const struct ronde_options *options,
     const char *text = NULL;
     if (!ronde_json_available(&text))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", text);
-    if ((options->plot || options->map) && !ronde_plot_available(&text))
-        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", text);
-    return RONDE_OK;
+    const enum ronde_status status = ronde_plot_check(options->output.plot, error);
+    return status == RONDE_OK ? ronde_plot_check(own_of(options)->map, error) : status;
 }
 
-int ronde_cmd_sweep(const struct ronde_options *options)
+static int sweep_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_options own = *options;
-    struct session session = {.options = &own, .is_of_all = options->algorithm_count == 0};
+    struct session session = {.options = &own, .is_of_all = options->what.algorithm_count == 0};
     struct ronde_sweep_options how;
     enum ronde_status status = check_components(options, &error);
     if (status == RONDE_OK)
@@ -424,7 +442,7 @@ int ronde_cmd_sweep(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_default_grid(session.platform, false, &own, &error);
     if (status == RONDE_OK)
-        status = ronde_sweep_options_of(&own, &how, &error);
+        status = ronde_sweep_options_of(&own, own_of(options)->shard, &how, &error);
     if (status == RONDE_OK)
         status = check_files(&own, &how, &error);
     if (status == RONDE_OK)
@@ -433,8 +451,7 @@ int ronde_cmd_sweep(const struct ronde_options *options)
         status = open_output(&session, &error);
     if (status == RONDE_OK)
         status = run(&session, &error);
-    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
-        status = error.status;
+    status = ronde_sink_close(&session.sink, status, &error);
     const uint32_t failed = session.failed;
     free(session.units);
     ronde_sweep_close(&session.sweep);
@@ -443,3 +460,48 @@ int ronde_cmd_sweep(const struct ronde_options *options)
         return ronde_report(&error);
     return failed ? RONDE_EXIT_FAILED : RONDE_EXIT_OK;
 }
+
+#define OWN(member) offsetof(struct sweep_options, member)
+
+static const struct ronde_option own_rows[] = {
+    {"map", 0, "FILE", ronde_take_plot, OWN(map),
+     "write an SVG of the fastest algorithm by ranks and bytes", NULL, 0, false},
+    {"resume", 0, NULL, ronde_take_switch, OWN(resume),
+     "keep what the output file holds, do the rest", NULL, 0, false},
+    {"jobs", 0, "COUNT", ronde_take_count, OWN(jobs), "processes at a time (default: one a core)",
+     NULL, 1, false},
+    {"shard", 0, "I/N", ronde_take_text, OWN(shard),
+     "only every N-th point, from the I-th (0 .. N-1)", NULL, 0, true},
+};
+
+static const struct ronde_option_group own_group =
+    RONDE_GROUP(RONDE_SECTION_OUTPUT, own_rows, struct sweep_options, NULL, NULL);
+
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES_AS(several, what, NULL),
+    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES(what, "datatype root shape pairs channels"),
+    RONDE_TAKES(sizes, NULL),
+    RONDE_TAKES(machine, NULL),
+    RONDE_TAKES(engine, "engine slot synthesize depth timeout"),
+    RONDE_TAKES(output, "plot output wide"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_sweep = {
+    .name = "sweep",
+    .arguments = "COLLECTIVE",
+    .summary = "replay algorithms on a grid of ranks and sizes, in parallel",
+    .examples =
+        "  ronde sweep all_reduce -a ring,double_tree -N 8:1024:x2 --bytes 8:1G:x4 --topo"
+        " dgx-h100-pod\n      --output sweep.jsonl --plot time.svg --map winners.svg\n"
+        "  ronde sweep all_reduce --topo dgx-h100-pod --bytes 1K:1G:x16\n"
+        "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar-64 --output s.jsonl "
+        "--resume\n"
+        "  ronde sweep all_reduce -a ring,tree -N 8:64:x2 --topo crossbar-64 --shard 0/4 > "
+        "part0.jsonl\n",
+    .uses = uses,
+    .max_arguments = 1,
+    .is_rare = true,
+    .run = sweep_command,
+};

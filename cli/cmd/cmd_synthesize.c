@@ -1,12 +1,12 @@
 /* ronde synthesize: the schedule that a machine's links allow at best. */
-#include "cli/draw/forest_svg.h"
-#include "cli/options/schedule_file.h"
+#include "cli/draw/svg.h"
+#include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
+#include "cli/print/printer.h"
 #include "cli/print/report.h"
-#include "cli/print/table.h"
 #include "commands.h"
 #include "common.h"
 
-#include "ronde/hw.h"
 #include "ronde/synthesize.h"
 #include "ronde/text.h"
 
@@ -15,24 +15,33 @@
 #include <math.h>
 #include <string.h>
 
-/* Between two lines of one phase. */
-#define LINE_NS 1e8
+/* The command's own options. */
+struct synthesize_options {
+    uint32_t trees;       /* --trees; 0 = not given */
+    uint32_t connections; /* --connections; 0 = not given */
+    uint64_t for_bytes;   /* --for; 0 = not given */
+};
+
+static const struct synthesize_options *own_of(const struct ronde_options *options)
+{
+    return options->own;
+}
 
 /* What links carry of it. */
 static void say_load(const struct ronde_synthesis *made)
 {
     const struct ronde_bound *bound = &made->bound;
     const char *plural = made->trees == 1 ? "" : "s";
+    const double share = 100 * made->GBps / bound->certain_GBps;
     if (made->is_joint)
-        ronde_note(
-            "%u tree%s of any root, up and down at once: %.6g GB/s by the busiest link, %.2f %% of "
-            "what no schedule exceeds",
-            made->trees, plural, made->GBps, 100 * made->GBps / bound->certain_GBps);
+        ronde_note("%u tree%s of any root, up and down at once: %.6g GB/s by the busiest link, "
+                   "%.2f %% of the bound",
+                   made->trees, plural, made->GBps, share);
     else
         ronde_note("%u tree%s a root: %.6g GB/s by the busiest link, %.2f %% of the bound (whole "
                    "trees allow %.2f %%)",
-                   made->trees, plural, made->GBps, 100 * made->GBps / bound->GBps,
-                   100 * made->trees_GBps / bound->GBps);
+                   made->trees, plural, made->GBps, share,
+                   100 * made->trees_GBps / bound->certain_GBps);
 }
 
 /* Options that a schedule takes so long with: " (sim --slot 64K)", or nothing. */
@@ -52,7 +61,10 @@ static void say(const struct ronde_synthesis *made, uint64_t bytes)
     if (isinf(bound->GBps)) {
         ronde_note("no link limits it: %u tree%s a root", made->trees, made->trees == 1 ? "" : "s");
     } else {
-        ronde_note("bound %.6g GB/s%s%s", bound->GBps, bound->cut[0] ? ": " : "", bound->cut);
+        /* The cut is that of reduce_scatter and all_gather, which is another where links are unequal. */
+        const bool is_of_cut = bound->cut[0] && bound->certain_GBps <= bound->GBps * (1 + 1e-9);
+        ronde_note("bound %.6g GB/s%s%s", bound->certain_GBps, is_of_cut ? ": " : "",
+                   is_of_cut ? bound->cut : "");
         say_load(made);
     }
     if (bytes > 0)
@@ -67,22 +79,11 @@ static void say(const struct ronde_synthesis *made, uint64_t bytes)
                    ronde_cell_us(made->algorithm_ns).text, in_sim(made->options, text, sizeof text));
 }
 
-/* When the line was last written, and what it said was being done. */
-struct standing {
-    const char *phase;
-    double ns;
-};
-
-/* Ten times a second, and where something else begins. */
 static void show_progress(void *context, const char *phase, uint64_t done, uint64_t total)
 {
-    struct standing *standing = context;
-    const double ns = ronde_clock_ns();
-    if (phase == standing->phase && ns - standing->ns < LINE_NS)
-        return;
-    *standing = (struct standing){phase, ns};
+    (void)context;
     if (total > 0)
-        ronde_progress("%s: %" PRIu64 " of %" PRIu64, phase, done, total);
+        ronde_progress_part((double)done / (double)total, (double)done / (double)total, "%s", phase);
     else
         ronde_progress("%s", phase);
 }
@@ -97,9 +98,9 @@ static enum ronde_status find_request(const struct ronde_options *options,
         *out_request = (struct ronde_synthesis_request){.collective = request.collective,
                                                         .ranks = request.ranks,
                                                         .root = request.root,
-                                                        .trees = options->trees,
-                                                        .connections = options->connections,
-                                                        .bytes = options->for_bytes};
+                                                        .trees = own_of(options)->trees,
+                                                        .connections = own_of(options)->connections,
+                                                        .bytes = own_of(options)->for_bytes};
     return status;
 }
 
@@ -108,31 +109,34 @@ static enum ronde_status draw(const struct ronde_options *options,
                               const struct ronde_schedule *schedule,
                               const struct ronde_platform *platform, struct ronde_error *error)
 {
-    if (!options->plot)
+    if (!options->output.plot)
         return RONDE_OK;
-    FILE *file = fopen(options->plot, "w");
-    if (!file)
-        return ronde_fail(error, RONDE_IO, "%s: %s", options->plot, strerror(errno));
-    enum ronde_status status = ronde_forest_svg(schedule, platform, options->root, file, error);
-    if (fclose(file) != 0 && status == RONDE_OK)
-        status = ronde_fail(error, RONDE_DEVICE, "%s: could not be written", options->plot);
-    return status;
+    struct ronde_output_file output;
+    enum ronde_status status = ronde_output_file_open(options->output.plot, &output, error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_forest_svg(schedule, platform, options->what.root, output.file, error);
+    const enum ronde_status closed = ronde_output_file_close(&output, status, error);
+    return status == RONDE_OK ? closed : status;
 }
 
-int ronde_cmd_synthesize(const struct ronde_options *options)
+static int synthesize_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_platform *platform = NULL;
     struct ronde_schedule *schedule = NULL;
     struct ronde_synthesis_request request;
     struct ronde_synthesis made;
-    struct standing standing = {.phase = NULL};
     char *text = NULL;
     size_t bytes = 0;
-    enum ronde_status status = ronde_open_platform(options, &platform, &error);
+    enum ronde_status status = RONDE_OK;
+    if (options->output.plot)
+        status = ronde_picture_check(options->output.plot, &error);
+    if (status == RONDE_OK)
+        status = ronde_open_platform(options, &platform, &error);
     if (status == RONDE_OK)
         status = find_request(options, &request, &error);
-    request.progress = (struct ronde_synthesis_progress){show_progress, &standing};
+    request.progress = (struct ronde_synthesis_progress){show_progress, NULL};
     if (status == RONDE_OK)
         status = ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made, &error);
     ronde_progress_end();
@@ -143,8 +147,44 @@ int ronde_cmd_synthesize(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = draw(options, schedule, platform, &error);
     if (status == RONDE_OK)
-        say(&made, options->for_bytes);
+        say(&made, own_of(options)->for_bytes);
     ronde_schedule_destroy(schedule);
     ronde_platform_destroy(platform);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }
+
+#define OWN(member) offsetof(struct synthesize_options, member)
+
+static const struct ronde_option own_rows[] = {
+    {"for", 0, "SIZE", ronde_take_size, OWN(for_bytes),
+     "the size that it is to be fastest at: trees of several heights are replayed (default: large)",
+     NULL, 0, false},
+    {"trees", 0, "COUNT", ronde_take_count, OWN(trees),
+     "trees of each root (default: as few as come near the best of 16)", NULL, 1, false},
+    {"connections", 0, "COUNT", ronde_take_count, OWN(connections),
+     "connections that a rank may receive by (default: one for each edge of a tree)", NULL, 1, true},
+};
+
+static const struct ronde_option_group own_group =
+    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, struct synthesize_options, NULL, NULL);
+
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES(what, "ranks root"),
+    RONDE_TAKES(machine, NULL),
+    RONDE_TAKES(output, "output plot"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_synthesize = {
+    .name = "synthesize",
+    .arguments = "COLLECTIVE",
+    .summary = "make the schedule that a machine's links allow at best, proved",
+    .examples = "  ronde synthesize all_gather --topo pod.xml -o forest.ronde --plot trees.svg\n"
+                "  ronde synthesize all_reduce --topo pod.xml --without n5g0_c -o around.ronde\n"
+                "  ronde synthesize all_gather --topo pod.xml --for 64K -o quick.ronde\n"
+                "  ronde synthesize broadcast -r 3 --topo pod.xml --trees 4 -o forest.ronde\n",
+    .uses = uses,
+    .max_arguments = 1,
+    .run = synthesize_command,
+};

@@ -1,49 +1,350 @@
 /* ronde topo: one verb each for pictures, generators, importers and checks of platform files. */
+#include "cli/options/option_groups.h"
+#include "cli/options/topology.h"
+#include "cli/print/report.h"
 #include "commands.h"
+#include "common.h"
 
-#include "verbs.h"
+#include "ronde/import.h"
 
-/* Each verb has options of its own; its files are the arguments behind it. */
+#include <string.h>
+
+/* ronde topo check: reads a platform file as every command does and says what is there. */
+
+/* Facts of a check, at most. */
+#define MAX_FIELDS 24u
+
+/* The answer, in the order it is printed. */
+struct answer {
+    struct ronde_field fields[MAX_FIELDS];
+    uint32_t count;
+    char note[128];
+};
+
+static void add(struct answer *answer, struct ronde_field field)
+{
+    answer->fields[answer->count++] = field;
+}
+
+/* Costs that the file leaves out are 0 and not worth a line. */
+static void add_cost(struct answer *answer, const char *name, double value)
+{
+    if (value > 0)
+        add(answer, ronde_field_real(name, value));
+}
+
+static void add_facts(struct answer *answer, const struct ronde_platform_facts *facts)
+{
+    add_cost(answer, "alpha_ns", facts->time.alpha_ns);
+    add_cost(answer, "step_ns", facts->time.step_ns);
+    add_cost(answer, "launch_ns", facts->time.launch_ns);
+    add_cost(answer, "gamma_GBps", facts->time.gamma_GBps);
+    add_cost(answer, "copy_GBps", facts->time.copy_GBps);
+    add_cost(answer, "lane_GBps", facts->time.lane_GBps);
+    add_cost(answer, "memory_GBps", facts->shared.memory_GBps);
+    if (facts->shared.cores > 0)
+        add(answer, ronde_field_integer("cores", facts->shared.cores));
+    if (facts->slot_bytes > 0)
+        add(answer, ronde_field_integer("slot_bytes", facts->slot_bytes));
+    if (facts->measured_by[0] != '\0')
+        add(answer, ronde_field_text("measured_by", facts->measured_by));
+}
+
+/* What the file has and no message's time depends on. */
+static void add_note(struct answer *answer, const struct ronde_platform_counts *counts)
+{
+    if (counts->configs + counts->disks + counts->pstates == 0)
+        return;
+    snprintf(
+        answer->note, sizeof answer->note,
+        "without effect here: options of SimGrid (%u), disks (%u), hosts of several speeds (%u)",
+        counts->configs, counts->disks, counts->pstates);
+    add(answer, ronde_field_text("note", answer->note));
+}
+
+static void collect(const struct ronde_platform *platform, struct answer *answer)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+    const struct ronde_platform_counts counts = ronde_platform_count(platform);
+    add(answer, ronde_field_text("path", ronde_platform_path(platform)));
+    add(answer, ronde_field_text("name", facts->name));
+    if (facts->description[0] != '\0')
+        add(answer, ronde_field_text("description", facts->description));
+    add(answer, ronde_field_integer("hosts", counts.hosts));
+    if (facts->node_hosts > 0)
+        add(answer, ronde_field_integer("node_hosts", facts->node_hosts));
+    add(answer, ronde_field_integer("zones", counts.zones));
+    add(answer, ronde_field_integer("routers", counts.routers));
+    add(answer, ronde_field_integer("links", counts.links));
+    add(answer, ronde_field_integer("routes", counts.routes));
+    add_cost(answer, "slowest_GBps", counts.slowest_GBps);
+    add_cost(answer, "fastest_GBps", counts.fastest_GBps);
+    add(answer, ronde_field_text("routed_by", counts.is_foreign ? "simgrid" : "ronde and simgrid"));
+    add_facts(answer, facts);
+    add_note(answer, &counts);
+}
+
+/* One line a fact for people. */
+static void print_table(const struct ronde_sink *sink, const struct answer *answer)
+{
+    for (uint32_t i = 0; i < answer->count; i++) {
+        const struct ronde_field *field = &answer->fields[i];
+        fprintf(sink->file, "%-13s ", field->name);
+        if (field->kind == RONDE_FIELD_TEXT)
+            fprintf(sink->file, "%s\n", field->text);
+        else if (field->kind == RONDE_FIELD_INTEGER)
+            fprintf(sink->file, "%lld\n", (long long)field->integer);
+        else
+            fprintf(sink->file, "%.6g\n", field->real);
+    }
+}
+
+static enum ronde_status print(const struct ronde_options *options, const struct answer *answer,
+                               struct ronde_error *error)
+{
+    struct ronde_sink sink = {0};
+    const struct ronde_row row = {answer->fields, answer->count};
+    enum ronde_status status = ronde_sink_open(options, &sink, error);
+    if (status != RONDE_OK)
+        return status;
+    if (ronde_sink_is_table(&sink))
+        print_table(&sink, answer);
+    else
+        status = ronde_sink_row(&sink, &row, error);
+    return ronde_sink_close(&sink, status, error);
+}
+
+int ronde_topo_check(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_platform *platform = NULL;
+    struct answer answer = {.count = 0};
+    enum ronde_status status = RONDE_OK;
+    if (options->argument_count < 1)
+        status = ronde_fail(&error, RONDE_BAD_ARGUMENT, "topo check: which file?");
+    if (status == RONDE_OK)
+        status = ronde_open_argument(options, 0, &platform, &error);
+    if (status == RONDE_OK) {
+        collect(platform, &answer);
+        status = print(options, &answer, &error);
+    }
+    ronde_platform_destroy(platform);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}
+
+/* ronde topo import: a machine described by NCCL, RCCL, hwloc or in some lines, or this machine, as a platform
+ * file. */
+
+static const struct ronde_topo_options *own_of(const struct ronde_options *options)
+{
+    return options->own;
+}
+
+enum ronde_status ronde_parse_fabric(const char *text, enum ronde_fabric *out_fabric,
+                                     struct ronde_error *error)
+{
+    const char *names[RONDE_FABRIC_COUNT];
+    for (uint32_t i = 0; i < RONDE_FABRIC_COUNT; i++) {
+        names[i] = ronde_fabric_name((enum ronde_fabric)i);
+        *out_fabric = (enum ronde_fabric)i;
+        if (strcmp(text, names[i]) == 0)
+            return RONDE_OK;
+    }
+    const char *nearest = ronde_nearest(text, names, RONDE_FABRIC_COUNT);
+    return nearest ? ronde_fail(error, RONDE_BAD_ARGUMENT,
+                                "unknown fabric \"%s\"; did you mean %s?", text, nearest)
+                   : ronde_fail(error, RONDE_BAD_ARGUMENT,
+                                "unknown fabric \"%s\"; there are crossbar, rail, fat-tree", text);
+}
+
+/* Without a file, or with the word `live`, this machine is meant. */
+static enum ronde_status request_of(const struct ronde_options *options,
+                                    struct ronde_import_request *out_request,
+                                    struct ronde_error *error)
+{
+    const char *file = options->argument_count > 0 ? options->arguments[0] : NULL;
+    *out_request = (struct ronde_import_request){
+        .path = file && strcmp(file, "live") != 0 ? file : NULL,
+        .nodes = options->machine.nodes > 0 ? options->machine.nodes : 1,
+        .nic_GBps = own_of(options)->nic_GBps,
+        .nvlink_GBps = own_of(options)->nvlink_GBps,
+        .memory_GBps = own_of(options)->memory_GBps,
+        .multicasts = own_of(options)->multicast,
+    };
+    return options->machine.fabric
+               ? ronde_parse_fabric(options->machine.fabric, &out_request->fabric, error)
+               : RONDE_OK;
+}
+
+/* To stderr: the platform itself may go to a pipe. */
+static void print_summary(const struct ronde_import *import)
+{
+    const struct ronde_import_summary summary = ronde_import_summary(import);
+    char line[256];
+    if (summary.gpus > 0)
+        fprintf(stderr,
+                "%s: %u GPUs, %u NICs (%u ports), %u CPUs, %u PCI switches, %u links a node\n",
+                summary.kind, summary.gpus, summary.nics, summary.ports, summary.cpus,
+                summary.switches, summary.links);
+    else
+        fprintf(stderr, "%s: no GPU; %u cores that share a memory\n", summary.kind, summary.cores);
+    for (uint32_t i = 0; ronde_import_remark(import, i, line, sizeof line); i++)
+        fprintf(stderr, "note: %s\n", line);
+    if (summary.gpus > 0)
+        fputs("note: latencies are nominal (NVLink 0.6 us, PCI 1 us, network 2.7 us): no such file "
+              "has any\n",
+              stderr);
+    fprintf(stderr, "%u hosts\n", summary.hosts);
+}
+
+int ronde_topo_import(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_import_request request;
+    struct ronde_import *import = NULL;
+    struct ronde_sink sink = {0};
+    enum ronde_status status = request_of(options, &request, &error);
+    if (status == RONDE_OK)
+        status = ronde_node_open(&request, &import, &error);
+    /* Opened last, so that a refused file leaves an existing one alone. */
+    if (status == RONDE_OK)
+        status = ronde_sink_open(options, &sink, &error);
+    if (status == RONDE_OK)
+        status = ronde_import_write(import, sink.file, &error);
+    status = ronde_sink_close(&sink, status, &error);
+    if (status == RONDE_OK)
+        print_summary(import);
+    ronde_import_destroy(import);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}
+
+#define OWN(member) offsetof(struct ronde_topo_options, member)
+
+/* What a node has, of a machine that is generated. */
+static const struct ronde_option node_rows[] = {
+    {"gpus", 0, "COUNT", ronde_take_count, OWN(gpus), "GPUs of a node", NULL, 1, false},
+    {"nvlink", 0, "RATE", ronde_take_text, OWN(nvlink),
+     "all links of a GPU, one direction: 450GBps, 3600Gbps", NULL, 0, false},
+    {"multicast", 0, NULL, ronde_take_switch, OWN(multicast),
+     "the switch of a node's GPUs copies and adds, as NVLink SHARP does", NULL, 0, false},
+    {"levels", 0, "COUNT", ronde_take_count, OWN(levels), "levels of switches", NULL, 1, false},
+    {"oversubscription", 0, "RATIO", ronde_take_positive, OWN(oversubscription),
+     "ports below a switch per port above", NULL, 0, false},
+    {"nic-GBps", 0, "RATE", ronde_take_positive, OWN(nic_GBps),
+     "of each NIC whose rate the imported file leaves out", NULL, 0, false},
+    {"nvlink-GBps", 0, "RATE", ronde_take_positive, OWN(nvlink_GBps),
+     "of each GPU into NVSwitches that the imported file leaves out", NULL, 0, false},
+    {"memory-GBps", 0, "RATE", ronde_take_positive, OWN(memory_GBps),
+     "of the memory that cores share, for a machine without GPUs", NULL, 0, false},
+};
+
+static const struct ronde_option_group node_group =
+    RONDE_GROUP(RONDE_SECTION_MACHINE, node_rows, struct ronde_topo_options, NULL, NULL);
+
+/* Nodes that are made, not described ones. */
+static const struct ronde_option made_rows[] = {
+    {"nodes", 0, "COUNT", ronde_take_count, offsetof(struct ronde_machine_options, nodes),
+     "nodes of the machine", NULL, 1, false},
+    {"nics", 0, "COUNTxRATE", ronde_take_text, offsetof(struct ronde_machine_options, nics),
+     "NICs of a node, one direction: 8x50GBps, 8x400Gbps", NULL, 0, false},
+    {"fabric", 0, "NAME", ronde_take_text, offsetof(struct ronde_machine_options, fabric),
+     "what joins nodes: crossbar, rail or fat-tree", "crossbar rail fat-tree", 0, false},
+};
+
+static const struct ronde_option_group made_group =
+    RONDE_GROUP(RONDE_SECTION_MACHINE, made_rows, struct ronde_machine_options, NULL, NULL);
+
+static const struct ronde_option local_rows[] = {
+    {"local", 0, NULL, ronde_take_switch, 0,
+     "this machine's GPUs, and how they reach each other, in place of a file", NULL, 0, false},
+};
+
+static const struct ronde_option_group local_group =
+    RONDE_GROUP(RONDE_SECTION_MACHINE, local_rows, bool, NULL, NULL);
+
+#define NODE(names)                                                                                \
+    {                                                                                              \
+        &node_group, 0, names, true                                                                \
+    }
+#define MADE(names)                                                                                \
+    {                                                                                              \
+        &made_group, offsetof(struct ronde_options, machine), names, false                         \
+    }
+
+static const struct ronde_option_use show_uses[] = {
+    RONDE_TAKES_OWN(local_group, OWN(local), NULL),
+    RONDE_TAKES(machine, "degrade without nics nodes fabric"),
+    RONDE_TAKES(output, "json csv wide output"),
+    RONDE_TAKES_END,
+};
+static const struct ronde_option_use generate_uses[] = {
+    MADE(NULL),
+    NODE("gpus nvlink multicast levels oversubscription"),
+    RONDE_TAKES(what, "shape"),
+    RONDE_TAKES(output, "output"),
+    RONDE_TAKES_END,
+};
+static const struct ronde_option_use import_uses[] = {
+    MADE("nodes fabric"),
+    NODE("nic-GBps nvlink-GBps memory-GBps multicast"),
+    RONDE_TAKES(output, "output"),
+    RONDE_TAKES_END,
+};
+static const struct ronde_option_use check_uses[] = {
+    RONDE_TAKES(machine, "degrade without nics nodes fabric"),
+    RONDE_TAKES(output, "json csv wide output"),
+    RONDE_TAKES_END,
+};
+
+/* Each verb has options and arguments of its own. */
 static const struct ronde_command verbs[] = {
-    {"topo show", "FILE", "a machine as a tree on a terminal, or as a picture",
-     "  ronde topo show crossbar-64\n  ronde topo show dgx-h100-pod -o pod.svg\n"
-     "  ronde topo show --local\n  ronde topo generate rail --nodes 4 | ronde topo show -\n",
-     " local degrade without nics nodes fabric json csv output ", 1, false, ronde_topo_show},
-    {"topo generate", "KIND [SHAPE]", "a platform file of one of the usual kinds, of any size",
-     "  ronde topo generate rail --nodes 16 -o pod.xml\n"
-     "  ronde topo generate torus 8x8x8 -o torus.xml\n"
-     "  ronde topo generate dgx --gpus 8 --nvlink 450GBps --nics 8x50GBps --nodes 64 -o pod.xml\n"
-     "  ronde topo generate H100-cluster01 --nodes 4 -o four.xml\n"
-     "Kinds are listed by `ronde topo generate` alone; a machine's description\n"
-     "(topologies/published/README.md) is one, too.\n",
-     " nodes gpus nvlink nics multicast levels shape oversubscription fabric output ", 2, false,
-     ronde_topo_generate},
-    {"topo import", "[FILE]",
-     "a dump of NCCL, RCCL or hwloc, a description, or this machine, as a platform file",
-     "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
-     "  ronde topo import H100-cluster01 --nodes 10 -o cluster.xml\n"
-     "  ronde topo import live -o machine.xml\n",
-     " nodes fabric nic-GBps nvlink-GBps memory-GBps multicast output ", 1, false, ronde_topo_import},
-    {"topo check", "FILE", "reads a platform file as every command does and says what is there",
-     "  ronde topo check pod.xml\n  ronde topo check dgx-h100 --json\n",
-     " degrade without nics nodes fabric json csv output ", 1, false, ronde_topo_check},
+    {.name = "topo show",
+     .arguments = "FILE",
+     .summary = "a machine as a tree on a terminal, or as a picture",
+     .examples =
+         "  ronde topo show crossbar-64\n  ronde topo show dgx-h100-pod -o pod.svg\n"
+         "  ronde topo show --local\n  ronde topo generate rail --nodes 4 | ronde topo show -\n",
+     .uses = show_uses,
+     .max_arguments = 1,
+     .run = ronde_topo_show},
+    {.name = "topo generate",
+     .arguments = "KIND [SHAPE]",
+     .summary = "a platform file of one of the usual kinds, of any size",
+     .examples = "  ronde topo generate rail --nodes 16 -o pod.xml\n"
+                 "  ronde topo generate torus 8x8x8 -o torus.xml\n"
+                 "  ronde topo generate dgx --gpus 8 --nvlink 450GBps --nics 8x50GBps --nodes 64 "
+                 "-o pod.xml\n"
+                 "  ronde topo generate H100-cluster01 --nodes 4 -o four.xml\n"
+                 "Kinds are listed by `ronde topo generate` alone; a machine's description\n"
+                 "(topologies/published/README.md) is one, too.\n",
+     .uses = generate_uses,
+     .max_arguments = 2,
+     .run = ronde_topo_generate},
+    {.name = "topo import",
+     .arguments = "[FILE]",
+     .summary = "a dump of NCCL, RCCL or hwloc, a description, or this machine, as a platform file",
+     .examples = "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
+                 "  ronde topo import H100-cluster01 --nodes 10 -o cluster.xml\n"
+                 "  ronde topo import live -o machine.xml\n",
+     .uses = import_uses,
+     .max_arguments = 1,
+     .run = ronde_topo_import},
+    {.name = "topo check",
+     .arguments = "FILE",
+     .summary = "reads a platform file as every command does and says what is there",
+     .examples = "  ronde topo check pod.xml\n  ronde topo check dgx-h100 --json\n",
+     .uses = check_uses,
+     .max_arguments = 1,
+     .run = ronde_topo_check},
 };
 
-static const struct ronde_verbs topo = {
-    .command = "topo",
-    .all = verbs,
-    .count = sizeof verbs / sizeof verbs[0],
-    .list = "show, generate, import, check",
-    .choice = "show, generate, import or check",
-    .rows_refused = "writes a platform file; --json and --csv are for show and check",
+const struct ronde_command ronde_command_topo = {
+    .name = "topo",
+    .arguments = "show|generate|import|check",
+    .summary = "platform files: pictures, generators, importers, checks",
+    .examples = "  ronde topo show crossbar-64\n  ronde topo generate rail --nodes 16 -o pod.xml\n"
+                "  ronde topo import nccl-topo.xml --nodes 4 --fabric rail -o cluster.xml\n"
+                "  ronde topo check pod.xml\n",
+    .verbs = verbs,
+    .verb_count = sizeof verbs / sizeof verbs[0],
 };
-
-const struct ronde_command *ronde_topo_verb(const char *word)
-{
-    return ronde_verbs_find(&topo, word);
-}
-
-int ronde_cmd_topo(const struct ronde_options *options)
-{
-    return ronde_verbs_run(&topo, options);
-}

@@ -1,17 +1,24 @@
 /* ronde validate: measured, replayed and priced side by side. */
 #include "cli/draw/gnuplot.h"
-#include "cli/draw/plot.h"
-#include "cli/options/default_grid.h"
-#include "cli/options/lab_options.h"
-#include "cli/print/compare_print.h"
+#include "cli/html/html.h"
+#include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
 #include "cli/print/report.h"
-#include "cli/print/score_print.h"
+#include "cli/print/results.h"
 #include "commands.h"
-#include "lab/rig/rig_measurer.h"
-#include "published.h"
+#include "lab/rig/rig.h"
+#include "ronde/collective_table.h"
+#include "ronde/nccl_tuner.h"
+#include "ronde/output_file.h"
 #include "ronde/recorded.h"
+#include "styles.h"
 
 #include "ronde/sim.h"
+
+static const struct ronde_validate_options *own_of(const struct ronde_options *options)
+{
+    return options->own;
+}
 
 /* What the command holds. */
 struct session {
@@ -30,31 +37,31 @@ static void print_head(const struct session *session)
     const struct ronde_options *options = session->options;
     const struct ronde_platform_facts *facts = ronde_platform_facts(session->platform);
     FILE *file = session->sink.file;
+    const char *text = NULL;
     fprintf(file, "# ronde %s: %s on %s, backend %s\n", RONDE_VERSION,
             ronde_collective_text(session->comparison.grid.collective), session->comparison.machine,
-            options->rig ? "ucx" : options->backend);
-    if (options->rig)
-        fprintf(file, "# between the hosts of rig %s\n", options->rig);
-    fprintf(file, "# predicted from %s%s%s\n#\n", ronde_platform_path(session->platform),
+            own_of(options)->rig ? "ucx" : options->backend.name);
+    if (own_of(options)->rig)
+        fprintf(file, "# between the hosts of rig %s\n", own_of(options)->rig);
+    fprintf(file, "# predicted from %s%s%s\n", ronde_platform_path(session->platform),
             facts->measured_by[0] ? ": " : "", facts->measured_by);
+    if (!ronde_sim_simgrid_available(&text))
+        fprintf(file, "# not replayed by SimGrid: %s; compared with %s\n", text,
+                ronde_source_text(ronde_validation_replay(&session->comparison.grid)));
+    fprintf(file, "#\n");
 }
 
 /* What is missing is said before half a minute of measuring. */
 static enum ronde_status check_components(const struct ronde_options *options,
                                           struct ronde_error *error)
 {
-    const char *text = NULL;
-    if (!ronde_sim_simgrid_available(&text))
-        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", text);
-    if (!options->plot)
-        return RONDE_OK;
-    if (!ronde_plot_available(&text))
-        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", text);
-    FILE *plot = fopen(options->plot, "w");
-    if (!plot)
-        return ronde_fail(error, RONDE_IO, "%s: cannot be written", options->plot);
-    fclose(plot);
-    return RONDE_OK;
+    struct ronde_output_file plot;
+    enum ronde_status status = ronde_plot_check(options->output.plot, error);
+    if (!options->output.plot || status != RONDE_OK)
+        return status;
+    status = ronde_output_file_open(options->output.plot, &plot, error);
+    /* It only shows that it can be written. */
+    return status == RONDE_OK ? ronde_output_file_close(&plot, RONDE_CANCELLED, error) : status;
 }
 
 /* Measured rows appear as they are done; the summary needs all of them. */
@@ -69,7 +76,7 @@ static enum ronde_status compare(struct session *session, struct ronde_error *er
     if (is_table)
         print_head(session);
     enum ronde_status status = ronde_comparison_show(&session->comparison, &printer, error);
-    if (status == RONDE_OK && is_table && options->rig)
+    if (status == RONDE_OK && is_table && own_of(options)->rig)
         fprintf(session->sink.file,
                 "#\n# %u repetitions, and %u that other processes disturbed (more than 0.3 core)\n",
                 session->rig.tally.kept, session->rig.tally.discarded);
@@ -77,12 +84,14 @@ static enum ronde_status compare(struct session *session, struct ronde_error *er
         status = ronde_summary_print(grid, session->sink.file, error);
     if (status == RONDE_OK)
         status = ronde_score_rows(grid, &session->sink, error);
+    if (status == RONDE_OK)
+        status = ronde_answer_validation(session->sink.html, grid, error);
     if (status == RONDE_OK && printer.records)
         status = ronde_score_rows(grid, printer.records, error);
-    if (status == RONDE_OK && options->plot)
-        status = ronde_plot_validation(grid, options->plot, error);
-    if (status == RONDE_OK && options->plot)
-        ronde_note("wrote %s", options->plot);
+    if (status == RONDE_OK && options->output.plot)
+        status = ronde_plot_validation(grid, options->output.plot, error);
+    if (status == RONDE_OK && options->output.plot)
+        ronde_note("wrote %s", options->output.plot);
     return status;
 }
 
@@ -90,11 +99,12 @@ static enum ronde_status compare(struct session *session, struct ronde_error *er
 static enum ronde_status open_records(struct session *session, struct ronde_error *error)
 {
     struct ronde_options as_records = *session->options;
-    if (!as_records.records)
+    if (!own_of(session->options)->records)
         return RONDE_OK;
-    as_records.output = as_records.records;
-    as_records.json = true;
-    as_records.csv = false;
+    as_records.output.path = own_of(session->options)->records;
+    as_records.output.json = true;
+    as_records.output.csv = false;
+    as_records.output.html = NULL;
     return ronde_sink_open(&as_records, &session->records, error);
 }
 
@@ -106,9 +116,9 @@ static enum ronde_status open_comparison(struct session *session, struct ronde_e
         ronde_compare_options_of(session->options, session->platform, &how, error);
     if (status != RONDE_OK)
         return status;
-    session->rig.rig = session->options->rig;
+    session->rig.rig = own_of(session->options)->rig;
     session->measurer = ronde_rig_measurer(&session->rig);
-    how.measurer = session->options->rig ? &session->measurer : NULL;
+    how.measurer = own_of(session->options)->rig ? &session->measurer : NULL;
     return ronde_comparison_open(&how, &session->comparison, error);
 }
 
@@ -120,34 +130,42 @@ static enum ronde_status sum_up(const struct ronde_options *options, struct rond
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
     if (options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--from: of which collective is missing");
-    if (options->json || options->csv || options->records)
+    if (options->output.json || options->output.csv || own_of(options)->records)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--from prints no records: it reads them");
     enum ronde_status status = ronde_parse_collective(options->arguments[0], &collective, error);
     if (status == RONDE_OK)
-        status = ronde_recorded_read(options->from, collective, &recorded, error);
+        status = ronde_recorded_read(own_of(options)->from, collective, &recorded, error);
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &sink, error);
     if (status == RONDE_OK) {
         fprintf(sink.file, "# ronde %s: %s from %s\n", RONDE_VERSION,
-                ronde_collective_text(collective), options->from);
+                ronde_collective_text(collective), own_of(options)->from);
         status = ronde_summary_print(&recorded.grid, sink.file, error);
     }
-    if (status == RONDE_OK && options->plot)
-        status = ronde_plot_validation(&recorded.grid, options->plot, error);
-    if (sink.file && ronde_sink_close(&sink, error) != RONDE_OK && status == RONDE_OK)
-        status = error->status;
+    if (status == RONDE_OK && options->output.plot)
+        status = ronde_plot_validation(&recorded.grid, options->output.plot, error);
+    status = ronde_sink_close(&sink, status, error);
     ronde_recorded_close(&recorded);
     return status;
 }
 
-int ronde_cmd_validate(const struct ronde_options *options)
+static int validate_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_options own = *options;
     struct session session = {.options = &own};
-    if (options->published)
+    const char *published = own_of(options)->published;
+    const bool is_table = published && ronde_collective_table_is(published);
+    const bool is_costs = published && !is_table && ronde_nccl_tables_is(published);
+    if ((!published || is_table || is_costs) && ronde_refuse_anchor(options, &error) != RONDE_OK)
+        return ronde_report(&error);
+    if (is_table)
+        return ronde_validate_collectives(options);
+    if (is_costs)
+        return ronde_validate_nccl_tables(options);
+    if (published)
         return ronde_validate_published(options);
-    if (options->from)
+    if (own_of(options)->from)
         return sum_up(options, &error) == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
     enum ronde_status status = check_components(options, &error);
     if (status == RONDE_OK)
@@ -162,10 +180,10 @@ int ronde_cmd_validate(const struct ronde_options *options)
         status = open_records(&session, &error);
     if (status == RONDE_OK)
         status = compare(&session, &error);
-    if (session.records.file && ronde_sink_close(&session.records, &error) != RONDE_OK)
-        status = error.status;
-    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK)
-        status = error.status;
+    const enum ronde_status kept = session.records.rows > 0 ? RONDE_OK : status;
+    const enum ronde_status closed = ronde_sink_close(&session.records, kept, &error);
+    status = status == RONDE_OK ? closed : status;
+    status = ronde_sink_close(&session.sink, status, &error);
     const bool is_wrong = session.comparison.wrong > 0;
     ronde_comparison_close(&session.comparison);
     ronde_platform_destroy(session.platform);
@@ -175,3 +193,69 @@ int ronde_cmd_validate(const struct ronde_options *options)
         ronde_note("ronde: results differ from host");
     return is_wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
 }
+
+#define OWN(member) offsetof(struct ronde_validate_options, member)
+
+static const struct ronde_option own_rows[] = {
+    {"published", 0, "FILE", ronde_take_text, OWN(published),
+     "times of NCCL, a table (CSV) or a log of nccl-tests (text, JSON), beside the model of NCCL; "
+     "or "
+     "of collectives with named algorithms (CSV), beside their replay on --topo; or NCCL's own "
+     "costs (RONDE_TUNER_RECORD), beside our copy of its formula; nothing is measured",
+     NULL, 0, false},
+    {"system", 0, "NAME", ronde_take_text, OWN(system),
+     "with --published: only this system of the table, or the one that a log is of; --topo is its "
+     "description, or a folder of descriptions",
+     NULL, 0, false},
+    {"meanings", 0, "FILE", ronde_take_text, OWN(meanings),
+     "with --published: what a table's own names of algorithms are here (CSV: collective, "
+     "algorithm, "
+     "ronde_algorithm), as docs/examples/mpi-meanings.csv for Bine trees",
+     NULL, 0, true},
+    {"fit", 0, "MODE", ronde_take_text, OWN(fit),
+     "with --published: nominal (default), leave-one-out, anchored (that, and three numbers of its "
+     "own from a collective on its smallest number of nodes); constants prints those fitted "
+     "to all, spread and bands how far off leave-one-out is",
+     "nominal leave-one-out anchored constants spread bands", 0, true},
+    {"auto-topo", 0, NULL, ronde_take_switch, OWN(auto_topo),
+     "with --published: machines are those that the table's own columns describe", NULL, 0, true},
+    {"replay", 0, NULL, ronde_take_switch, OWN(replay),
+     "with --published: replay rings and trees of large calls on the links of their machines, too",
+     NULL, 0, true},
+    {"from", 0, "FILE", ronde_take_input, OWN(from),
+     "sum up and draw these records of an earlier run; nothing is measured", NULL, 0, false},
+    {"rig", 0, "NAME", ronde_take_text, OWN(rig),
+     "hosts of a virtual cluster that tests/rig/up has made", NULL, 0, true},
+    {"records", 0, "FILE", ronde_take_text, OWN(records),
+     "write records there, whatever else is printed", NULL, 0, true},
+};
+
+static const struct ronde_option_group own_group =
+    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, struct ronde_validate_options, NULL, NULL);
+
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES_AS(several, what, NULL),
+    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES(what, "datatype op root shape pairs channels anchor"),
+    RONDE_TAKES(sizes, NULL),
+    RONDE_TAKES(machine, NULL),
+    RONDE_TAKES(backend, "backend iters warmup_iters"),
+    RONDE_TAKES(engine, "slot depth timeout"),
+    RONDE_TAKES(output, "json csv wide output plot html markdown"),
+    RONDE_TAKES_END,
+};
+
+const struct ronde_command ronde_command_validate = {
+    .name = "validate",
+    .arguments = "[COLLECTIVE]",
+    .summary = "measured, replayed and priced side by side",
+    .examples =
+        "  ronde validate all_reduce -a ring,tree -N 2,4 --topo machine.xml\n"
+        "  ronde validate all_reduce -a ring,tree,double_tree -N 2,4,8 -e 64M --topo machine.xml"
+        " --plot validate.svg\n"
+        "  ronde validate all_reduce --from docs/results/cpu-validate.jsonl --plot again.svg\n"
+        "  ronde validate --published nccl.csv --system Alps-GH200 --fit anchored\n",
+    .uses = uses,
+    .max_arguments = 1,
+    .run = validate_command,
+};

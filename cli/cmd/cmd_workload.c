@@ -1,70 +1,123 @@
 /* ronde workload: steps of programs, replayed, made, and written in other formats. */
-#include "cli/options/schedule_file.h"
+#include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
 #include "cli/print/report.h"
-#include "cli/print/workload_print.h"
+#include "cli/print/results.h"
 #include "commands.h"
-#include "nccl_machine.h"
-#include "verbs.h"
-#include "workload_export.h"
+#include "common.h"
+#include "styles.h"
+
+#include "ronde/gpt.h"
 
 #include <string.h>
 
-/* Each verb has options of its own; its files are the arguments behind it. */
-static const struct ronde_command verbs[] = {
-    {"workload sim", "FILE", "replay a step: its time, exposed communication, the critical path",
-     "  ronde workload sim step.workload --topo dgx-h100-pod\n"
-     "  ronde workload sim trace.goal --topo crossbar-64\n"
-     "  ronde workload sim chakra/step.0.et --topo dgx-h100-pod -a ring --what-if 2\n"
-     "  ronde workload sim step.workload --topo H100-cluster01 --style nccl\n"
-     "FILE is ronde's own form, GOAL, or a Chakra trace of all ranks (docs/guide/workloads.md). "
-     "The "
-     "trace of\n"
-     "one rank becomes that of -N ranks, all of its groups being of all of them.\n",
-     " ranks algorithm timeout topo nodes fabric degrade without nics engine what-if style trace "
-     "json "
-     "csv "
-     "output ",
-     1, false, ronde_workload_sim_command},
-    {"workload gpt", "", "make the step of a GPT-like model",
-     "  ronde workload gpt --model 7b --tp 8 --dp 16 -o step.workload\n"
-     "  ronde workload gpt --layers 24 --hidden 2048 --tp 8 --dp 64 -o step.workload\n"
-     "  ronde workload gpt --layers 96 --hidden 12288 --tp 8 --pp 16 --micro 64 | ronde workload "
-     "sim - --topo pod.xml\n",
-     " model layers hidden seq batch vocab tp dp pp micro dtype flops bucket sequence-parallel "
-     "output ",
-     0, false, ronde_workload_gpt_command},
-    {"workload convert", "FILE FILE", "write a workload as GOAL or as Chakra traces",
-     "  ronde workload convert step.workload step.et\n"
-     "  ronde workload convert step.workload step.goal --topo dgx-h100-pod -a ring\n"
-     "PREFIX.et writes PREFIX.0.et, PREFIX.1.et and so on, a file a rank. GOAL has no "
-     "collectives: they\n"
-     "become the messages of the algorithms that sim would replay on the machine.\n",
-     " to output topo nodes fabric degrade without nics algorithm timeout ", 2, false,
-     ronde_workload_convert_command},
-};
+/* Schedules as GOAL and Chakra. */
 
-static const struct ronde_verbs workload = {
-    .command = "workload",
-    .all = verbs,
-    .count = sizeof verbs / sizeof verbs[0],
-    .list = "sim, gpt, convert",
-    .choice = "sim, gpt or convert",
-    .rows_refused = "writes a workload; --json and --csv are for sim",
-};
-
-const struct ronde_command *ronde_workload_verb(const char *word)
+/* What its steps cost there; nothing where no machine is named. */
+static enum ronde_status find_costs(const struct ronde_options *options,
+                                    const struct ronde_schedule *schedule, struct ronde_load *load,
+                                    struct ronde_time_params *out_params, struct ronde_error *error)
 {
-    return ronde_verbs_find(&workload, word);
+    struct ronde_platform *platform = NULL;
+    *out_params = (struct ronde_time_params){0};
+    if (!options->machine.topo)
+        return RONDE_OK;
+    const enum ronde_status status = ronde_open_platform(options, &platform, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint64_t bytes =
+        ronde_collective_bytes(schedule->collective, schedule->ranks, load->count, load->dtype);
+    *out_params = ronde_platform_time(platform, schedule->ranks, 2 * bytes);
+    if (load->slot_bytes == 0)
+        load->slot_bytes = ronde_platform_facts(platform)->slot_bytes;
+    ronde_platform_destroy(platform);
+    return RONDE_OK;
 }
 
-int ronde_cmd_workload(const struct ronde_options *options)
+enum ronde_status
+ronde_workload_exported(const struct ronde_options *options, const struct ronde_schedule *schedule,
+                        struct ronde_workload **out_workload, struct ronde_error *error)
 {
-    return ronde_verbs_run(&workload, options);
+    struct ronde_time_params params;
+    struct ronde_load load = {.dtype = options->what.dtype,
+                              .slot_bytes = options->engine.slot_bytes};
+    load.count = ronde_collective_count(schedule->collective, schedule->ranks,
+                                        options->sizes.min_bytes, options->what.dtype);
+    const enum ronde_status status = find_costs(options, schedule, &load, &params, error);
+    return status == RONDE_OK ? ronde_workload_of_schedule(schedule, &load, &params,
+                                                           ronde_mem_default(), out_workload, error)
+                              : status;
+}
+
+static bool ends_in(const char *name, const char *suffix)
+{
+    const size_t length = name ? strlen(name) : 0;
+    return length > strlen(suffix) && strcmp(name + length - strlen(suffix), suffix) == 0;
+}
+
+static bool is_format(const struct ronde_options *options, const char *to, const char *name,
+                      const char *suffix)
+{
+    return to ? strcmp(to, name) == 0 : ends_in(options->output.path, suffix);
+}
+
+bool ronde_workload_is_goal(const struct ronde_options *options, const char *to)
+{
+    return is_format(options, to, "goal", ".goal");
+}
+
+/* PREFIX.et and PREFIX are written as PREFIX.0.et and so on. */
+static enum ronde_status write_chakra(const struct ronde_options *options,
+                                      const struct ronde_workload *workload,
+                                      struct ronde_error *error)
+{
+    char prefix[4096];
+    if (!options->output.path || strcmp(options->output.path, "-") == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "Chakra traces are a file a rank: name them, as in step.et");
+    const size_t length =
+        strlen(options->output.path) - (ends_in(options->output.path, ".et") ? 3 : 0);
+    if (length >= sizeof prefix)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "the name of the output is too long");
+    memcpy(prefix, options->output.path, length);
+    prefix[length] = '\0';
+    return ronde_chakra_write(workload, prefix, ronde_mem_default(), error);
+}
+
+enum ronde_status ronde_workload_write(const struct ronde_options *options, const char *to,
+                                       const struct ronde_workload *workload,
+                                       struct ronde_error *error)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    if (is_format(options, to, "chakra", ".et"))
+        return write_chakra(options, workload, error);
+    if (!ronde_workload_is_goal(options, to))
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "written as what? name a file that ends in .goal or .et, or say --to goal "
+            "or --to chakra");
+    const enum ronde_status status =
+        ronde_goal_print(workload, ronde_mem_default(), &text, &bytes, error);
+    return status == RONDE_OK ? ronde_schedule_text_write(options, text, bytes, error) : status;
+}
+
+/* The command's own options, of all its verbs. */
+struct workload_options {
+    struct ronde_gpt gpt;               /* --layers to --sequence-parallel; 0 = not given */
+    uint32_t what_if;                   /* --what-if */
+    struct ronde_views_options views;   /* --trace, --timeline */
+    struct ronde_format_options format; /* --to */
+};
+
+static const struct workload_options *own_of(const struct ronde_options *options)
+{
+    return options->own;
 }
 
 static enum ronde_status check_file(const struct ronde_options *options, struct ronde_error *error)
 {
-    return options->argument_count > 1
+    return options->argument_count > 0
                ? RONDE_OK
                : ronde_fail(error, RONDE_BAD_ARGUMENT, "which workload? name its file");
 }
@@ -74,14 +127,14 @@ static enum ronde_status find_how(const struct ronde_options *options,
                                   const struct ronde_platform *platform,
                                   struct ronde_workload_sim *out_how, struct ronde_error *error)
 {
-    if (options->algorithm_count > 1)
+    if (options->what.algorithm_count > 1)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "one -a is for all collectives that have it");
     *out_how = (struct ronde_workload_sim){
         .platform = platform,
-        .engine = options->engine,
-        .algorithm = options->algorithm_count > 0 ? options->algorithms[0] : NULL,
-        .alternatives = options->what_if,
-        .time_limit_s = options->timeout_s,
+        .engine = options->engine.name,
+        .algorithm = options->what.algorithm_count > 0 ? options->what.algorithms[0] : NULL,
+        .alternatives = own_of(options)->what_if,
+        .time_limit_s = options->engine.timeout_s,
     };
     return RONDE_OK;
 }
@@ -171,18 +224,18 @@ static enum ronde_status open_step(const struct ronde_options *options,
 {
     const struct ronde_mem *mem = ronde_mem_default();
     struct ronde_workload *one = NULL;
-    if (options->rank_counts > 1)
+    if (options->what.rank_counts > 1)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "one -N is how many ranks have the trace");
-    if (options->rank_counts == 0)
-        return ronde_workload_read(options->arguments[1], mem, out_step, error);
-    enum ronde_status status = ronde_workload_read(options->arguments[1], mem, &one, error);
+    if (options->what.rank_counts == 0)
+        return ronde_workload_read(options->arguments[0], mem, out_step, error);
+    enum ronde_status status = ronde_workload_read(options->arguments[0], mem, &one, error);
     if (status == RONDE_OK)
-        status = ronde_workload_repeat(one, options->ranks[0], mem, out_step, error);
+        status = ronde_workload_repeat(one, options->what.ranks[0], mem, out_step, error);
     ronde_workload_destroy(one);
     return status;
 }
 
-int ronde_workload_sim_command(const struct ronde_options *options)
+static int sim_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     /* A machine that is described has as many nodes as the step's ranks need. */
@@ -195,13 +248,13 @@ int ronde_workload_sim_command(const struct ronde_options *options)
     const char *reason = NULL;
     enum ronde_status status = check_file(options, &error);
     /* What no step can help is said first. */
-    if (status == RONDE_OK && (!options->topo || !ronde_topologies_available(&reason)))
+    if (status == RONDE_OK && (!options->machine.topo || !ronde_topologies_available(&reason)))
         status = ronde_open_platform(options, &platform, &error);
     if (status == RONDE_OK)
         status = open_step(options, &step, &error);
     if (status == RONDE_OK) {
-        on_ranks.rank_counts = 1;
-        on_ranks.ranks[0] = step->ranks;
+        on_ranks.what.rank_counts = 1;
+        on_ranks.what.ranks[0] = step->ranks;
         status = ronde_open_platform(&on_ranks, &platform, &error);
     }
     if (status == RONDE_OK)
@@ -209,21 +262,20 @@ int ronde_workload_sim_command(const struct ronde_options *options)
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &sink, &error);
     if (status == RONDE_OK) {
-        const struct ronde_workload_report report = {.path = options->arguments[1],
-                                                     .workload = step,
-                                                     .platform = platform,
-                                                     .result = &result,
-                                                     .has_alternatives = options->what_if > 0,
-                                                     .is_nccl = options->style != NULL,
-                                                     .algorithm = options->algorithm_count > 0
-                                                                      ? options->algorithms[0]
-                                                                      : NULL};
+        const struct ronde_workload_report report = {
+            .path = options->arguments[0],
+            .workload = step,
+            .platform = platform,
+            .result = &result,
+            .has_alternatives = own_of(options)->what_if > 0,
+            .is_nccl = options->style != NULL,
+            .algorithm = options->what.algorithm_count > 0 ? options->what.algorithms[0] : NULL};
         status = ronde_workload_print(&report, &sink, &error);
-        if (status == RONDE_OK && options->trace)
-            status = ronde_workload_trace(&report, options->trace, &error);
+        if (status == RONDE_OK)
+            status =
+                ronde_workload_draw(&report, &own_of(options)->views, options->output.plot, &error);
     }
-    if (sink.file && ronde_sink_close(&sink, &error) != RONDE_OK)
-        status = error.status;
+    status = ronde_sink_close(&sink, status, &error);
     ronde_workload_result_free(&result);
     ronde_nccl_site_close(&nccl.site);
     ronde_workload_destroy(step);
@@ -233,10 +285,10 @@ int ronde_workload_sim_command(const struct ronde_options *options)
 
 /* --- gpt ------------------------------------------------------------------------------------------------ */
 
-int ronde_workload_gpt_command(const struct ronde_options *options)
+static int gpt_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    struct ronde_gpt gpt = options->gpt;
+    struct ronde_gpt gpt = own_of(options)->gpt;
     char *text = NULL;
     size_t bytes = 0;
     enum ronde_status status = RONDE_OK;
@@ -271,7 +323,8 @@ static enum ronde_status expand(const struct ronde_options *options,
     struct ronde_platform *platform = NULL;
     struct ronde_workload *expanded = NULL;
     struct ronde_workload_sim how;
-    if (!options->topo || !ronde_workload_is_goal(options) || !has_collectives(*inout_step))
+    if (!options->machine.topo || !ronde_workload_is_goal(options, own_of(options)->format.to) ||
+        !has_collectives(*inout_step))
         return RONDE_OK;
     enum ronde_status status = ronde_open_platform(options, &platform, error);
     if (status == RONDE_OK)
@@ -286,23 +339,168 @@ static enum ronde_status expand(const struct ronde_options *options,
     return status;
 }
 
-int ronde_workload_convert_command(const struct ronde_options *options)
+static int convert_command(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_options own = *options;
     struct ronde_workload *step = NULL;
     enum ronde_status status = check_file(options, &error);
-    if (status == RONDE_OK && options->argument_count > 2 && options->output)
+    if (status == RONDE_OK && options->argument_count > 1 && options->output.path)
         status = ronde_fail(&error, RONDE_BAD_ARGUMENT, "two outputs: %s and --output %s",
-                            options->arguments[2], options->output);
-    if (options->argument_count > 2)
-        own.output = options->arguments[2];
+                            options->arguments[1], options->output.path);
+    if (options->argument_count > 1)
+        own.output.path = options->arguments[1];
     if (status == RONDE_OK)
-        status = ronde_workload_read(options->arguments[1], ronde_mem_default(), &step, &error);
+        status = ronde_workload_read(options->arguments[0], ronde_mem_default(), &step, &error);
     if (status == RONDE_OK)
         status = expand(&own, &step, &error);
     if (status == RONDE_OK)
-        status = ronde_workload_write(&own, step, &error);
+        status = ronde_workload_write(&own, own_of(options)->format.to, step, &error);
     ronde_workload_destroy(step);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }
+
+#define OWN(member) offsetof(struct workload_options, member)
+
+/* The sizes of a known model. */
+static enum ronde_status take_model(const struct ronde_option *option, const char *text,
+                                    void *group, struct ronde_error *error)
+{
+    struct workload_options *const own = group;
+    (void)option;
+    return ronde_gpt_take_model(text, &own->gpt, error);
+}
+
+static const struct ronde_option gpt_rows[] = {
+    {"model", 0, "NAME", take_model, 0, "sizes of a known model, which other options change:",
+     "7b 13b llama2-70b llama3-8b llama3-70b 405b gpt3-175b", 0, false},
+    {"layers", 0, "COUNT", ronde_take_count, OWN(gpt.layers), "transformer layers", NULL, 1, false},
+    {"hidden", 0, "SIZE", ronde_take_count, OWN(gpt.hidden), "hidden size", NULL, 1, false},
+    {"seq", 0, "TOKENS", ronde_take_count, OWN(gpt.seq), "tokens of a sequence (default 2048)",
+     NULL, 1, false},
+    {"batch", 0, "COUNT", ronde_take_count, OWN(gpt.batch),
+     "sequences of a step (default: one a microbatch)", NULL, 1, false},
+    {"vocab", 0, "COUNT", ronde_take_count, OWN(gpt.vocab),
+     "words of the last layer (default 51200); 0: without it", NULL, 0, true},
+    {"tp", 0, "RANKS", ronde_take_count, OWN(gpt.tp), "ranks that share each layer (default 1)",
+     NULL, 1, false},
+    {"dp", 0, "RANKS", ronde_take_count, OWN(gpt.dp), "replicas (default 1)", NULL, 1, false},
+    {"pp", 0, "STAGES", ronde_take_count, OWN(gpt.pp), "stages of the pipeline (default 1)", NULL,
+     1, false},
+    {"micro", 0, "COUNT", ronde_take_count, OWN(gpt.micro),
+     "microbatches of a pipeline (default: 1, or four a stage where there are several)", NULL, 1,
+     false},
+    {"dtype", 0, "TYPE", ronde_take_dtype, OWN(gpt.dtype),
+     "of activations and gradients (default bfloat16)", "@dtype", 0, true},
+    {"flops", 0, "RATE", ronde_take_flops, OWN(gpt.flops),
+     "operations a second that a rank attains (default 400e12: 40% of an H100's 989e12)", NULL, 0,
+     false},
+    {"bucket", 0, "SIZE", ronde_take_size, OWN(gpt.bucket_bytes),
+     "gradients reduced at once, at least (default 25M)", NULL, 0, true},
+    {"sequence-parallel", 0, NULL, ronde_take_switch, OWN(gpt.splits_sequence),
+     "reduce_scatter and all_gather instead of each all_reduce of a layer", NULL, 0, true},
+};
+
+static const struct workload_options gpt_defaults = {.gpt = {.seq = RONDE_GPT_SEQ,
+                                                             .vocab = RONDE_GPT_VOCAB,
+                                                             .tp = 1,
+                                                             .dp = 1,
+                                                             .pp = 1,
+                                                             .dtype = RONDE_BFLOAT16,
+                                                             .flops = 400e12,
+                                                             .bucket_bytes = (uint64_t)25 << 20}};
+
+static const struct ronde_option_group gpt_group =
+    RONDE_GROUP(RONDE_SECTION_WHAT, gpt_rows, struct workload_options, &gpt_defaults, NULL);
+
+static const struct ronde_option sim_rows[] = {
+    {"what-if", 0, "COUNT", ronde_take_count, OWN(what_if),
+     "try other algorithms for so many kinds of calls, those with most of the critical path first",
+     NULL, 0, false},
+};
+
+static const struct ronde_option_group sim_group =
+    RONDE_GROUP(RONDE_SECTION_ENGINE, sim_rows, struct workload_options, NULL, NULL);
+
+static const struct ronde_option to_rows[] = {
+    {"to", 0, "FORMAT", ronde_take_text, offsetof(struct ronde_format_options, to),
+     "goal or chakra (default: by the name of the output: .goal, .et)", "goal chakra", 0, false},
+};
+
+static const struct ronde_option_group to_group =
+    RONDE_GROUP(RONDE_SECTION_WHAT, to_rows, struct ronde_format_options, NULL, NULL);
+
+static const struct ronde_option_use sim_uses[] = {
+    RONDE_TAKES(what, "ranks algorithm"),
+    RONDE_TAKES(machine, NULL),
+    RONDE_TAKES(style, NULL),
+    RONDE_TAKES_OWN(sim_group, 0, NULL),
+    RONDE_TAKES(engine, "engine timeout"),
+    RONDE_TAKES_OWN(ronde_views_group, OWN(views), "trace timeline"),
+    RONDE_TAKES(output, "json csv wide output plot html"),
+    RONDE_TAKES_END,
+};
+static const struct ronde_option_use gpt_uses[] = {
+    RONDE_TAKES_OWN(gpt_group, 0, NULL),
+    RONDE_TAKES(output, "output"),
+    RONDE_TAKES_END,
+};
+static const struct ronde_option_use convert_uses[] = {
+    RONDE_TAKES_OWN(to_group, OWN(format), NULL),
+    RONDE_TAKES(what, "algorithm"),
+    RONDE_TAKES(machine, NULL),
+    RONDE_TAKES(engine, "timeout"),
+    RONDE_TAKES(output, "output"),
+    RONDE_TAKES_END,
+};
+
+/* Each verb has options and arguments of its own. */
+static const struct ronde_command verbs[] = {
+    {.name = "workload sim",
+     .arguments = "FILE",
+     .summary = "replay a step: its time, exposed communication, the critical path",
+     .examples = "  ronde workload sim step.workload --topo dgx-h100-pod\n"
+                 "  ronde workload sim trace.goal --topo crossbar-64\n"
+                 "  ronde workload sim chakra/step.0.et --topo dgx-h100-pod -a ring --what-if 2\n"
+                 "  ronde workload sim step.workload --topo H100-cluster01 --style nccl\n"
+                 "FILE is ronde's own form, GOAL, or a Chakra trace of all ranks "
+                 "(docs/guide/workloads.md). "
+                 "The trace of\n"
+                 "one rank becomes that of -N ranks, all of its groups being of all of them.\n",
+     .uses = sim_uses,
+     .max_arguments = 1,
+     .run = sim_command},
+    {.name = "workload gpt",
+     .arguments = "",
+     .summary = "make the step of a GPT-like model",
+     .examples = "  ronde workload gpt --model 7b --tp 8 --dp 16 -o step.workload\n"
+                 "  ronde workload gpt --layers 24 --hidden 2048 --tp 8 --dp 64 -o step.workload\n"
+                 "  ronde workload gpt --model 405b --tp 8 --pp 16 --micro 64 | ronde workload sim "
+                 "- --topo "
+                 "pod.xml\n",
+     .uses = gpt_uses,
+     .max_arguments = 0,
+     .run = gpt_command},
+    {.name = "workload convert",
+     .arguments = "FILE FILE",
+     .summary = "write a workload as GOAL or as Chakra traces",
+     .examples = "  ronde workload convert step.workload step.et\n"
+                 "  ronde workload convert step.workload step.goal --topo dgx-h100-pod -a ring\n"
+                 "PREFIX.et writes PREFIX.0.et, PREFIX.1.et and so on, a file a rank. GOAL has no "
+                 "collectives: they\n"
+                 "become the messages of the algorithms that sim would replay on the machine.\n",
+     .uses = convert_uses,
+     .max_arguments = 2,
+     .run = convert_command},
+};
+
+const struct ronde_command ronde_command_workload = {
+    .name = "workload",
+    .arguments = "sim|gpt|convert",
+    .summary = "steps of programs: replayed on a machine, made, written in other formats",
+    .examples = "  ronde workload gpt --model 7b --tp 8 --dp 4 -o step.workload\n"
+                "  ronde workload sim step.workload --topo dgx-h100-pod\n"
+                "  ronde workload convert step.workload step.et\n",
+    .verbs = verbs,
+    .verb_count = sizeof verbs / sizeof verbs[0],
+};

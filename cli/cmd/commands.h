@@ -1,67 +1,40 @@
 /**
- * The commands: one file each. Every one prints its own errors and returns the exit code.
+ * The commands: each describes itself in a file of its own. Every one prints its own errors and returns the exit code.
  */
 #ifndef RONDE_CLI_COMMANDS_H
 #define RONDE_CLI_COMMANDS_H
 
 #include "cli/options/options.h"
 
-/** All of them, in the order of help; main.c has the table. */
-const struct ronde_command *ronde_commands(uint32_t *out_count);
+#include "ronde/import.h"
+#include "ronde/workload.h"
 
-/** Completions of a shell. */
-int ronde_cmd_completion(const struct ronde_options *options);
-/** A page for `man`, of a command or of all together. */
-int ronde_cmd_manual(const struct ronde_options *options);
-/** What is here, and why something is missing. */
-int ronde_cmd_list(const struct ronde_options *options);
-/** Prints or stores a schedule's text. */
-int ronde_cmd_compile(const struct ronde_options *options);
-/** Writes a schedule in another format. */
-int ronde_cmd_convert(const struct ronde_options *options);
-/** Proves a schedule; accounting and minimum depth. */
-int ronde_cmd_check(const struct ronde_options *options);
-/** Executes, measures and checks. */
-int ronde_cmd_run(const struct ronde_options *options);
-/** Replays on a platform file. */
-int ronde_cmd_sim(const struct ronde_options *options);
-/** Replays a grid of ranks and sizes in parallel; resumable. */
-int ronde_cmd_sweep(const struct ronde_options *options);
-/** Closed form and DAG price. */
-int ronde_cmd_price(const struct ronde_options *options);
-/** The best algorithm per size, and why. */
-int ronde_cmd_plan(const struct ronde_options *options);
-/** The least time that any schedule can take on a platform file. */
-int ronde_cmd_bound(const struct ronde_options *options);
-/** The best schedule that a platform file allows, as a text. */
-int ronde_cmd_synthesize(const struct ronde_options *options);
-/** Measures all algorithms on this machine for `auto`. */
-int ronde_cmd_tune(const struct ronde_options *options);
-/** Measures this machine and writes it as a platform file. */
-int ronde_cmd_calibrate(const struct ronde_options *options);
-/** Measured, simulated and modelled side by side. */
-int ronde_cmd_validate(const struct ronde_options *options);
-/** Whether a log is what the machine should give, and what may be wrong. */
-int ronde_cmd_doctor(const struct ronde_options *options);
-/** The tour, then calibrate and validate. */
-int ronde_cmd_demo(const struct ronde_options *options);
-/** Pictures, generators, importers and checks of platform files: ronde topo VERB ... */
-int ronde_cmd_topo(const struct ronde_options *options);
-/** The verb of a word, with its own help and options; NULL for none. */
-const struct ronde_command *ronde_topo_verb(const char *word);
-/** Workloads: replayed, made, written in other formats: ronde workload VERB ... */
-int ronde_cmd_workload(const struct ronde_options *options);
-/** The verb of a word, with its own help and options; NULL for none. */
-const struct ronde_command *ronde_workload_verb(const char *word);
-/** ronde workload sim FILE: a step on a platform file. */
-int ronde_workload_sim_command(const struct ronde_options *options);
-/** ronde workload gpt: a step of a GPT-like model. */
-int ronde_workload_gpt_command(const struct ronde_options *options);
-/** ronde workload convert FILE FILE: a workload as GOAL or Chakra. */
-int ronde_workload_convert_command(const struct ronde_options *options);
+/** Commands, and verbs of one, at most. */
+#define RONDE_MOST_COMMANDS 32u
+
+/** All of them, in the order of help. */
+const struct ronde_command *const *ronde_commands(uint32_t *out_count);
+
+extern const struct ronde_command ronde_command_doctor;  /**< whether a log is what it should be */
+extern const struct ronde_command ronde_command_explain; /**< what a job's collectives cost */
+extern const struct ronde_command ronde_command_sim;     /**< how long on a machine */
+extern const struct ronde_command ronde_command_plan;  /**< the best algorithm per size, and why */
+extern const struct ronde_command ronde_command_bound; /**< the least time of any schedule */
+extern const struct ronde_command ronde_command_synthesize; /**< the best schedule a machine allows */
+extern const struct ronde_command ronde_command_check;      /**< proves a schedule */
+extern const struct ronde_command ronde_command_run;        /**< executes, measures and checks */
+extern const struct ronde_command ronde_command_topo;       /**< platform files */
+extern const struct ronde_command ronde_command_workload;   /**< steps of programs */
+extern const struct ronde_command ronde_command_validate; /**< measured and predicted side by side */
+extern const struct ronde_command ronde_command_convert;  /**< schedules as files */
+extern const struct ronde_command ronde_command_demo;  /**< the tour, then calibrate and validate */
+extern const struct ronde_command ronde_command_list;  /**< what is here, and what is missing */
+extern const struct ronde_command ronde_command_sweep; /**< a grid of ranks and sizes in parallel */
+extern const struct ronde_command ronde_command_tune;  /**< times of this machine, for `auto` */
+extern const struct ronde_command ronde_command_calibrate; /**< this machine as a platform file */
+
 /** ronde topo show FILE: a tree on a terminal, or an SVG. */
 int ronde_topo_show(const struct ronde_options *options);
-
 /** `topo show --local`: the GPUs here and what joins them. */
 int ronde_topo_show_local(const struct ronde_options *options);
 /** ronde topo generate KIND: a platform file of any size. */
@@ -70,5 +43,45 @@ int ronde_topo_generate(const struct ronde_options *options);
 int ronde_topo_check(const struct ronde_options *options);
 /** ronde topo import FILE: NCCL topology XML or hwloc XML to a platform file. */
 int ronde_topo_import(const struct ronde_options *options);
+
+/* What the verbs of `ronde topo` share. */
+
+/** What a machine is made of that is generated or imported, and whether it is this one. */
+struct ronde_topo_options {
+    uint32_t gpus;           /**< --gpus, of a node; 0 = not given */
+    uint32_t levels;         /**< --levels; 0 = not given */
+    double oversubscription; /**< --oversubscription; 0 = not given */
+    double nic_GBps;         /**< --nic-GBps; 0 = not given */
+    double nvlink_GBps;      /**< --nvlink-GBps; 0 = not given */
+    double memory_GBps;      /**< --memory-GBps; 0 = not given */
+    const char *nvlink;      /**< --nvlink; NULL = not given */
+    bool local;              /**< --local */
+    bool multicast;          /**< --multicast */
+};
+
+/** The fabric of a name, as --fabric takes it. Errors: BAD_ARGUMENT naming the nearest one. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_parse_fabric(const char *text, enum ronde_fabric *out_fabric, struct ronde_error *error);
+
+/* Workloads, and schedules as such, in the formats of point-to-point operations: GOAL, Chakra execution traces. */
+
+/**
+ * The schedule with -b bytes of -d elements as messages and calculations; pieces by --slot, costs of steps by --topo, none
+ * without. Owner: the caller. Errors: those of ronde_open_platform and ronde_workload_of_schedule.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_workload_exported(const struct ronde_options *options, const struct ronde_schedule *schedule,
+                        struct ronde_workload **out_workload, struct ronde_error *error);
+
+/** Whether --to (NULL: not given), else the name of the output, says GOAL. */
+bool ronde_workload_is_goal(const struct ronde_options *options, const char *to);
+
+/**
+ * Writes a workload as --to says, goal or chakra, else as the name of the output does: .goal, or .et for a file a rank.
+ * Errors: BAD_ARGUMENT for another format; those of ronde_goal_print and ronde_chakra_write; IO.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_workload_write(const struct ronde_options *options, const char *to,
+                     const struct ronde_workload *workload, struct ronde_error *error);
 
 #endif

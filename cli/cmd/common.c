@@ -1,9 +1,11 @@
 /* From options to requests, schedules and platforms. */
 #include "common.h"
 
-#include "cli/options/default_ranks.h"
-#include "cli/options/schedule_file.h"
+#include "cli/options/requests.h"
 #include "cli/options/topology.h"
+#include "cli/print/report.h"
+#include "cli/print/results.h"
+#include "commands.h"
 
 #include <string.h>
 
@@ -18,7 +20,7 @@ static enum ronde_status check_single(const struct ronde_options *options,
         ronde_parse_collective(options->arguments[0], out_collective, error);
     if (status != RONDE_OK)
         return status;
-    if (options->rank_counts > 1 || options->algorithm_count > 1)
+    if (options->what.rank_counts > 1 || options->what.algorithm_count > 1)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "one number of ranks and one algorithm at a time; validate takes several");
@@ -29,18 +31,18 @@ static enum ronde_status check_single(const struct ronde_options *options,
 static enum ronde_status add_pairs(const struct ronde_options *options,
                                    struct ronde_compile_request *request, struct ronde_error *error)
 {
-    if (options->pairs.ranks == 0)
+    if (options->what.pairs.ranks == 0)
         return RONDE_OK;
     if (request->collective != RONDE_SEND_RECV)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs are for send_recv, not for %s",
                           ronde_collective_text(request->collective));
-    if (options->pairs.ranks > request->ranks)
+    if (options->what.pairs.ranks > request->ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs name rank %u, there are %u ranks",
-                          options->pairs.ranks - 1, request->ranks);
+                          options->what.pairs.ranks - 1, request->ranks);
     if (request->ranks > RONDE_MAX_PAIRED_RANKS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs: %u ranks, at most %u",
                           request->ranks, RONDE_MAX_PAIRED_RANKS);
-    request->source_of = options->pairs.source_of;
+    request->source_of = options->what.pairs.source_of;
     return RONDE_OK;
 }
 
@@ -49,11 +51,11 @@ enum ronde_status ronde_compile_request_of(const struct ronde_options *options,
                                            struct ronde_compile_request *out_request,
                                            struct ronde_error *error)
 {
-    const struct ronde_grid *shape = &options->shape;
+    const struct ronde_grid *shape = &options->what.shape;
     struct ronde_compile_request request = {.collective = collective,
                                             .ranks = ranks,
-                                            .root = options->root,
-                                            .channels = options->channels,
+                                            .root = options->what.root,
+                                            .channels = options->what.channels,
                                             .shape_count = shape->count};
     memcpy(request.shape, shape->radix, sizeof request.shape);
     if (request.root >= ranks)
@@ -73,9 +75,9 @@ enum ronde_status ronde_open_request(const struct ronde_options *options,
                                      struct ronde_error *error)
 {
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
-    uint32_t ranks = options->ranks[0];
+    uint32_t ranks = options->what.ranks[0];
     enum ronde_status status = check_single(options, &collective, error);
-    if (status == RONDE_OK && options->rank_counts == 0)
+    if (status == RONDE_OK && options->what.rank_counts == 0)
         status = ronde_default_ranks(options, &ranks, error);
     return status == RONDE_OK
                ? ronde_compile_request_of(options, collective, ranks, out_request, error)
@@ -90,11 +92,11 @@ enum ronde_status ronde_single_request(const struct ronde_options *options,
     const enum ronde_status status = ronde_open_request(options, &request, error);
     if (status != RONDE_OK)
         return status;
-    if (options->algorithm_count == 0 && !ronde_first_algorithm(&request))
+    if (options->what.algorithm_count == 0 && !ronde_first_algorithm(&request))
         return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
                           ronde_collective_text(request.collective), request.ranks);
-    if (options->algorithm_count > 0) {
-        request.algorithm = options->algorithms[0];
+    if (options->what.algorithm_count > 0) {
+        request.algorithm = options->what.algorithms[0];
         if (!ronde_parse_algorithm(request.collective, request.algorithm, error))
             return RONDE_BAD_ARGUMENT;
     }
@@ -124,7 +126,7 @@ enum ronde_status ronde_open_healthy_platform(const struct ronde_options *option
                                               struct ronde_platform **out_platform,
                                               struct ronde_error *error)
 {
-    if (!options->topo)
+    if (!options->machine.topo)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "on which machine? --topo is missing; `ronde list` names the shipped ones");
@@ -136,7 +138,7 @@ enum ronde_status ronde_open_argument(const struct ronde_options *options, uint3
                                       struct ronde_error *error)
 {
     struct ronde_options as_topo = *options;
-    as_topo.topo = options->arguments[argument];
+    as_topo.machine.topo = options->arguments[argument];
     return ronde_open_platform(&as_topo, out_platform, error);
 }
 
@@ -148,4 +150,47 @@ enum ronde_status ronde_open_platform(const struct ronde_options *options,
     if (status == RONDE_OK)
         status = ronde_degrade_links(options, *out_platform, error);
     return status;
+}
+
+/* The commands in the order of help. */
+
+/* The first page of help; then what --help all adds. */
+static const struct ronde_command *const commands[] = {
+    &ronde_command_doctor,   &ronde_command_explain,   &ronde_command_sim,
+    &ronde_command_plan,     &ronde_command_bound,     &ronde_command_synthesize,
+    &ronde_command_check,    &ronde_command_run,       &ronde_command_topo,
+    &ronde_command_workload, &ronde_command_validate,  &ronde_command_convert,
+    &ronde_command_demo,     &ronde_command_list,      &ronde_command_sweep,
+    &ronde_command_tune,     &ronde_command_calibrate,
+};
+
+const struct ronde_command *const *ronde_commands(uint32_t *out_count)
+{
+    *out_count = sizeof commands / sizeof commands[0];
+    return commands;
+}
+
+/* --steps: no machine and no times, the schedule alone; of all_reduce where no collective is named. */
+int ronde_steps_command(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_options own = *options;
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_sink sink = {0};
+    enum ronde_status status = RONDE_OK;
+    if (own.argument_count == 0)
+        own.arguments[own.argument_count++] = "all_reduce";
+    if (own.machine.topo || own.style || own.output.html || own.output.plot)
+        status = ronde_fail(
+            &error, RONDE_BAD_ARGUMENT,
+            "--steps shows the schedule alone: leave out --topo, --style, --html and --plot");
+    if (status == RONDE_OK)
+        status = ronde_schedule_file_or_compiled(&own, &schedule, &error);
+    if (status == RONDE_OK)
+        status = ronde_sink_open(&own, &sink, &error);
+    if (status == RONDE_OK)
+        status = ronde_rounds_print(schedule, &sink, &error);
+    status = ronde_sink_close(&sink, status, &error);
+    ronde_schedule_destroy(schedule);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }

@@ -1,11 +1,11 @@
 /**
- * What several commands do alike: from options to requests and schedules, to platform files, to
- * the results' sink.
+ * What several commands do alike: from options to requests, schedules and platform files.
  */
 #ifndef RONDE_CLI_COMMON_H
 #define RONDE_CLI_COMMON_H
 
 #include "cli/options/options.h"
+#include "cli/print/printer.h"
 
 #include "ronde/data_files.h"
 #include "ronde/record.h"
@@ -71,34 +71,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_open_platform(const struct ronde_option
                                                        struct ronde_platform **out_platform,
                                                        struct ronde_error *error);
 
-/** Where results go and how they look. */
-struct ronde_sink {
-    FILE *file;     /**< stdout or the file of --output */
-    bool json;      /**< JSON Lines */
-    bool csv;       /**< CSV */
-    bool is_headed; /**< the CSV header was printed */
-    uint32_t width; /**< characters a table should keep to: those of a terminal; 0 = any */
-};
-
-/** Opens the sink the options ask for. Errors: IO; UNAVAILABLE for --json without jansson. */
-RONDE_MUST_CHECK enum ronde_status ronde_sink_open(const struct ronde_options *options,
-                                                   struct ronde_sink *out_sink,
-                                                   struct ronde_error *error);
-
-/** Whether people read it: neither JSON nor CSV. */
-bool ronde_sink_is_table(const struct ronde_sink *sink);
-
-/** Prints a row as JSON or CSV; does nothing for a table. Errors: as ronde_json_print. */
-RONDE_MUST_CHECK enum ronde_status
-ronde_sink_row(struct ronde_sink *sink, const struct ronde_row *row, struct ronde_error *error);
-
-/** The same for a record. */
-RONDE_MUST_CHECK enum ronde_status ronde_sink_record(struct ronde_sink *sink,
-                                                     const struct ronde_record *record,
-                                                     struct ronde_error *error);
-
-/** Closes the sink. Errors: DEVICE when what was printed did not all arrive. */
-RONDE_MUST_CHECK enum ronde_status ronde_sink_close(struct ronde_sink *sink,
-                                                    struct ronde_error *error);
+/** sim --steps: the schedule alone, round by round. Returns the exit code. */
+int ronde_steps_command(const struct ronde_options *options);
 
 #endif

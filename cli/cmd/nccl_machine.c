@@ -1,61 +1,23 @@
-/* --topo as a machine of NCCL's model. See nccl_machine.h. */
-#include "nccl_machine.h"
-#include "cli/options/shipped_names.h"
+/* --topo as a machine of NCCL's model. See styles.h. */
 #include "cli/options/topology.h"
+#include "cli/print/report.h"
+#include "styles.h"
 
 #include "ronde/data_files.h"
 #include "ronde/schedules.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-void ronde_find_nccl_machine(const char *text, char *out_path, size_t bytes)
-{
-    char folder[RONDE_PATH_BYTES];
-    snprintf(out_path, bytes, "%s", text);
-    if (access(text, R_OK) == 0 || strchr(text, '/'))
-        return;
-    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT; p++) {
-        if (!ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder))
-            continue;
-        if (snprintf(out_path, bytes, "%s/%s.txt", folder, text) < (int)bytes &&
-            access(out_path, R_OK) == 0)
-            return;
-    }
-    snprintf(out_path, bytes, "%s", text);
-}
-
-static bool is_platform(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && strcasecmp(dot, ".xml") == 0;
-}
-
-bool ronde_is_nccl_machine(const char *path)
-{
-    char text[256];
-    if (is_platform(path))
-        return false;
-    FILE *file = fopen(path, "r");
-    const bool has_line = file && fgets(text, sizeof text, file);
-    if (file)
-        (void)fclose(file);
-    const char *at = has_line ? text + strspn(text, " \t\r\n") : "<";
-    return *at == '#' || (*at >= 'a' && *at <= 'z');
-}
 
 /* With the nearest name, or else all of them, as far as there is room. */
 static enum ronde_status refuse_name(const char *text, struct ronde_error *error)
 {
-    char folder[RONDE_PATH_BYTES], list[384] = "";
-    struct ronde_shipped_names names = {.count = 0};
+    char list[384] = "";
+    struct ronde_shipped_names names;
     size_t used = 0;
-    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT && names.count == 0; p++)
-        if (ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder))
-            ronde_shipped_names_read(folder, ".txt", &names);
+    ronde_shipped_machines_read(&names);
     const char *nearest = ronde_shipped_nearest(&names, text);
     for (uint32_t i = 0; i < names.count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
@@ -86,7 +48,8 @@ static enum ronde_status find_file(const char *text, char *out_path, size_t byte
 
 static bool is_whole(const struct ronde_options *options)
 {
-    return options->degrade_count == 0 && options->without_count == 0 && !options->nics;
+    return options->machine.degrade.count == 0 && options->machine.without.count == 0 &&
+           !options->machine.nics;
 }
 
 static enum ronde_status open_whole(const struct ronde_options *options,
@@ -103,9 +66,9 @@ static enum ronde_status open_impaired(const struct ronde_options *options,
 {
     struct ronde_options healthy = *options;
     struct ronde_platform *whole = NULL;
-    healthy.without_count = 0;
-    healthy.degrade_count = 0;
-    healthy.nics = NULL;
+    healthy.machine.without.count = 0;
+    healthy.machine.degrade.count = 0;
+    healthy.machine.nics = NULL;
     enum ronde_status status = ronde_machine_open(&healthy, &whole, error);
     if (status == RONDE_OK)
         status = ronde_nccl_machine_of_platform(whole, &out->machine, error);
@@ -118,7 +81,7 @@ static enum ronde_status open_impaired(const struct ronde_options *options,
             ronde_fail(error, RONDE_UNSUPPORTED,
                        "%s: what is left are nodes of unequal numbers of GPUs, and NCCL's model "
                        "has equal ones; take whole nodes out, or replay: ronde sim without --style",
-                       options->topo);
+                       options->machine.topo);
     if (status == RONDE_OK &&
         ronde_platform_facts(out->platform)->hosts < ronde_platform_facts(whole)->hosts)
         snprintf(out->machine.name, sizeof out->machine.name, "%s",
@@ -132,7 +95,7 @@ enum ronde_status ronde_nccl_site_open(const struct ronde_options *options,
 {
     char path[RONDE_PATH_BYTES];
     *out = (struct ronde_nccl_site){.platform = NULL};
-    enum ronde_status status = find_file(options->topo, path, sizeof path, error);
+    enum ronde_status status = find_file(options->machine.topo, path, sizeof path, error);
     if (status != RONDE_OK)
         return status;
     /* What a description says of its fabric is all that there is, until something of it is missing. */
@@ -217,7 +180,7 @@ void ronde_print_nccl_machine(FILE *file, const struct ronde_nccl_machine *machi
 enum ronde_status ronde_shape_nodes(const struct ronde_options *options, uint32_t ranks,
                                     uint32_t *out_nodes, struct ronde_error *error)
 {
-    const struct ronde_grid *shape = &options->shape;
+    const struct ronde_grid *shape = &options->what.shape;
     *out_nodes = shape->count > 0 ? shape->radix[0] : 0;
     if (shape->count > 0 &&
         (shape->count != 2 || (ranks > 0 && shape->radix[0] * shape->radix[1] != ranks)))
@@ -227,28 +190,118 @@ enum ronde_status ronde_shape_nodes(const struct ronde_options *options, uint32_
 }
 
 enum ronde_status ronde_log_request_of(const struct ronde_options *options, const char *path,
-                                       uint32_t collective_at, struct ronde_published_request *out,
+                                       const char *system, uint32_t collective_at,
+                                       struct ronde_published_request *out,
                                        struct ronde_error *error)
 {
     struct stat facts;
     const bool is_folder =
-        options->topo && stat(options->topo, &facts) == 0 && S_ISDIR(facts.st_mode);
+        options->machine.topo && stat(options->machine.topo, &facts) == 0 && S_ISDIR(facts.st_mode);
     *out =
         (struct ronde_published_request){.path = path,
-                                         .folder = is_folder ? options->topo : NULL,
-                                         .system = options->system,
+                                         .folder = is_folder ? options->machine.topo : NULL,
+                                         .system = system,
                                          .has_collective = options->argument_count > collective_at};
-    if (options->rank_counts > 1)
+    if (options->what.rank_counts > 1)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "a log is of one number of ranks, -N of %u",
-                          options->rank_counts);
+                          options->what.rank_counts);
     if (out->has_collective) {
         const enum ronde_status status =
             ronde_parse_collective(options->arguments[collective_at], &out->collective, error);
         if (status != RONDE_OK)
             return status;
     }
-    out->ranks = options->rank_counts > 0 ? options->ranks[0] : 0;
-    if (out->ranks == 0 && options->shape.count == 2)
-        out->ranks = options->shape.radix[0] * options->shape.radix[1];
+    out->ranks = options->what.rank_counts > 0 ? options->what.ranks[0] : 0;
+    if (out->ranks == 0 && options->what.shape.count == 2)
+        out->ranks = options->what.shape.radix[0] * options->what.shape.radix[1];
     return ronde_shape_nodes(options, out->ranks, &out->nodes, error);
+}
+
+/* --anchor. */
+
+enum ronde_status ronde_check_log_gpu(const char *path, const char *gpu,
+                                      const struct ronde_nccl_machine *machine,
+                                      struct ronde_error *error)
+{
+    enum ronde_nccl_generation generation;
+    if (!ronde_nccl_generation_find(gpu, &generation) || generation == machine->generation)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_BAD_INPUT,
+                      "%s was measured on \"%s\" (%s), --topo %s describes %s GPUs", path, gpu,
+                      ronde_nccl_generation_text(generation), machine->name,
+                      ronde_nccl_generation_text(machine->generation));
+}
+
+/* A table of several has to name the machine. */
+static enum ronde_status find_system(const struct ronde_published *anchor, const char *path,
+                                     const char *name, uint32_t *out, struct ronde_error *error)
+{
+    for (*out = 0; anchor->system_count > 1 && *out < anchor->system_count; ++*out)
+        if (strcmp(anchor->systems[*out].name, name) == 0)
+            break;
+    return *out < anchor->system_count
+               ? RONDE_OK
+               : ronde_fail(
+                     error, RONDE_BAD_INPUT,
+                     "--anchor %s: none of its %u systems is called %s: keep the rows of one", path,
+                     anchor->system_count, name);
+}
+
+static enum ronde_status fit_to(struct ronde_published *anchor, const char *path, uint32_t system,
+                                struct ronde_nccl_constants *constants,
+                                struct ronde_nccl_bands *bands, struct ronde_error *error)
+{
+    (void)ronde_published_mark_anchor(anchor, system, true);
+    const struct ronde_published_anchor found =
+        ronde_published_fit_system(anchor, system, constants);
+    if (found.rows == 0)
+        return ronde_fail(
+            error, RONDE_BAD_INPUT,
+            "--anchor %s: no time in it is of a call of at least %u B that %s can make "
+            "and the model has; `ronde doctor %s` says what is wrong with it",
+            path, RONDE_PUBLISHED_LEAST_BYTES, anchor->systems[system].machine.name, path);
+    ronde_nccl_bands_anchor(bands, found.is_several);
+    ronde_note("anchored to %zu times of %s: %s times %.2f, latency %s times %.2f, launch %.1f us",
+               found.rows, path, found.is_several ? "rate of NICs" : "rate of links", found.rate,
+               found.is_several ? "between nodes" : "inside a node", found.latency, found.launch_us);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_nccl_anchor(const struct ronde_options *options,
+                                    const struct ronde_nccl_machine *machine,
+                                    struct ronde_nccl_constants *constants,
+                                    struct ronde_nccl_bands *bands, struct ronde_error *error)
+{
+    const char *path = options->what.anchor;
+    const struct ronde_published_request request = {.path = path};
+    struct ronde_nccl_machine own = *machine;
+    struct ronde_published anchor = {.rows = NULL};
+    uint32_t system = 0;
+    if (!path)
+        return RONDE_OK;
+    /* Limits are of one call of another kind. */
+    own.limits = NULL;
+    enum ronde_status status = ronde_published_open(&request, ronde_mem_default(), &anchor, error);
+    if (status == RONDE_OK)
+        status = ronde_check_log_gpu(path, anchor.log.gpu, machine, error);
+    if (status == RONDE_OK)
+        status = find_system(&anchor, path, machine->name, &system, error);
+    if (status == RONDE_OK) {
+        ronde_published_choose(&anchor, constants);
+        ronde_published_describe(&anchor, system, &own, constants);
+        status = fit_to(&anchor, path, system, constants, bands, error);
+    }
+    if (anchor.mem)
+        ronde_published_close(&anchor);
+    return status;
+}
+
+enum ronde_status ronde_refuse_anchor(const struct ronde_options *options, struct ronde_error *error)
+{
+    return options->what.anchor
+               ? ronde_fail(error, RONDE_BAD_ARGUMENT,
+                            "--anchor %s fits the model of NCCL: it goes with --style nccl, with "
+                            "validate --published of NCCL's times, and with doctor",
+                            options->what.anchor)
+               : RONDE_OK;
 }

@@ -1,63 +1,57 @@
-/* --style nccl of sim and plan: sizes of a collective on a described machine. See nccl_style.h. */
-#include "nccl_style.h"
-
+/* --style nccl of sim and plan: sizes of a collective on a described machine. See styles.h. */
+#include "cli/draw/gnuplot.h"
+#include "cli/html/html.h"
 #include "cli/print/report.h"
-#include "cli/print/table.h"
 #include "common.h"
-#include "nccl_log.h"
-#include "nccl_machine.h"
-#include "nccl_tuner_csv.h"
+#include "styles.h"
 
+#include "ronde/nccl_tuner.h"
 #include "ronde/published.h"
 
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
+/* Choices that are nearer to the fastest are as good. */
+#define LEAST_GAIN 1.1
+
 /* What the command holds. */
 struct session {
     const struct ronde_options *options;
     struct ronde_nccl_constants constants;
+    struct ronde_nccl_bands bands;
     struct ronde_nccl_site site;
     enum ronde_collective collective;
     struct ronde_sink sink;
-    uint32_t log_nodes; /* hosts of --nccl-log; 0 = none was given */
+    struct ronde_curves curves; /* of --plot */
+    uint32_t log_nodes;         /* hosts of --nccl-log; 0 = none was given */
     bool is_plan; /* NCCL's choice beside the fastest, not how long what was asked for takes */
+    double worst; /* of a plan: the largest ratio of NCCL's choice to the fastest */
+    uint64_t worst_bytes; /* where that is */
 };
 
 static enum ronde_status check_options(const struct ronde_options *options,
                                        struct ronde_error *error)
 {
     if (strcmp(options->style, "nccl") != 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--style \"%s\" is not nccl", options->style);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--style \"%s\" is none of nccl, openmpi and mpich", options->style);
     if (options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "which collective is missing");
-    if (!options->topo)
+    if (!options->machine.topo)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--style nccl wants --topo with a machine's description "
                           "(topologies/published/README.md)");
-    if (options->rank_counts == 0 && options->shape.count == 0 && !options->nccl_log)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "number of ranks is missing: -N, or --shape");
-    if (options->why || options->trace || options->timeline || options->slot_bytes ||
-        options->with_count || options->scenario || options->background_count ||
-        options->straggler_count || options->plot || (options->channels && !options->to) ||
-        options->has_backend || strcmp(options->engine, "auto") != 0)
-        return ronde_fail(
-            error, RONDE_BAD_ARGUMENT,
-            "--style nccl is a model: it replays nothing, and takes no --why, --trace, "
-            "--timeline, --slot, --channels, --with, --background, "
-            "--straggler, --scenario, --engine, --backend or --plot");
-    if (options->min_bytes == 0)
+    if (options->engine.slot_bytes || options->what.channels || options->backend.is_given ||
+        strcmp(options->engine.name, "auto") != 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--style nccl is a model: it replays nothing, and takes no --slot, "
+                          "--channels, --engine or --backend");
+    if (options->sizes.min_bytes == 0)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "--style nccl: a call of 0 bytes moves nothing; sizes (-b) are 1 and more");
-    if (options->to && strcmp(options->to, "nccl-tuner") != 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--to \"%s\" is not nccl-tuner", options->to);
-    if (options->to && (options->json || options->csv || options->algorithm_count > 0))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "--to nccl-tuner is a file of its own form, for what is fastest: leave "
-                          "out --json, --csv and -a");
-    return RONDE_OK;
+    return ronde_plot_check(options->output.plot, error);
 }
 
 static enum ronde_status find_algorithm(const char *name, enum ronde_nccl_algorithm *out,
@@ -92,27 +86,42 @@ static enum ronde_status find_nodes(const struct session *session, uint32_t rank
     return RONDE_OK;
 }
 
-static const struct ronde_column columns[] = {{"size", "(B)", 14},        {"ranks", "", 7},
-                                              {"nodes", "", 6},           {"algorithm", "", 10},
-                                              {"protocol", "", 9},        {"time", "(us)", 11},
-                                              {"algbw", "(GB/s)", 10},    {"busbw", "(GB/s)", 10},
-                                              {"NCCL's own", "(us)", 11}, {"limited by", "", 14}};
-
-#define COLUMN_COUNT (sizeof columns / sizeof columns[0])
+/* The last column is of a platform: a description has no links to name. */
+static const struct ronde_column columns[] = {
+    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},
+    {"ranks", "ranks", "", RONDE_CELL_PLAIN, 5, false},
+    {"nodes", "nodes", "", RONDE_CELL_PLAIN, 5, false},
+    {"algorithm", "algorithm", "", RONDE_CELL_PLAIN, 9, false},
+    {"protocol", "protocol", "", RONDE_CELL_PLAIN, 8, false},
+    {"time_us", "time", "(us)", RONDE_CELL_US, 8, false},
+    {"algbw_GBps", "algbw", "(GB/s)", RONDE_CELL_GBPS, 7, false},
+    {"busbw_GBps", "busbw", "(GB/s)", RONDE_CELL_GBPS, 7, false},
+    {"nccl_us", "NCCL's own", "(us)", RONDE_CELL_US, 10, true},
+    {"low_us", "from", "(us)", RONDE_CELL_US, 8, false},
+    {"high_us", "to", "(us)", RONDE_CELL_US, 8, false},
+    {"limited_by", "limited by", "", RONDE_CELL_PLAIN, 14, false}};
 
 static const struct ronde_column plan_columns[] = {
-    {"size", "(B)", 14},   {"ranks", "", 7},    {"nodes", "", 6},     {"NCCL takes", "", 16},
-    {"time", "(us)", 11},  {"fastest", "", 16}, {"time", "(us)", 11}, {"NCCL's is", "(times)", 9},
-    {"limited by", "", 14}};
+    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},
+    {"ranks", "ranks", "", RONDE_CELL_PLAIN, 5, false},
+    {"nodes", "nodes", "", RONDE_CELL_PLAIN, 5, false},
+    {"nccl_algorithm", "NCCL takes", "", RONDE_CELL_PLAIN, 10, false},
+    {"nccl_protocol", "by", "", RONDE_CELL_PLAIN, 6, false},
+    {"nccl_time_us", "time", "(us)", RONDE_CELL_US, 8, false},
+    {"algorithm", "fastest", "", RONDE_CELL_PLAIN, 8, false},
+    {"protocol", "by", "", RONDE_CELL_PLAIN, 6, false},
+    {"time_us", "time", "(us)", RONDE_CELL_US, 8, false},
+    {"slower", "slower", "(x)", RONDE_CELL_RATIO, 6, false},
+    {"nccl_low_us", "NCCL from", "(us)", RONDE_CELL_US, 9, false},
+    {"nccl_high_us", "to", "(us)", RONDE_CELL_US, 8, false},
+    {"limited_by", "limited by", "", RONDE_CELL_PLAIN, 10, true}};
 
-#define PLAN_COLUMN_COUNT (sizeof plan_columns / sizeof plan_columns[0])
-
-/* The last column is of a platform: a description has no links to name. */
 static struct ronde_table table_of(const struct session *session)
 {
-    const struct ronde_column *of = session->is_plan ? plan_columns : columns;
-    const size_t count = session->is_plan ? PLAN_COLUMN_COUNT : COLUMN_COUNT;
-    return (struct ronde_table){of, session->site.platform ? count : count - 1, 2};
+    const size_t left_out = session->site.platform ? 0 : 1;
+    const struct ronde_table own = RONDE_TABLE(columns), plan = RONDE_TABLE(plan_columns);
+    return session->is_plan ? (struct ronde_table){plan.columns, plan.count - left_out}
+                            : (struct ronde_table){own.columns, own.count - left_out};
 }
 
 /* A link of the fabric for which the call takes longer; "" = none. */
@@ -123,12 +132,19 @@ static const char *limiting(const struct session *session, const struct ronde_nc
     return link ? link : "";
 }
 
-static struct ronde_cell cell_of_limit(const struct session *session,
-                                       const struct ronde_nccl_call *call,
-                                       struct ronde_nccl_choice choice)
+/* The top of a page: of the last size. */
+static void answer(const struct session *session, const struct ronde_nccl_call *call,
+                   struct ronde_nccl_choice choice, double us)
 {
-    const char *link = limiting(session, call, choice);
-    return ronde_cell_text(link[0] ? link : "-");
+    ronde_html_answer(session->sink.html, "%s by NCCL on %u ranks of %s: %s takes %s us (%s, %s).",
+                      ronde_collective_text(call->collective), call->ranks,
+                      session->site.machine.name, ronde_cell_tick(call->bytes).text,
+                      ronde_cell_us(1e3 * us).text, ronde_nccl_algorithm_text(choice.algorithm),
+                      ronde_nccl_protocol_text(choice.protocol));
+    ronde_html_sure(
+        session->sink.html,
+        "A model of how NCCL executes it; nothing was measured here. How far it is off on "
+        "published measurements: docs/results/validation-nccl.md of ronde.");
 }
 
 static enum ronde_status print(struct session *session, const struct ronde_nccl_call *call,
@@ -137,27 +153,13 @@ static enum ronde_status print(struct session *session, const struct ronde_nccl_
 {
     const double us =
         ronde_nccl_execution_us(&session->constants, &session->site.machine, call, choice);
+    const struct ronde_nccl_band band =
+        ronde_nccl_band_of(&session->bands, &session->site.machine, call);
     const double rate_GBps = (double)call->bytes / us / 1e3;
-    const double busbw_GBps = rate_GBps * ronde_published_bus_factor(call);
+    const double busbw_GBps = rate_GBps * ronde_collective_bus_factor(call->collective, call->ranks);
     const char *algorithm = ronde_nccl_algorithm_text(choice.algorithm);
     const char *protocol = ronde_nccl_protocol_text(choice.protocol);
-    if (ronde_sink_is_table(&session->sink)) {
-        const struct ronde_cell cells[COLUMN_COUNT] = {ronde_cell_integer(call->bytes),
-                                                       ronde_cell_integer(call->ranks),
-                                                       ronde_cell_integer(call->nodes),
-                                                       ronde_cell_text(algorithm),
-                                                       ronde_cell_text(protocol),
-                                                       ronde_cell_us(1e3 * us),
-                                                       ronde_cell_rate(rate_GBps),
-                                                       ronde_cell_rate(busbw_GBps),
-                                                       isfinite(nccl_us)
-                                                           ? ronde_cell_us(1e3 * nccl_us)
-                                                           : ronde_cell_text("-"),
-                                                       cell_of_limit(session, call, choice)};
-        const struct ronde_table table = table_of(session);
-        ronde_table_row(session->sink.file, &table, cells);
-        return RONDE_OK;
-    }
+    const struct ronde_table table = table_of(session);
     const struct ronde_field fields[] = {ronde_field_text("style", "nccl"),
                                          ronde_field_text("machine", session->site.machine.name),
                                          ronde_field_text("collective",
@@ -171,11 +173,13 @@ static enum ronde_status print(struct session *session, const struct ronde_nccl_
                                          ronde_field_real("algbw_GBps", rate_GBps),
                                          ronde_field_real("busbw_GBps", busbw_GBps),
                                          ronde_field_real("nccl_us", nccl_us),
+                                         ronde_field_real("low_us", us * band.low),
+                                         ronde_field_real("high_us", us * band.high),
                                          ronde_field_text("limited_by",
                                                           limiting(session, call, choice)),
                                          ronde_field_text("kind", "modelled")};
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(&session->sink, &row, error);
+    answer(session, call, choice, us);
+    return ronde_sink_print(&session->sink, &table, &RONDE_ROW(fields), error);
 }
 
 /* One size by every algorithm that was named; without names what NCCL takes. */
@@ -184,11 +188,12 @@ static enum ronde_status show_size(struct session *session, const struct ronde_n
 {
     static const char *const by_itself[] = {"auto"};
     const struct ronde_options *options = session->options;
-    const bool is_named = options->algorithm_count > 0;
+    const bool is_named = options->what.algorithm_count > 0;
     enum ronde_status status = ronde_nccl_call_check(&session->site.machine, call, error);
-    for (uint32_t a = 0; status == RONDE_OK && a < (is_named ? options->algorithm_count : 1); a++) {
+    for (uint32_t a = 0; status == RONDE_OK && a < (is_named ? options->what.algorithm_count : 1);
+         a++) {
         struct ronde_nccl_choice wish = {RONDE_NCCL_RING, RONDE_NCCL_PROTOCOL_COUNT}, choice;
-        const char *name = is_named ? options->algorithms[a] : by_itself[a];
+        const char *name = is_named ? options->what.algorithms[a] : by_itself[a];
         status = find_algorithm(name, &wish.algorithm, error);
         if (status != RONDE_OK)
             break;
@@ -206,14 +211,6 @@ static enum ronde_status show_size(struct session *session, const struct ronde_n
     return status;
 }
 
-static struct ronde_cell cell_of(struct ronde_nccl_choice choice)
-{
-    struct ronde_cell cell;
-    snprintf(cell.text, sizeof cell.text, "%s/%s", ronde_nccl_algorithm_text(choice.algorithm),
-             ronde_nccl_protocol_text(choice.protocol));
-    return cell;
-}
-
 /* What NCCL takes by itself, and what would be fastest if NCCL_ALGO and NCCL_PROTO said so. */
 static enum ronde_status plan_size(struct session *session, const struct ronde_nccl_call *call,
                                    struct ronde_error *error)
@@ -228,23 +225,9 @@ static enum ronde_status plan_size(struct session *session, const struct ronde_n
         ronde_nccl_execution_us(&session->constants, &session->site.machine, call, taken);
     const double least_us =
         ronde_nccl_fastest(&session->constants, &session->site.machine, call, &fastest);
-    const struct ronde_cell names[] = {cell_of(taken), cell_of(fastest)};
-    if (ronde_sink_is_table(&session->sink)) {
-        struct ronde_cell times = {""};
-        snprintf(times.text, sizeof times.text, "%.2f", us / least_us);
-        const struct ronde_cell cells[PLAN_COLUMN_COUNT] = {ronde_cell_integer(call->bytes),
-                                                            ronde_cell_integer(call->ranks),
-                                                            ronde_cell_integer(call->nodes),
-                                                            names[0],
-                                                            ronde_cell_us(1e3 * us),
-                                                            names[1],
-                                                            ronde_cell_us(1e3 * least_us),
-                                                            times,
-                                                            cell_of_limit(session, call, fastest)};
-        const struct ronde_table table = table_of(session);
-        ronde_table_row(session->sink.file, &table, cells);
-        return RONDE_OK;
-    }
+    const struct ronde_table table = table_of(session);
+    const struct ronde_nccl_band band =
+        ronde_nccl_band_of(&session->bands, &session->site.machine, call);
     const struct ronde_field fields[] = {
         ronde_field_text("style", "nccl"),
         ronde_field_text("machine", session->site.machine.name),
@@ -258,10 +241,86 @@ static enum ronde_status plan_size(struct session *session, const struct ronde_n
         ronde_field_text("algorithm", ronde_nccl_algorithm_text(fastest.algorithm)),
         ronde_field_text("protocol", ronde_nccl_protocol_text(fastest.protocol)),
         ronde_field_real("time_us", least_us),
+        ronde_field_real("slower", us / least_us),
+        ronde_field_real("nccl_low_us", us * band.low),
+        ronde_field_real("nccl_high_us", us * band.high),
         ronde_field_text("limited_by", limiting(session, call, fastest)),
         ronde_field_text("kind", "modelled")};
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(&session->sink, &row, error);
+    answer(session, call, taken, us);
+    if (us > session->worst * least_us) {
+        session->worst = us / least_us;
+        session->worst_bytes = call->bytes;
+    }
+    if (session->worst > LEAST_GAIN)
+        ronde_html_answer(session->sink.html,
+                          "%s by NCCL on %u ranks of %s: its own choice takes up to %.2f times the "
+                          "fastest it could choose, at %s.",
+                          ronde_collective_text(call->collective), call->ranks,
+                          session->site.machine.name, session->worst,
+                          ronde_cell_tick(session->worst_bytes).text);
+    return ronde_sink_print(&session->sink, &table, &RONDE_ROW(fields), error);
+}
+
+/* A size of one choice in the picture: a colour for each algorithm, a dash for each protocol. */
+static enum ronde_status draw_choice(struct session *session, const struct ronde_nccl_call *call,
+                                     struct ronde_nccl_choice choice, bool is_taken,
+                                     struct ronde_error *error)
+{
+    const double us =
+        ronde_nccl_execution_us(&session->constants, &session->site.machine, call, choice);
+    const struct ronde_plot_point point = {.bytes = call->bytes,
+                                           .busbw_GBps =
+                                               (double)call->bytes / us / 1e3 *
+                                               ronde_collective_bus_factor(call->collective,
+                                                                           call->ranks),
+                                           .is_marked = is_taken};
+    struct ronde_plot_curve curve = {.colour = choice.algorithm, .dash = choice.protocol};
+    char panel[64];
+    snprintf(panel, sizeof panel, "%u ranks on %u node%s", call->ranks, call->nodes,
+             call->nodes == 1 ? "" : "s");
+    snprintf(curve.name, sizeof curve.name, "%s %s", ronde_nccl_algorithm_text(choice.algorithm),
+             ronde_nccl_protocol_text(choice.protocol));
+    return ronde_curves_add(&session->curves, panel, &curve, &point, error);
+}
+
+/* All that NCCL could choose at a size, and what it does. Sends and receives have nothing to choose from. */
+static enum ronde_status draw_size(struct session *session, const struct ronde_nccl_call *call,
+                                   struct ronde_error *error)
+{
+    const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
+    struct ronde_nccl_choice taken, choice;
+    (void)ronde_nccl_choose(&session->constants, &session->site.machine, call, any, &taken);
+    if (taken.algorithm == RONDE_NCCL_POINT)
+        return draw_choice(session, call, taken, true, error);
+    enum ronde_status status = RONDE_OK;
+    for (unsigned c = 0; c < RONDE_NCCL_CHOICES && status == RONDE_OK; c++) {
+        const struct ronde_nccl_choice wish = {
+            (enum ronde_nccl_algorithm)(c / RONDE_NCCL_PROTOCOL_COUNT),
+            (enum ronde_nccl_protocol)(c % RONDE_NCCL_PROTOCOL_COUNT)};
+        const double us =
+            ronde_nccl_choose(&session->constants, &session->site.machine, call, wish, &choice);
+        if (isfinite(us))
+            status =
+                draw_choice(session, call, wish,
+                            wish.algorithm == taken.algorithm && wish.protocol == taken.protocol,
+                            error);
+    }
+    return status;
+}
+
+static enum ronde_status draw(struct session *session, struct ronde_error *error)
+{
+    const char *path = session->options->output.plot;
+    char title[256];
+    if (!path)
+        return RONDE_OK;
+    snprintf(title, sizeof title, "%s by NCCL on %s, modelled",
+             ronde_collective_text(session->collective), session->site.machine.name);
+    const enum ronde_status status =
+        ronde_curves_plot(&session->curves, title, "NCCL's own choice", path, error);
+    if (status == RONDE_OK)
+        ronde_note("wrote %s", path);
+    return status;
 }
 
 static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
@@ -269,21 +328,17 @@ static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
 {
     struct ronde_nccl_call call = {.collective = session->collective, .ranks = ranks};
     enum ronde_status status = find_nodes(session, ranks, &call.nodes, error);
-    call.bytes = session->options->min_bytes;
+    call.bytes = session->options->sizes.min_bytes;
     if (status == RONDE_OK)
         status = ronde_nccl_call_check(&session->site.machine, &call, error);
     if (status == RONDE_OK)
         status = ronde_nccl_site_limit(&session->site, &call, NULL, error);
-    if (session->options->to) {
-        const struct ronde_tuner_csv csv = {session->options, &session->constants,
-                                            &session->site.machine};
-        return status == RONDE_OK ? ronde_tuner_csv_rows(&csv, call, session->sink.file, error)
-                                  : status;
-    }
     while (status == RONDE_OK && call.bytes != 0) {
         status =
             session->is_plan ? plan_size(session, &call, error) : show_size(session, &call, error);
-        call.bytes = ronde_options_next_size(session->options, call.bytes);
+        if (status == RONDE_OK && session->options->output.plot)
+            status = draw_size(session, &call, error);
+        call.bytes = ronde_options_next_size(&session->options->sizes, call.bytes);
     }
     return status;
 }
@@ -301,31 +356,44 @@ static enum ronde_status show_log(struct session *session, struct ronde_error *e
     return status;
 }
 
+/* All GPUs that there are, where no -N says how many take part. */
+static uint32_t all_ranks(const struct session *session)
+{
+    const uint32_t nodes = session->options->machine.nodes;
+    return session->site.platform ? ronde_platform_facts(session->site.platform)->hosts
+                                  : session->site.machine.gpus * (nodes > 0 ? nodes : 1);
+}
+
 static enum ronde_status show(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
     enum ronde_status status = RONDE_OK;
-    if (options->to) {
-        const struct ronde_tuner_csv csv = {options, &session->constants, &session->site.machine};
-        ronde_tuner_csv_head(&csv, session->sink.file);
-    } else if (ronde_sink_is_table(&session->sink)) {
-        fprintf(
-            session->sink.file, "# ronde %s: %s as NCCL executes it on %s, a model: docs/results/validation-nccl.md\n# ",
-            RONDE_VERSION, ronde_collective_text(session->collective), session->site.machine.name);
+    if (ronde_sink_is_table(&session->sink)) {
+        ronde_sink_say(&session->sink,
+                       "ronde %s: %s as NCCL executes it on %s, a model: "
+                       "docs/results/validation-nccl.md",
+                       RONDE_VERSION, ronde_collective_text(session->collective),
+                       session->site.machine.name);
+        fputs("# ", session->sink.file);
         ronde_print_nccl_machine(session->sink.file, &session->site.machine);
         if (!session->site.platform && session->site.machine.nics > 0)
             fputs("\n# between nodes only NICs limit: a description says nothing of the fabric",
                   session->sink.file);
-        fputs("\n#\n", session->sink.file);
+        fputs("\n# from, to: where four of five times lie on machines that no constant was fitted "
+              "to\n#\n",
+              session->sink.file);
         const struct ronde_table table = table_of(session);
-        ronde_table_head(session->sink.file, &table);
+        ronde_sink_head(&session->sink, &table);
     }
-    if (options->nccl_log)
+    if (options->what.nccl_log)
         return show_log(session, error);
-    if (options->rank_counts == 0)
-        return show_ranks(session, options->shape.radix[0] * options->shape.radix[1], error);
-    for (uint32_t r = 0; status == RONDE_OK && r < options->rank_counts; r++)
-        status = show_ranks(session, options->ranks[r], error);
+    if (options->what.rank_counts == 0 && options->what.shape.count == 0)
+        return show_ranks(session, all_ranks(session), error);
+    if (options->what.rank_counts == 0)
+        return show_ranks(session, options->what.shape.radix[0] * options->what.shape.radix[1],
+                          error);
+    for (uint32_t r = 0; status == RONDE_OK && r < options->what.rank_counts; r++)
+        status = show_ranks(session, options->what.ranks[r], error);
     return status;
 }
 
@@ -339,14 +407,80 @@ int ronde_nccl_style(const struct ronde_options *options, bool is_plan)
     if (status == RONDE_OK)
         status = ronde_nccl_constants_read(NULL, &session.constants, &error);
     if (status == RONDE_OK)
+        status = ronde_nccl_bands_read(NULL, &session.bands, &error);
+    if (status == RONDE_OK)
         status = ronde_nccl_site_open(options, &session.site, &error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_anchor(options, &session.site.machine, &session.constants,
+                                   &session.bands, &error);
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &session.sink, &error);
     if (status == RONDE_OK)
         status = show(&session, &error);
-    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK &&
-        status == RONDE_OK)
-        status = error.status;
+    if (status == RONDE_OK)
+        status = draw(&session, &error);
+    status = ronde_sink_close(&session.sink, status, &error);
+    ronde_curves_free(&session.curves);
     ronde_nccl_site_close(&session.site);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}
+
+/* --nccl-log. */
+
+enum ronde_status ronde_nccl_log_read(const struct ronde_options *options,
+                                      struct ronde_nccl_graph **out_graph, struct ronde_error *error)
+{
+    *out_graph = NULL;
+    if (options->what.rank_counts > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--nccl-log: one communicator, one -N");
+    const enum ronde_status status =
+        ronde_nccl_graph_read(options->what.nccl_log,
+                              options->what.rank_counts ? options->what.ranks[0] : 0,
+                              ronde_mem_default(), out_graph, error);
+    if (status == RONDE_OK && (*out_graph)->communicators > 1)
+        ronde_note("%s has %u communicators; that of %u ranks is taken, -N names another",
+                   options->what.nccl_log, (*out_graph)->communicators, (*out_graph)->ranks);
+    return status;
+}
+
+/* What NCCL has decided is in the log: nothing that is said beside it may be ignored. */
+static enum ronde_status find_request(const struct ronde_options *options,
+                                      struct ronde_nccl_request *out_request,
+                                      struct ronde_error *error)
+{
+    static const char *const trees[] = {"tree", "nccl_tree"};
+    static const char *const rings[] = {"ring", "chain"};
+    const char *name = options->what.algorithm_count > 0 ? options->what.algorithms[0] : rings[0];
+    *out_request = (struct ronde_nccl_request){.root = options->what.root};
+    if (options->argument_count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "which collective? `ronde list` names them");
+    if (options->what.algorithm_count > 1 || options->what.shape.count > 0 ||
+        options->what.channels > 0 || options->what.pairs.ranks > 0 || options->what.all_roots)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--nccl-log has the channels and who sends to whom: leave out --shape, "
+                          "--channels and --pairs, and name one algorithm at most");
+    for (unsigned i = 0; i < 2; i++) {
+        out_request->is_tree = out_request->is_tree || strcmp(name, trees[i]) == 0;
+        if (strcmp(name, trees[i]) == 0 || strcmp(name, rings[i]) == 0)
+            return ronde_parse_collective(options->arguments[0], &out_request->collective, error);
+    }
+    return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                      "--nccl-log has rings and trees: -a ring or -a tree, not %s", name);
+}
+
+enum ronde_status ronde_nccl_log_schedule(const struct ronde_options *options,
+                                          struct ronde_schedule **out_schedule,
+                                          struct ronde_error *error)
+{
+    struct ronde_nccl_request request;
+    struct ronde_nccl_graph *graph = NULL;
+    *out_schedule = NULL;
+    enum ronde_status status = find_request(options, &request, error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_log_read(options, &graph, error);
+    if (status == RONDE_OK)
+        status =
+            ronde_nccl_graph_schedule(graph, &request, ronde_mem_default(), out_schedule, error);
+    ronde_nccl_graph_destroy(graph);
+    return status;
 }

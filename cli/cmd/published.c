@@ -1,28 +1,33 @@
-/* ronde validate --published: measured, modelled and NCCL's own formula, by system. See published.h. */
-#include "published.h"
+/* ronde validate --published: measured, modelled and NCCL's own formula, by system. See styles.h. */
+#include "styles.h"
 
 #include "cli/draw/gnuplot.h"
-#include "cli/draw/published_plot.h"
-#include "cli/print/published_print.h"
+#include "cli/html/html.h"
 #include "cli/print/report.h"
-#include "nccl_machine.h"
+#include "cli/print/results.h"
 
 #include "ronde/doctor.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
+static const struct ronde_validate_options *own_of(const struct ronde_options *options)
+{
+    return options->own;
+}
+
 /* How much of a system a prediction has seen. */
-enum mode { NOMINAL, SMALLEST, LEAVE_ONE_OUT, MODE_COUNT };
+enum mode { NOMINAL, ANCHORED, LEAVE_ONE_OUT, MODE_COUNT };
 
 static const struct ronde_published_mode modes[MODE_COUNT] = {
     [NOMINAL] = {"nominal", "nominal",
                  "the hardware's description and the shipped constants; nothing is "
                  "fitted to the system by itself"},
-    [SMALLEST] = {"smallest", "fit",
-                  "launch, latencies inside and between nodes and link efficiency "
-                  "fitted to the smallest number of ranks and one collective there, "
-                  "those rows not counted"},
+    [ANCHORED] =
+        {"anchored", "anchored",
+         "the shipped constants fitted again to all systems but the one that is predicted, "
+         "then efficiency of links, latency and launch to its rows of one collective on its "
+         "smallest number of nodes, which are not counted"},
     [LEAVE_ONE_OUT] = {"leave-one-out", "leave-one-system-out",
                        "the shipped constants fitted again to all systems but "
                        "the one that is predicted"},
@@ -33,15 +38,15 @@ struct session {
     const struct ronde_options *options;
     struct ronde_nccl_constants constants; /* as shipped */
     struct ronde_nccl_constants fitted;    /* those of the last prediction */
+    struct ronde_nccl_bands bands;
     struct ronde_published published;
     struct ronde_published
-        whole; /* with --system: the others, too, for what is fitted to them; else of no row */
+        whole; /* of a mode that is fitted to other systems' rows: see read_whole; else of no row */
     struct ronde_sink sink;
-    bool is_markdown;
 };
 
 /* What --fit names beside the modes: what is printed for files of the model. */
-enum { CONSTANTS = MODE_COUNT, SPREAD };
+enum { CONSTANTS = MODE_COUNT, SPREAD, BANDS };
 
 /* The mode of --fit, or what it prints. */
 static enum ronde_status find_mode(const char *text, unsigned *out, struct ronde_error *error)
@@ -52,16 +57,16 @@ static enum ronde_status find_mode(const char *text, unsigned *out, struct ronde
     for (*out = 0; *out < MODE_COUNT; ++*out)
         if (strcmp(text, modes[*out].name) == 0)
             return RONDE_OK;
-    *out = strcmp(text, "spread") == 0 ? SPREAD : CONSTANTS;
-    return *out == SPREAD || strcmp(text, "constants") == 0
+    *out = strcmp(text, "spread") == 0 ? SPREAD : strcmp(text, "bands") == 0 ? BANDS : CONSTANTS;
+    return *out != CONSTANTS || strcmp(text, "constants") == 0
                ? RONDE_OK
                : ronde_fail(error, RONDE_BAD_ARGUMENT,
-                            "--fit \"%s\" is not nominal, smallest, leave-one-out, constants or "
-                            "spread",
+                            "--fit \"%s\" is not nominal, anchored, leave-one-out, constants, "
+                            "spread or bands",
                             text);
 }
 
-/* Fits to all systems of the table but one, whichever of them --system shows. */
+/* Fits to all systems of the table but one, whichever of them is shown. */
 static void fit_to_others(struct session *session, uint32_t system)
 {
     const struct ronde_published *whole = &session->whole;
@@ -81,11 +86,21 @@ static void predict(struct session *session, unsigned mode, uint32_t system)
 {
     struct ronde_published *published = &session->published;
     session->fitted = session->constants;
-    if (mode == SMALLEST)
-        ronde_published_fit_system(published, system, &session->fitted);
-    if (mode == LEAVE_ONE_OUT)
+    if (mode == LEAVE_ONE_OUT || mode == ANCHORED)
         fit_to_others(session, system);
     ronde_published_predict(published, system, &session->fitted);
+}
+
+/* The same from its anchor; `bare` is of the rows that are left, without it. */
+static enum ronde_status anchor(struct session *session, uint32_t system,
+                                struct ronde_published_score *bare, struct ronde_error *error)
+{
+    struct ronde_published *published = &session->published;
+    (void)ronde_published_mark_anchor(published, system, false);
+    const enum ronde_status status = ronde_published_score_of(published, system, bare, error);
+    (void)ronde_published_fit_system(published, system, &session->fitted);
+    ronde_published_predict(published, system, &session->fitted);
+    return status;
 }
 
 /* Rows that an earlier mode has fitted count again. */
@@ -105,7 +120,7 @@ static bool is_folder(const char *path)
 /* --plot: a picture per system in a folder, or of the one system that has rows. */
 static enum ronde_status draw(struct session *session, struct ronde_error *error)
 {
-    const char *plot = session->options->plot;
+    const char *plot = session->options->output.plot;
     if (!plot)
         return RONDE_OK;
     if (!is_folder(plot) && session->published.system_count > 1)
@@ -113,7 +128,7 @@ static enum ronde_status draw(struct session *session, struct ronde_error *error
                           "--plot %s: with %u systems this is to be a folder, which is there", plot,
                           session->published.system_count);
     return ronde_published_plot(&session->published, plot, is_folder(plot),
-                                session->is_markdown ? session->sink.file : NULL, error);
+                                session->sink.is_markdown ? session->sink.file : NULL, error);
 }
 
 static struct ronde_published_view view_of(struct session *session, unsigned mode)
@@ -121,8 +136,29 @@ static struct ronde_published_view view_of(struct session *session, unsigned mod
     return (struct ronde_published_view){.sink = &session->sink,
                                          .published = &session->published,
                                          .mode = &modes[mode],
-                                         .path = session->options->published,
-                                         .is_markdown = session->is_markdown};
+                                         .bands = &session->bands,
+                                         .path = own_of(session->options)->published};
+}
+
+/* The top of the page, where it is of one system. */
+static void answer(struct session *session, uint32_t system,
+                   const struct ronde_published_score *score)
+{
+    const size_t rows = score->count[RONDE_PUBLISHED_PREDICTED];
+    if (session->published.system_count > 1) {
+        ronde_html_answer(session->sink.html,
+                          "NCCL on %u systems, measured and predicted: a line each.",
+                          session->published.system_count);
+        return;
+    }
+    ronde_html_answer(session->sink.html,
+                      "NCCL on %s: predictions are off by %.1f %% in the median of %zu rows.",
+                      session->published.systems[system].name, 100 * score->median, rows);
+    ronde_html_sure(
+        session->sink.html,
+        "Measurements are others'; a prediction in ten is off by more than %.0f %%. NCCL's own "
+        "formula is off by %.0f %% in the median.",
+        100 * score->p90, 100 * score->nccl_median);
 }
 
 /* All systems in one mode. */
@@ -130,28 +166,42 @@ static enum ronde_status show_mode(struct session *session, unsigned mode, struc
 {
     const bool is_table = ronde_sink_is_table(&session->sink);
     const struct ronde_published_view view = view_of(session, mode);
+    struct ronde_published_score scores[RONDE_PUBLISHED_MAX_SYSTEMS];
+    struct ronde_published_score bare[RONDE_PUBLISHED_MAX_SYSTEMS];
     enum ronde_status status = RONDE_OK;
     if (is_table)
         ronde_published_print_head(&view);
     for (uint32_t s = 0; status == RONDE_OK && s < session->published.system_count; s++) {
-        struct ronde_published_score score;
-        ronde_progress("%s: %s", modes[mode].name, session->published.systems[s].name);
+        const double systems = session->published.system_count;
+        ronde_progress_part(s / systems, (s + 1) / systems, "%s: %s", modes[mode].name,
+                            session->published.systems[s].name);
         predict(session, mode, s);
-        if (session->options->replay)
+        if (mode == ANCHORED)
+            status = anchor(session, s, &bare[s], error);
+        if (status == RONDE_OK && own_of(session->options)->replay)
             status = ronde_published_replay(&session->published, s, &session->fitted, error);
         if (status == RONDE_OK)
-            status = ronde_published_score_of(&session->published, s, &score, error);
+            status = ronde_published_score_of(&session->published, s, &scores[s], error);
         if (status == RONDE_OK && is_table)
-            ronde_published_print_score(&view, session->published.systems[s].name, &score);
-        if (status == RONDE_OK && !is_table)
+            status = ronde_published_print_score(&view, session->published.systems[s].name,
+                                                 &scores[s], error);
+        /* Of a table the page of --html alone has rows. */
+        if (status == RONDE_OK && (!is_table || session->sink.html))
             status = ronde_published_print_rows(&view, s, error);
+        if (status == RONDE_OK)
+            answer(session, s, &scores[s]);
     }
     ronde_progress_end();
+    if (status == RONDE_OK && is_table)
+        ronde_published_print_summary(&view, "", scores, session->published.system_count);
+    if (status == RONDE_OK && is_table && mode == ANCHORED)
+        ronde_published_print_summary(&view, "The same rows without an anchor. ", bare,
+                                      session->published.system_count);
     if (status == RONDE_OK && !is_table)
         return ronde_published_print_refused(&view, error);
-    if (status == RONDE_OK && (!session->is_markdown || mode == NOMINAL))
+    if (status == RONDE_OK && (!session->sink.is_markdown || mode == NOMINAL))
         status = ronde_published_print_crossovers(&view, error);
-    if (status == RONDE_OK && (!session->is_markdown || mode == NOMINAL))
+    if (status == RONDE_OK && (!session->sink.is_markdown || mode == NOMINAL))
         ronde_published_print_whys(&view);
     return status;
 }
@@ -166,7 +216,7 @@ static enum ronde_status show_all(struct session *session, struct ronde_error *e
     if (status == RONDE_OK)
         status = ronde_published_print_worst(&view, error);
     if (status == RONDE_OK)
-        status = show_mode(session, SMALLEST, error);
+        status = show_mode(session, ANCHORED, error);
     forget_fit(&session->published);
     return status == RONDE_OK ? show_mode(session, LEAVE_ONE_OUT, error) : status;
 }
@@ -186,16 +236,39 @@ static void show_constants(struct session *session)
     }
 }
 
+/* --anchor: of the one machine there is. */
+static enum ronde_status take_anchor(struct session *session, unsigned mode,
+                                     struct ronde_error *error)
+{
+    const struct ronde_published_system *system = &session->published.systems[0];
+    if (!session->options->what.anchor)
+        return RONDE_OK;
+    if (session->published.system_count != 1 || !system->is_described)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--anchor %s is of one machine, %s has %u systems, or it is not described: "
+            "--system names one, --topo its description",
+            session->options->what.anchor, own_of(session->options)->published,
+            session->published.system_count);
+    if (mode != NOMINAL || session->options->output.markdown)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--anchor %s: --fit and --markdown fit to the table itself: leave them out",
+            session->options->what.anchor);
+    return ronde_nccl_anchor(session->options, &system->machine, &session->constants,
+                             &session->bands, error);
+}
+
 /* --topo that is no folder describes the one system there is. */
 static enum ronde_status take_machine(struct session *session, struct ronde_error *error)
 {
     struct ronde_nccl_machine machine;
-    if (!session->options->topo || is_folder(session->options->topo))
+    if (!session->options->machine.topo || is_folder(session->options->machine.topo))
         return RONDE_OK;
     if (session->published.system_count > 1)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--topo %s is one machine, %s has %u systems: --system names one",
-                          session->options->topo, session->options->published,
+                          session->options->machine.topo, own_of(session->options)->published,
                           session->published.system_count);
     const enum ronde_status status = ronde_open_nccl_machine(session->options, &machine, error);
     if (status == RONDE_OK)
@@ -231,20 +304,21 @@ static enum ronde_status read_published(struct session *session, struct ronde_er
 {
     const struct ronde_options *options = session->options;
     struct ronde_published_request request;
-    enum ronde_status status = ronde_log_request_of(options, options->published, 0, &request, error);
-    request.is_auto = options->auto_topo;
-    if (status == RONDE_OK && options->auto_topo && options->topo)
+    enum ronde_status status = ronde_log_request_of(options, own_of(options)->published,
+                                                    own_of(options)->system, 0, &request, error);
+    request.is_auto = own_of(options)->auto_topo;
+    if (status == RONDE_OK && own_of(options)->auto_topo && options->machine.topo)
         status = ronde_fail(error, RONDE_BAD_ARGUMENT,
                             "--auto-topo takes machines from the table, --topo %s from a file: "
                             "one of them",
-                            options->topo);
+                            options->machine.topo);
     if (status == RONDE_OK)
         status = ronde_published_open(&request, ronde_mem_default(), &session->published, error);
     if (status == RONDE_OK && !session->published.log.is_log &&
-        (options->rank_counts > 0 || options->shape.count > 0))
+        (options->what.rank_counts > 0 || options->what.shape.count > 0))
         status = ronde_fail(error, RONDE_BAD_ARGUMENT,
                             "-N and --shape are for logs; a table says itself how many ranks ran");
-    if (status == RONDE_OK && session->published.log.is_log && options->auto_topo)
+    if (status == RONDE_OK && session->published.log.is_log && own_of(options)->auto_topo)
         status = ronde_fail(error, RONDE_BAD_ARGUMENT,
                             "--auto-topo is for tables; a log says little of its machine");
     if (status == RONDE_OK && !session->published.log.is_log && options->argument_count > 0)
@@ -254,17 +328,22 @@ static enum ronde_status read_published(struct session *session, struct ronde_er
     return status;
 }
 
-/* The systems that --system does not show, where a mode is fitted to them. */
+/*
+ * What a mode is fitted to of all systems: also those that --system does not show, and rows that become anchors of their own system,
+ * which count for all others.
+ */
 static enum ronde_status read_whole(struct session *session, unsigned mode,
                                     struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
     struct ronde_published_request request;
-    if (!options->system || session->published.log.is_log ||
-        (mode != LEAVE_ONE_OUT && !session->is_markdown))
+    const bool is_needed = mode == ANCHORED || options->output.markdown ||
+                           (mode == LEAVE_ONE_OUT && own_of(options)->system);
+    if (!is_needed || session->published.log.is_log)
         return RONDE_OK;
-    enum ronde_status status = ronde_log_request_of(options, options->published, 0, &request, error);
-    request.is_auto = options->auto_topo;
+    enum ronde_status status = ronde_log_request_of(options, own_of(options)->published,
+                                                    own_of(options)->system, 0, &request, error);
+    request.is_auto = own_of(options)->auto_topo;
     request.system = NULL;
     if (status == RONDE_OK)
         status = ronde_published_open(&request, ronde_mem_default(), &session->whole, error);
@@ -273,15 +352,45 @@ static enum ronde_status read_whole(struct session *session, unsigned mode,
     return status;
 }
 
-/* How far predictions of systems that were left out are off: lines for spread.txt. */
-static void show_spread(struct session *session)
+/* Predicts every system from constants that were fitted without it. */
+static void leave_each_out(struct session *session)
 {
-    struct ronde_doctor_spread spread;
     for (uint32_t s = 0; s < session->published.system_count; s++) {
         ronde_progress("%s", session->published.systems[s].name);
         predict(session, LEAVE_ONE_OUT, s);
     }
     ronde_progress_end();
+}
+
+/* How far predictions of systems that were left out are off: lines for bands.txt. */
+static enum ronde_status show_bands(struct session *session, struct ronde_error *error)
+{
+    struct ronde_nccl_bands bands;
+    struct ronde_published_sureness sure;
+    leave_each_out(session);
+    enum ronde_status status = ronde_published_bands_of(&session->published, &bands, error);
+    if (status == RONDE_OK)
+        status = ronde_published_sureness_of(&session->published, &sure, error);
+    if (status != RONDE_OK)
+        return status;
+    for (unsigned k = 0; k < RONDE_NCCL_BAND_KIND_COUNT; k++)
+        for (unsigned s = 0; s < RONDE_NCCL_BAND_SIZES; s++)
+            fprintf(session->sink.file, "%s %u %.3f %.3f %u\n",
+                    ronde_nccl_band_kind_text((enum ronde_nccl_band_kind)k), s, bands.at[k][s].low,
+                    bands.at[k][s].high, bands.systems[k][s]);
+    fprintf(session->sink.file,
+            "# of systems that bands were made without %.0f %% of %zu rows lie inside; high over "
+            "low is %.2f in the median\n",
+            100. * (double)sure.inside / (double)(sure.rows > 0 ? sure.rows : 1), sure.rows,
+            sure.width);
+    return RONDE_OK;
+}
+
+/* The same as lines for spread.txt. */
+static void show_spread(struct session *session)
+{
+    struct ronde_doctor_spread spread;
+    leave_each_out(session);
     ronde_doctor_spread_of(&session->published, &spread);
     for (unsigned p = 0; p < RONDE_DOCTOR_PLACES; p++)
         for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++)
@@ -295,11 +404,13 @@ static enum ronde_status show(struct session *session, unsigned mode, struct ron
         show_constants(session);
     if (mode == SPREAD)
         show_spread(session);
+    if (mode == BANDS)
+        return show_bands(session, error);
     if (mode >= MODE_COUNT)
         return RONDE_OK;
-    if (session->is_markdown)
+    if (session->sink.is_markdown)
         return show_all(session, error);
-    if (session->options->auto_topo && ronde_sink_is_table(&session->sink))
+    if (own_of(session->options)->auto_topo && ronde_sink_is_table(&session->sink))
         print_machines(session);
     const enum ronde_status status = show_mode(session, mode, error);
     return status == RONDE_OK ? draw(session, error) : status;
@@ -309,20 +420,22 @@ static enum ronde_status show(struct session *session, unsigned mode, struct ron
 static enum ronde_status check_options(const struct ronde_options *options, unsigned mode,
                                        struct ronde_error *error)
 {
-    if (mode >= MODE_COUNT && options->system)
+    if (mode >= MODE_COUNT && own_of(options)->system)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--fit %s is fitted to all systems of a table: leave out --system",
-                          options->fit);
-    if (options->algorithm_count > 0 || options->from || options->has_backend || options->rig ||
-        options->slot_bytes || options->channels || options->depth || options->pairs.ranks > 0)
+                          own_of(options)->fit);
+    if (options->what.algorithm_count > 0 || own_of(options)->from || options->backend.is_given ||
+        own_of(options)->rig || options->engine.slot_bytes || options->what.channels ||
+        options->engine.depth || options->what.pairs.ranks > 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--published measures nothing: it takes no -a, --from, --backend, --rig, "
                           "--slot, --channels, --depth or --pairs");
-    if (options->records)
+    if (own_of(options)->records)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "--published has its records by --json, and -o FILE: leave out --records");
-    if (options->markdown && (options->json || options->csv || options->fit))
+    if (options->output.markdown &&
+        (options->output.json || options->output.csv || own_of(options)->fit))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--markdown prints every mode, and no records");
     return RONDE_OK;
 }
@@ -330,31 +443,36 @@ static enum ronde_status check_options(const struct ronde_options *options, unsi
 int ronde_validate_published(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
-    struct session session = {.options = options, .is_markdown = options->markdown};
+    struct session session = {.options = options};
     unsigned mode = NOMINAL;
-    const char *missing = NULL;
-    enum ronde_status status = find_mode(options->fit, &mode, &error);
+    enum ronde_status status = find_mode(own_of(options)->fit, &mode, &error);
     if (status == RONDE_OK)
         status = check_options(options, mode, &error);
-    if (status == RONDE_OK && options->plot && !ronde_plot_available(&missing))
-        status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
+    if (status == RONDE_OK)
+        status = ronde_plot_check(options->output.plot, &error);
     if (status == RONDE_OK)
         status = ronde_nccl_constants_read(NULL, &session.constants, &error);
     if (status == RONDE_OK)
+        status = ronde_nccl_bands_read(NULL, &session.bands, &error);
+    if (status == RONDE_OK)
         status = read_published(&session, &error);
     if (status == RONDE_OK) {
+        const struct ronde_log_facts *log = &session.published.log;
+        if (log->unread_count > 0)
+            ronde_note("%s:%u: %s (%u left out)", own_of(options)->published, log->unread_line,
+                       log->unread, log->unread_count);
         ronde_published_choose(&session.published, &session.constants);
         status = take_machine(&session, &error);
     }
+    if (status == RONDE_OK)
+        status = take_anchor(&session, mode, &error);
     if (status == RONDE_OK)
         status = read_whole(&session, mode, &error);
     if (status == RONDE_OK)
         status = ronde_sink_open(options, &session.sink, &error);
     if (status == RONDE_OK)
         status = show(&session, mode, &error);
-    if (session.sink.file && ronde_sink_close(&session.sink, &error) != RONDE_OK &&
-        status == RONDE_OK)
-        status = error.status;
+    status = ronde_sink_close(&session.sink, status, &error);
     if (session.published.mem)
         ronde_published_close(&session.published);
     if (session.whole.mem)

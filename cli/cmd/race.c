@@ -1,8 +1,7 @@
-/* Benchmarks behind the hooks of autotune.h. See race.h. */
-#include "race.h"
+/* Benchmarks behind the hooks of autotune.h. See run.h. */
+#include "run.h"
 
-#include "cli/options/lab_options.h"
-#include "cli/options/tune_options.h"
+#include "cli/options/requests.h"
 #include "cli/print/report.h"
 
 #include "ronde/executors.h"

@@ -1,8 +1,32 @@
 /* One size of `ronde run`: checked, warmed up, measured in each placement. See run.h. */
+#include "cli/print/results.h"
 #include "run.h"
 
 #include "ronde/hw.h"
 #include "ronde/warmup.h"
+
+/* What measuring and printing both ask of a session. */
+
+const struct ronde_mem *ronde_run_memory(const struct ronde_run_session *session)
+{
+    return session->options->backend.has_user_buffers ? ronde_mem_default()
+                                                      : ronde_comm_mem(session->comm);
+}
+
+bool ronde_run_has_registered(const struct ronde_run_session *session)
+{
+    return session->comm && ronde_run_memory(session) != ronde_mem_default();
+}
+
+bool ronde_run_is_unbound(const struct ronde_run_session *session)
+{
+    return session->options->backend.is_unbound && session->target.machine.devices == 0;
+}
+
+bool ronde_run_is_checked(const struct ronde_run_session *session)
+{
+    return session->options->backend.check && ronde_target_moves_data(&session->target);
+}
 
 void ronde_run_note_slot(struct ronde_run_session *session)
 {
@@ -15,13 +39,14 @@ struct ronde_record ronde_run_record(const struct ronde_run_session *session, ui
                                      const struct ronde_stats *stats)
 {
     const struct ronde_options *options = session->options;
-    const uint64_t slot_bytes =
-        options->slot_bytes ? options->slot_bytes : session->target.machine.default_slot_bytes;
-    const struct ronde_load load = {count, options->dtype, slot_bytes, options->depth};
+    const uint64_t slot_bytes = options->engine.slot_bytes
+                                    ? options->engine.slot_bytes
+                                    : session->target.machine.default_slot_bytes;
+    const struct ronde_load load = {count, options->what.dtype, slot_bytes, options->engine.depth};
     struct ronde_record record = ronde_record_of(session->benchmark->schedule, &load);
     record.kind = RONDE_RECORD_MEASURED;
     record.engine = session->engine;
-    record.op = options->op;
+    record.op = options->what.op;
     record.machine = session->machine;
     record.time_ns = stats->median;
     record.min_ns = stats->min;
@@ -66,7 +91,7 @@ static enum ronde_status warm_up(struct ronde_run_session *session, struct ronde
                                  struct ronde_error *error)
 {
     uint32_t runs = 0;
-    if (session->options->warmups != RONDE_NONE)
+    if (session->options->backend.warmups != RONDE_NONE)
         return RONDE_OK;
     io_effort->warmups = 0;
     const enum ronde_status status = ronde_warm_up(session->benchmark, session->comm, &runs, error);
@@ -77,13 +102,20 @@ static enum ronde_status warm_up(struct ronde_run_session *session, struct ronde
     return status;
 }
 
-/* Measures one placement of one size, and prints its record where programs read. */
+/* Whether a size is one row of nccl-tests' table, in place of a row a placement. */
+static bool is_one_row(const struct ronde_run_session *session)
+{
+    return session->is_nccl_tests && ronde_sink_is_table(&session->sink);
+}
+
+/* Measures one placement of one size, and prints it. */
 static enum ronde_status run_placement(struct ronde_run_session *session, bool in_place,
                                        uint64_t wrong, struct ronde_record *out_record,
                                        struct ronde_error *error)
 {
-    struct ronde_effort effort = {session->options->warmups, session->options->iterations,
-                                  session->options->iterations, 0.0};
+    struct ronde_effort effort = {session->options->backend.warmups,
+                                  session->options->backend.iterations,
+                                  session->options->backend.iterations, 0.0};
     const uint64_t count = session->benchmark->shape.count;
     struct ronde_stats stats = {0};
     ronde_benchmark_aim(session->benchmark, &session->memory, count, in_place);
@@ -104,8 +136,7 @@ static enum ronde_status run_placement(struct ronde_run_session *session, bool i
     session->busbw_sum += ronde_record_busbw_GBps(&record);
     session->rows++;
     *out_record = record;
-    return ronde_sink_is_table(&session->sink) ? RONDE_OK
-                                               : ronde_sink_record(&session->sink, &record, error);
+    return is_one_row(session) ? RONDE_OK : ronde_run_print_record(session, &record, error);
 }
 
 enum ronde_status ronde_run_size(struct ronde_run_session *session, uint64_t count,
@@ -126,8 +157,8 @@ enum ronde_status ronde_run_size(struct ronde_run_session *session, uint64_t cou
                 run_placement(session, in_place != 0, wrong[in_place], &records[in_place], error);
             shown[in_place] = &records[in_place];
         }
-    if (status == RONDE_OK && ronde_sink_is_table(&session->sink))
-        ronde_run_print_row(session, shown[0], shown[1]);
+    if (status == RONDE_OK && is_one_row(session))
+        ronde_run_nccl_tests_row(session, shown[0], shown[1]);
     return status;
 }
 

@@ -3,13 +3,17 @@
 #include "common.h"
 
 #include "cli/print/report.h"
-#include "nccl_machine.h"
-#include "topo.h"
+#include "styles.h"
 
 #include "ronde/generate.h"
 #include "ronde/nccl_node.h"
 
 #include <string.h>
+
+static const struct ronde_topo_options *own_of(const struct ronde_options *options)
+{
+    return options->own;
+}
 
 /* Room for the names of all kinds. */
 #define MAX_KINDS 32u
@@ -42,14 +46,14 @@ static enum ronde_status check_kind(const struct ronde_options *options,
                                     struct ronde_nccl_machine *machine, bool *out_is_machine,
                                     struct ronde_error *error)
 {
-    const char *text = options->argument_count > 1 ? options->arguments[1] : "";
+    const char *text = options->argument_count > 0 ? options->arguments[0] : "";
     struct ronde_options as_topo = *options;
     struct ronde_error why = {0};
     *out_is_machine = false;
     for (uint32_t i = 0; ronde_machine_kind(i); i++)
         if (strcmp(text, ronde_machine_kind(i)->name) == 0)
             return RONDE_OK;
-    as_topo.topo = text;
+    as_topo.machine.topo = text;
     const enum ronde_status status =
         text[0] ? ronde_open_nccl_machine(&as_topo, machine, &why) : RONDE_IO;
     if (status == RONDE_IO)
@@ -83,14 +87,15 @@ static enum ronde_status take_node(const struct ronde_options *options,
                                    struct ronde_node_description *node,
                                    struct ronde_generate_request *request, struct ronde_error *error)
 {
-    const bool has_words = options->nvlink || options->nics;
+    const bool has_words = own_of(options)->nvlink || options->machine.nics;
     enum ronde_status status = RONDE_OK;
     if (!machine && !has_words && strcmp(request->kind, RONDE_KIND_BY_NUMBERS) != 0)
         return RONDE_OK;
     status = machine ? node_of(machine, node, error)
-                     : ronde_generate_node_of(request->kind, options->gpus, node, error);
+                     : ronde_generate_node_of(request->kind, own_of(options)->gpus, node, error);
     if (status == RONDE_OK)
-        status = ronde_generate_node_words(node, options->nvlink, options->nics, error);
+        status =
+            ronde_generate_node_words(node, own_of(options)->nvlink, options->machine.nics, error);
     request->node = node;
     request->kind = machine ? NULL : request->kind;
     request->source =
@@ -104,14 +109,14 @@ static enum ronde_status take_node(const struct ronde_options *options,
 static enum ronde_status shape_of(const struct ronde_options *options, struct ronde_grid *out_shape,
                                   struct ronde_error *error)
 {
-    *out_shape = options->shape;
-    if (options->argument_count < 3)
+    *out_shape = options->what.shape;
+    if (options->argument_count < 2)
         return RONDE_OK;
-    if (options->shape.count > 0)
+    if (options->what.shape.count > 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "topo generate: \"%s\" and --shape both say the shape",
-                          options->arguments[2]);
-    return ronde_shape_parse(options->arguments[2], out_shape, error);
+                          options->arguments[1]);
+    return ronde_shape_parse(options->arguments[1], out_shape, error);
 }
 
 /* From options to a request; only what the command line alone can know is checked here. */
@@ -124,21 +129,22 @@ static enum ronde_status request_of(const struct ronde_options *options,
     if (status != RONDE_OK)
         return status;
     *out_request = (struct ronde_generate_request){
-        .kind = options->arguments[1],
-        .nodes = options->nodes,
-        .gpus = options->gpus,
-        .levels = options->levels,
-        .oversubscription = options->oversubscription,
+        .kind = options->arguments[0],
+        .nodes = options->machine.nodes,
+        .gpus = own_of(options)->gpus,
+        .levels = own_of(options)->levels,
+        .oversubscription = own_of(options)->oversubscription,
         .fabric = RONDE_FABRIC_COUNT,
-        .multicasts = options->multicast,
+        .multicasts = own_of(options)->multicast,
         .axis_count = shape.count,
     };
     if (shape.count > RONDE_GENERATE_AXES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "topo generate: shape has %u axes, at most %u",
                           shape.count, RONDE_GENERATE_AXES);
     memcpy(out_request->shape, shape.radix, shape.count * sizeof *out_request->shape);
-    return options->fabric ? ronde_parse_fabric(options->fabric, &out_request->fabric, error)
-                           : RONDE_OK;
+    return options->machine.fabric
+               ? ronde_parse_fabric(options->machine.fabric, &out_request->fabric, error)
+               : RONDE_OK;
 }
 
 /* A refused request must not empty the file of an earlier one, so the output is opened only for a good one. */
@@ -159,14 +165,15 @@ static enum ronde_status generate(const struct ronde_options *options,
     while (status == RONDE_OK && (bytes = fread(block, 1, sizeof block, rehearsal)) > 0)
         fwrite(block, 1, bytes, sink.file);
     fclose(rehearsal);
-    return status == RONDE_OK ? ronde_sink_close(&sink, error) : status;
+    return ronde_sink_close(&sink, status, error);
 }
 
 /* What only a generated fabric and a generated node have: without any of it a description is imported, by both verbs alike. */
 static bool asks_for_generator(const struct ronde_options *options)
 {
-    return options->gpus > 0 || options->nvlink || options->nics || options->levels > 0 ||
-           options->oversubscription > 0 || options->shape.count > 0 || options->argument_count > 2;
+    return own_of(options)->gpus > 0 || own_of(options)->nvlink || options->machine.nics ||
+           own_of(options)->levels > 0 || own_of(options)->oversubscription > 0 ||
+           options->what.shape.count > 0 || options->argument_count > 1;
 }
 
 int ronde_topo_generate(const struct ronde_options *options)

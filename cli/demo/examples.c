@@ -1,7 +1,7 @@
 /*
  * Formulas of the examples. Whole numbers of int32; what exceeds it wraps, as in the type itself.
  */
-#include "examples.h"
+#include "tour.h"
 
 /* An int32's bits from those of a wider number. */
 static double wrapped(uint64_t value)

@@ -5,19 +5,128 @@
 #include "tour.h"
 
 #include "cli/cmd/common.h"
-#include "examples.h"
-#include "predict/scenario/arrivals.h"
+#include "predict/scenario/co_run.h"
+
+#include <string.h>
 
 /* Times of the barrier are shown in seconds, as the cheatsheet has them. */
 #define SECOND_NS 1e9
+
+/* Ranks on one line; more are easier to read below each other. */
+#define RANKS_OF_LINE 8u
+
+/* An example that takes longer than this hangs. */
+#define TIMEOUT_NS UINT64_C(60000000000)
+
+/* ---- Values of every rank that people can read --------------------------------------------------------------------- */
+
+/* `count` elements of every rank, int32. */
+struct values {
+    uint32_t ranks;
+    uint32_t count;
+    void **data; /* per rank; what a launch takes */
+};
+
+static size_t row_bytes(const struct values *buffers)
+{
+    return (size_t)buffers->count * sizeof(int32_t);
+}
+
+static void destroy_values(struct values *buffers)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    for (uint32_t rank = 0; buffers->data && rank < buffers->ranks; rank++)
+        ronde_mem_free(mem, buffers->data[rank], row_bytes(buffers), 1);
+    ronde_mem_free(mem, buffers->data, buffers->ranks, sizeof *buffers->data);
+    *buffers = (struct values){0};
+}
+
+static enum ronde_status create_values(uint32_t ranks, uint32_t count, struct values *out_buffers,
+                                       struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    struct values buffers = {ranks, count, NULL};
+    buffers.data = ronde_mem_new(mem, ranks, sizeof *buffers.data);
+    bool is_whole = buffers.data != NULL;
+    for (uint32_t rank = 0; is_whole && rank < ranks; rank++) {
+        buffers.data[rank] = ronde_mem_new(mem, row_bytes(&buffers), 1);
+        is_whole = buffers.data[rank] != NULL;
+    }
+    if (!is_whole) {
+        destroy_values(&buffers);
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u elements of %u ranks", count,
+                          ranks);
+    }
+    *out_buffers = buffers;
+    return RONDE_OK;
+}
+
+static void *element_of(const struct values *buffers, uint32_t rank, uint32_t index)
+{
+    return (unsigned char *)buffers->data[rank] + (size_t)index * sizeof(int32_t);
+}
+
+static double value_at(const struct values *buffers, uint32_t rank, uint32_t index)
+{
+    return ronde_element_load(RONDE_INT32, element_of(buffers, rank, index));
+}
+
+static void set_value(const struct values *buffers, uint32_t rank, uint32_t index, double value)
+{
+    ronde_element_store(RONDE_INT32, element_of(buffers, rank, index), value);
+}
+
+static void fill_values(const struct values *buffers, ronde_value value)
+{
+    for (uint32_t rank = 0; rank < buffers->ranks; rank++)
+        for (uint32_t i = 0; i < buffers->count; i++)
+            set_value(buffers, rank, i, value(buffers->ranks, rank, i));
+}
+
+static uint32_t count_wrong(const struct values *buffers, ronde_value expected)
+{
+    uint32_t wrong = 0;
+    for (uint32_t rank = 0; rank < buffers->ranks; rank++)
+        for (uint32_t i = 0; i < buffers->count; i++)
+            wrong += value_at(buffers, rank, i) != expected(buffers->ranks, rank, i);
+    return wrong;
+}
+
+/* Whole numbers in full, others to four decimals: enough to follow, and the same on all machines. */
+static void print_value(double value, FILE *file)
+{
+    if (value > -1e15 && value < 1e15 && (double)(int64_t)value == value)
+        fprintf(file, "%lld", (long long)value);
+    else
+        fprintf(file, "%.4f", value);
+}
+
+static void print_values(const struct values *buffers, const char *when, FILE *file)
+{
+    const bool is_one_line = buffers->ranks <= RANKS_OF_LINE;
+    fprintf(file, "  %-7s", when);
+    for (uint32_t rank = 0; rank < buffers->ranks; rank++) {
+        if (rank > 0 && !is_one_line)
+            fprintf(file, "\n  %-7s", "");
+        fprintf(file, "%s%u:[", rank > 0 && is_one_line ? "  " : " ", rank);
+        for (uint32_t i = 0; i < buffers->count; i++) {
+            fputs(i ? ", " : "", file);
+            print_value(value_at(buffers, rank, i), file);
+        }
+        fputc(']', file);
+    }
+    fputc('\n', file);
+}
+
+/* ---- Scenes -------------------------------------------------------------------------------------------------------- */
 
 /* An example on its way through the algorithms. */
 struct scene {
     const struct ronde_example *example;
     struct ronde_show *show;
-    struct ronde_sheet in;
-    struct ronde_sheet out;
-    struct ronde_sheet factors;
+    struct values in;
+    struct values out;
+    struct values factors;
     uint32_t source_of[RONDE_TOUR_MAX_RANKS];
     uint32_t shown; /* algorithms so far */
 };
@@ -35,31 +144,31 @@ static uint32_t elements_of(const struct ronde_example *example, uint32_t blocks
     return example->collective == RONDE_BARRIER ? 1 : blocks * example->count;
 }
 
-/* Factors are one buffer with an element per rank, so they are a sheet of one rank. */
+/* Factors are one buffer with an element per rank, so they are the buffers of one rank. */
 static enum ronde_status open_scene(struct scene *scene, uint32_t ranks, struct ronde_error *error)
 {
     const struct ronde_example *example = scene->example;
     const uint32_t in = elements_of(example, ronde_collective_in_blocks(example->collective, ranks));
     const uint32_t out =
         elements_of(example, ronde_collective_out_blocks(example->collective, ranks));
-    enum ronde_status status = ronde_sheet_create(ranks, in, RONDE_INT32, &scene->in, error);
+    enum ronde_status status = create_values(ranks, in, &scene->in, error);
     if (status == RONDE_OK)
-        status = ronde_sheet_create(ranks, out, RONDE_INT32, &scene->out, error);
+        status = create_values(ranks, out, &scene->out, error);
     if (status == RONDE_OK)
-        status = ronde_sheet_create(1, ranks, RONDE_INT32, &scene->factors, error);
+        status = create_values(1, ranks, &scene->factors, error);
     if (status != RONDE_OK)
         return status;
     pair_up(scene);
     for (uint32_t rank = 0; rank < ranks; rank++)
-        ronde_sheet_set(&scene->factors, 0, rank, rank + 1.0);
+        set_value(&scene->factors, 0, rank, rank + 1.0);
     return RONDE_OK;
 }
 
 static void close_scene(struct scene *scene)
 {
-    ronde_sheet_destroy(&scene->in);
-    ronde_sheet_destroy(&scene->out);
-    ronde_sheet_destroy(&scene->factors);
+    destroy_values(&scene->in);
+    destroy_values(&scene->out);
+    destroy_values(&scene->factors);
 }
 
 static double nothing(uint32_t ranks, uint32_t rank, uint32_t i)
@@ -68,25 +177,47 @@ static double nothing(uint32_t ranks, uint32_t rank, uint32_t i)
     return 0.0;
 }
 
+/* Compiles, loads, runs, waits and unloads. */
+static enum ronde_status run_once(const struct ronde_target *target,
+                                  const struct ronde_compile_request *request,
+                                  const struct ronde_launch *launch, struct ronde_error *error)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_result result = {0};
+    void *program = NULL, *run = NULL;
+    enum ronde_status status = ronde_compile_default(request, &schedule, error);
+    if (status == RONDE_OK)
+        status = target->backend->load(target->self, schedule, &program, error);
+    if (status == RONDE_OK)
+        status = target->backend->run(program, launch, &run, error);
+    if (status == RONDE_OK)
+        status = target->backend->wait(run, &result, error);
+    target->backend->unload(program);
+    ronde_schedule_destroy(schedule);
+    return status;
+}
+
 /* Outputs start at zero, so that what a collective leaves alone is seen to be left alone. */
 static enum ronde_status run_data(struct scene *scene, const char *algorithm, uint32_t *out_wrong,
                                   struct ronde_error *error)
 {
     const struct ronde_example *example = scene->example;
-    const struct ronde_stage_call act = {.collective = example->collective,
-                                         .algorithm = algorithm,
-                                         .op = example->op,
-                                         .dtype = RONDE_INT32,
-                                         .ranks = scene->in.ranks,
-                                         .count = example->count,
-                                         .in = scene->in.data,
-                                         .out = scene->out.data,
-                                         .factors = scene->factors.data[0],
-                                         .source_of = example->is_paired ? scene->source_of : NULL};
-    ronde_sheet_fill(&scene->in, example->input);
-    ronde_sheet_fill(&scene->out, nothing);
-    const enum ronde_status status = ronde_act_run(scene->show->target, &act, error);
-    *out_wrong = ronde_sheet_wrong(&scene->out, example->result);
+    const struct ronde_compile_request request = {.collective = example->collective,
+                                                  .algorithm = algorithm,
+                                                  .ranks = scene->in.ranks,
+                                                  .source_of =
+                                                      example->is_paired ? scene->source_of : NULL};
+    const struct ronde_launch launch = {.count = example->count,
+                                        .dtype = RONDE_INT32,
+                                        .op = example->op,
+                                        .in = scene->in.data,
+                                        .out = scene->out.data,
+                                        .factors = scene->factors.data[0],
+                                        .timeout_ns = TIMEOUT_NS};
+    fill_values(&scene->in, example->input);
+    fill_values(&scene->out, nothing);
+    const enum ronde_status status = run_once(scene->show->target, &request, &launch, error);
+    *out_wrong = count_wrong(&scene->out, example->result);
     return status;
 }
 
@@ -109,10 +240,10 @@ static enum ronde_status run_barrier(struct scene *scene, const char *algorithm,
         come_ns[rank] = rank * SECOND_NS;
     status = ronde_arrivals_replay(schedule, come_ns, leave_ns, error);
     for (uint32_t rank = 0; status == RONDE_OK && rank < ranks; rank++) {
-        ronde_sheet_set(&scene->in, rank, 0, come_ns[rank] / SECOND_NS);
-        ronde_sheet_set(&scene->out, rank, 0, leave_ns[rank] / SECOND_NS);
+        set_value(&scene->in, rank, 0, come_ns[rank] / SECOND_NS);
+        set_value(&scene->out, rank, 0, leave_ns[rank] / SECOND_NS);
     }
-    *out_wrong = ronde_sheet_wrong(&scene->out, scene->example->result);
+    *out_wrong = count_wrong(&scene->out, scene->example->result);
     ronde_schedule_destroy(schedule);
     return status;
 }
@@ -131,8 +262,8 @@ static enum ronde_status show_algorithm(struct scene *scene, const char *algorit
         return status;
     if (scene->shown++ == 0) {
         fprintf(file, "%s\n", example->title);
-        ronde_sheet_print(&scene->in, is_barrier ? "comes" : "before", file);
-        ronde_sheet_print(&scene->out, is_barrier ? "leaves" : "after", file);
+        print_values(&scene->in, is_barrier ? "comes" : "before", file);
+        print_values(&scene->out, is_barrier ? "leaves" : "after", file);
         fprintf(file, "  %s\n  checked:", example->meaning);
     }
     fprintf(file, " %s%s", algorithm, wrong ? " WRONG" : "");
@@ -192,15 +323,4 @@ enum ronde_status ronde_tour(struct ronde_show *show, enum ronde_collective only
         status = ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
                             ronde_collective_text(only), show->ranks);
     return status;
-}
-
-uint32_t ronde_show_ranks(const struct ronde_show *show)
-{
-    return show->ranks ? show->ranks : RONDE_TOUR_RANKS;
-}
-
-void ronde_show_verdict(struct ronde_show *show, const char *what, bool is_right)
-{
-    fprintf(show->file, "  %s: %s\n", what, is_right ? "right" : "WRONG");
-    show->wrong += !is_right;
 }

@@ -4,12 +4,33 @@
 #ifndef RONDE_CLI_TOUR_H
 #define RONDE_CLI_TOUR_H
 
-#include "stage.h"
+#include "cli/options/options.h"
+
+#include "ronde/benchmark.h"
 
 /** Ranks of an example unless told otherwise: the smallest number with inner nodes, leaves and a way round. */
 #define RONDE_TOUR_RANKS 4u
 /** Most ranks of an example; more are for run, which does not print every value. */
 #define RONDE_TOUR_MAX_RANKS 64u
+
+/** A value of a rank. */
+typedef double (*ronde_value)(uint32_t ranks, uint32_t rank, uint32_t index);
+
+/** One example of one collective, root 0 where there is one, in int32. */
+struct ronde_example {
+    enum ronde_collective collective; /**< what is shown */
+    enum ronde_op op;    /**< where something is reduced; premul_sum scales rank r by r+1 */
+    uint32_t ranks;      /**< the number it is best shown on; 0 = any */
+    uint32_t count;      /**< elements of a block */
+    const char *title;   /**< one line */
+    ronde_value input;   /**< what ranks hold */
+    ronde_value result;  /**< what they shall hold; a barrier: when they leave, in seconds */
+    const char *meaning; /**< one line */
+    bool is_paired;      /**< send_recv: even ranks to the next one, instead of all */
+};
+
+/** examples.c: all examples, in the cheatsheet's order; *out_count entries. */
+const struct ronde_example *ronde_examples(uint32_t *out_count);
 
 /** A show under way. */
 struct ronde_show {
@@ -27,11 +48,5 @@ struct ronde_show {
  */
 RONDE_MUST_CHECK enum ronde_status ronde_tour(struct ronde_show *show, enum ronde_collective only,
                                               struct ronde_error *error);
-
-/** Ranks of a show's compositions. */
-uint32_t ronde_show_ranks(const struct ronde_show *show);
-
-/** Prints how a composition came out, and counts it where it is wrong. */
-void ronde_show_verdict(struct ronde_show *show, const char *what, bool is_right);
 
 #endif

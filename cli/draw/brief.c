@@ -1,7 +1,7 @@
 /* A comparison in short. See brief.h. */
 #include "brief.h"
 
-#include "cli/print/table.h"
+#include "cli/print/printer.h"
 #include "ronde/score.h"
 
 #include <math.h>
@@ -70,9 +70,9 @@ static struct ronde_cell error_cell(const struct ronde_grid_point *point, enum r
     const double measured_ns = point->time_ns[RONDE_SOURCE_MEASURED];
     const double percent = 100.0 * (point->time_ns[source] / measured_ns - 1.0);
     if (measured_ns <= 0.0)
-        return ronde_cell_text("-");
+        return (struct ronde_cell){"-"};
     if (percent > 999.0)
-        return ronde_cell_text(">999%");
+        return (struct ronde_cell){">999%"};
     snprintf(cell.text, sizeof cell.text, "%+.0f%%", percent);
     return cell;
 }
@@ -281,9 +281,9 @@ static void print_caution(const struct ronde_validation *grid, uint32_t cores, u
         disturbed += ronde_stats_spread(&grid->points[i].measured) > DISTURBED_SPREAD;
     if (unsure > 0 || (double)disturbed > BUSY_SHARE * (double)total)
         snprintf(text, sizeof text,
-                 "Trust none of this: others used the machine meanwhile (%zu of %zu points were "
-                 "disturbed, and %u constants varied by more than their value); run it again when "
-                 "it is quiet.",
+                 "Others used the machine meanwhile: %zu of %zu points were disturbed, and %u "
+                 "constants varied by more than their value, so times are too long here and there. "
+                 "ronde demo --again measures once more, and longer.",
                  disturbed, total, unsure);
     else
         snprintf(

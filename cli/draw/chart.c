@@ -1,8 +1,8 @@
-/* Letters on a grid of characters. See chart.h. */
-#include "chart.h"
+/* Letters on a grid of characters. See brief.h. */
+#include "brief.h"
 
 #include "cli/options/options.h"
-#include "cli/print/table.h"
+#include "cli/print/printer.h"
 #include "ronde/relative.h"
 
 #include <ctype.h>

@@ -1,7 +1,5 @@
-/* Trees as SVG, without a library. See forest_svg.h. */
-#include "forest_svg.h"
-
-#include "markup.h"
+/* Trees as SVG, without a library. See svg.h. */
+#include "svg.h"
 
 #include "ronde/cursor.h"
 #include "ronde/mem.h"

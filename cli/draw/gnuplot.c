@@ -1,12 +1,18 @@
 /* Starting gnuplot, and what all its pictures have in common. */
 #include "gnuplot.h"
 #include "cli/launch/children.h"
+#include "cli/print/printer.h"
 #include "cli/print/report.h"
+
+#include "ronde/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +32,7 @@ bool ronde_plot_available(const char **out_text)
     while (folders && *folders) {
         const size_t length = strcspn(folders, ":");
         if (has_gnuplot(folders, length)) {
-            *out_text = "found, for SVG plots";
+            *out_text = "found, for SVG and PDF plots";
             return true;
         }
         folders += length + (folders[length] == ':');
@@ -41,6 +47,12 @@ const char *ronde_colour(uint32_t index)
     static const char *const colours[RONDE_COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                        "#56b4e9", "#e69f00", "#666666", "#f0e442"};
     return colours[index % RONDE_COLOURS];
+}
+
+unsigned ronde_point_shape(uint32_t index)
+{
+    static const unsigned shapes[RONDE_COLOURS] = {7, 5, 9, 13, 11, 15, 4, 6};
+    return shapes[index % RONDE_COLOURS];
 }
 
 /* Never returns. Its complaints span lines and name our script. */
@@ -76,8 +88,24 @@ static enum ronde_status start(struct ronde_gnuplot *gnuplot, struct ronde_error
     return ronde_fail(error, RONDE_DEVICE, "gnuplot cannot be started: %s", strerror(reason));
 }
 
-enum ronde_status ronde_gnuplot_open(const char *path, uint32_t width, uint32_t height,
-                                     struct ronde_gnuplot *out_gnuplot, struct ronde_error *error)
+static bool is_pdf(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcasecmp(dot, ".pdf") == 0;
+}
+
+/* Ends the script; whether gnuplot could do all of it. */
+static bool finish(const struct ronde_gnuplot *gnuplot)
+{
+    int state = 0;
+    const bool is_sent = fclose(gnuplot->script) == 0;
+    while (waitpid(gnuplot->pid, &state, 0) < 0 && errno == EINTR)
+        continue;
+    return is_sent && WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+static enum ronde_status open_plain(const char *path, struct ronde_gnuplot *out_gnuplot,
+                                    struct ronde_error *error)
 {
     const char *missing = NULL;
     if (!ronde_plot_available(&missing))
@@ -86,13 +114,52 @@ enum ronde_status ronde_gnuplot_open(const char *path, uint32_t width, uint32_t 
     if (!out_gnuplot->picture)
         return ronde_fail(error, RONDE_DEVICE, "no temporary file for a plot: %s", strerror(errno));
     const enum ronde_status status = start(out_gnuplot, error);
-    if (status != RONDE_OK) {
+    if (status != RONDE_OK)
         fclose(out_gnuplot->picture);
+    return status;
+}
+
+enum ronde_status ronde_plot_check(const char *path, struct ronde_error *error)
+{
+    struct ronde_gnuplot gnuplot;
+    const char *missing = NULL;
+    if (path && !ronde_plot_available(&missing))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
+    if (!path || !is_pdf(path))
+        return RONDE_OK;
+    const enum ronde_status status = open_plain(path, &gnuplot, error);
+    if (status != RONDE_OK)
         return status;
-    }
-    fprintf(out_gnuplot->script,
-            "set terminal svg size %u,%u dynamic background rgb 'white' font 'sans,11'\n", width,
-            height);
+    fputs("set terminal pdfcairo\n", gnuplot.script);
+    const bool has_terminal = finish(&gnuplot);
+    fclose(gnuplot.picture);
+    return has_terminal ? RONDE_OK
+                        : ronde_fail(error, RONDE_UNAVAILABLE,
+                                     "%s: the gnuplot on the PATH has no terminal pdfcairo, which "
+                                     "draws PDF (package gnuplot-nox has it); name it x.svg",
+                                     path);
+}
+
+/* A page of a paper is narrower than a screen: what stands on it is smaller by as much. */
+#define PDF_PIXELS_PER_INCH 100.0
+#define PDF_SCALE 0.72
+
+enum ronde_status ronde_gnuplot_open(const char *path, uint32_t width, uint32_t height,
+                                     struct ronde_gnuplot *out_gnuplot, struct ronde_error *error)
+{
+    const enum ronde_status status = open_plain(path, out_gnuplot, error);
+    if (status != RONDE_OK)
+        return status;
+    if (is_pdf(path))
+        fprintf(out_gnuplot->script,
+                "set terminal pdfcairo size %.2fin,%.2fin font 'sans,11' fontscale %g linewidth %g "
+                "pointscale %g\n",
+                width / PDF_PIXELS_PER_INCH, height / PDF_PIXELS_PER_INCH, PDF_SCALE, PDF_SCALE,
+                PDF_SCALE);
+    else
+        fprintf(out_gnuplot->script,
+                "set terminal svg size %u,%u dynamic background rgb 'white' font 'sans,11'\n",
+                width, height);
     return RONDE_OK;
 }
 
@@ -126,8 +193,10 @@ static void print_key_row(const struct ronde_canvas *canvas, uint32_t from_top,
             fprintf(canvas->gnuplot,
                     "set label '' at screen %.4f,%.4f point pt %u ps 0.8 lc rgb '%s' front\n",
                     (at + SAMPLE_LENGTH / 2.0) / whole, y, entry->shape, entry->point);
-        fprintf(canvas->gnuplot, "set label '%s' at screen %.4f,%.4f left font ',10' noenhanced\n",
-                entry->text, (at + SAMPLE_WIDTH) / whole, y);
+        fputs("set label '", canvas->gnuplot);
+        ronde_gnuplot_quote(canvas->gnuplot, entry->text);
+        fprintf(canvas->gnuplot, "' at screen %.4f,%.4f left font ',10' noenhanced\n",
+                (at + SAMPLE_WIDTH) / whole, y);
     }
 }
 
@@ -149,9 +218,8 @@ void ronde_gnuplot_key(const struct ronde_canvas *canvas, uint32_t from_top,
 }
 
 /* Whether a picture is whole: gnuplot goes on where it cannot write, and ends well. */
-static bool is_whole(FILE *picture)
+static bool is_whole(FILE *picture, const char *last)
 {
-    static const char last[] = "</svg>";
     char tail[64] = "";
     if (fseek(picture, 0, SEEK_END) != 0)
         return false;
@@ -167,28 +235,80 @@ static enum ronde_status copy(FILE *picture, const char *path, struct ronde_erro
 {
     char block[16384];
     size_t bytes;
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
+    struct ronde_output_file output;
+    const enum ronde_status status = ronde_output_file_open(path, &output, error);
+    if (status != RONDE_OK)
+        return status;
     rewind(picture);
     while ((bytes = fread(block, 1, sizeof block, picture)) > 0)
-        (void)fwrite(block, 1, bytes, file);
-    const bool failed = fflush(file) != 0 || ferror(file);
-    const int reason = errno;
-    if (fclose(file) != 0 || failed)
-        return ronde_fail(error, RONDE_DEVICE, "%s: %s", path, strerror(failed ? reason : errno));
-    return RONDE_OK;
+        (void)fwrite(block, 1, bytes, output.file);
+    return ronde_output_file_close(&output, status, error);
+}
+
+/* ---- Panels ----------------------------------------------------------------------------------------------------- */
+
+/* Pixels of a panel, and of what stands above all of them. */
+#define PANEL_WIDTH 420u
+#define LONE_WIDTH 600u
+#define PANEL_HEIGHT 330u
+#define ABOVE 62u
+
+/* Panels beside each other. */
+#define MOST_ACROSS 3u
+
+struct ronde_panes ronde_panes_of(uint32_t count)
+{
+    const uint32_t across = count == 4 ? 2 : count < MOST_ACROSS ? count : MOST_ACROSS;
+    return (struct ronde_panes){count, across, count > 1 ? PANEL_WIDTH : LONE_WIDTH};
+}
+
+uint32_t ronde_panes_height(const struct ronde_panes *panes)
+{
+    return ABOVE + (panes->count + panes->across - 1) / panes->across * PANEL_HEIGHT;
+}
+
+void ronde_gnuplot_place(FILE *gnuplot, const struct ronde_panes *panes, uint32_t panel)
+{
+    const double height = ronde_panes_height(panes);
+    const double width = (double)panes->across * panes->width;
+    const double left = (double)(panel % panes->across) * panes->width;
+    const double top = ABOVE + (double)(panel / panes->across) * PANEL_HEIGHT;
+    fprintf(gnuplot,
+            "set lmargin at screen %.4f\nset rmargin at screen %.4f\nset tmargin at screen %.4f\n"
+            "set bmargin at screen %.4f\n",
+            (left + 58) / width, (left + panes->width - 12) / width, 1 - (top + 26) / height,
+            1 - (top + PANEL_HEIGHT - 46) / height);
+}
+
+void ronde_gnuplot_sizes(FILE *gnuplot, uint64_t least_bytes, uint64_t most_bytes)
+{
+    uint64_t step = 2, first = 1024;
+    while ((double)most_bytes / (double)least_bytes > pow((double)step, 6))
+        step *= 2;
+    while (first / step >= least_bytes)
+        first /= step;
+    fputs("set xtics nomirror scale 0.5 (", gnuplot);
+    for (uint64_t bytes = first, shown = 0; bytes <= most_bytes; bytes *= step)
+        if (bytes * step > least_bytes)
+            fprintf(gnuplot, "%s'%s' %" PRIu64, shown++ > 0 ? ", " : "",
+                    ronde_cell_tick(bytes).text, bytes);
+    fprintf(gnuplot, ")\nset xrange [%.9g:%.9g]\n", (double)least_bytes / 1.4,
+            (double)most_bytes * 1.4);
+}
+
+void ronde_gnuplot_quote(FILE *gnuplot, const char *name)
+{
+    for (; *name; name++)
+        if ((unsigned char)*name >= ' ')
+            fprintf(gnuplot, *name == '\'' ? "''" : "%c", *name);
 }
 
 enum ronde_status ronde_gnuplot_close(struct ronde_gnuplot *gnuplot, struct ronde_error *error)
 {
-    int state = 0;
-    const bool is_sent = fclose(gnuplot->script) == 0;
-    while (waitpid(gnuplot->pid, &state, 0) < 0 && errno == EINTR)
-        continue;
-    const bool is_drawn = is_sent && WIFEXITED(state) && WEXITSTATUS(state) == 0;
+    const bool is_drawn = finish(gnuplot);
+    const char *last = is_pdf(gnuplot->path) ? "%%EOF" : "</svg>";
     const enum ronde_status status =
-        is_drawn && is_whole(gnuplot->picture)
+        is_drawn && is_whole(gnuplot->picture, last)
             ? copy(gnuplot->picture, gnuplot->path, error)
             : ronde_fail(error, RONDE_DEVICE,
                          "%s: gnuplot has not drawn it; is there room in /tmp?", gnuplot->path);

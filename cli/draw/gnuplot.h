@@ -5,9 +5,16 @@
 #ifndef RONDE_CLI_DRAW_GNUPLOT_H
 #define RONDE_CLI_DRAW_GNUPLOT_H
 
+#include "ronde/collective_table.h"
+#include "ronde/plan.h"
+#include "ronde/published.h"
+#include "ronde/record.h"
 #include "ronde/status.h"
+#include "ronde/sweep.h"
+#include "ronde/validate.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -17,8 +24,17 @@
 /** Whether gnuplot is on the PATH; *out_text says where, or which package brings it. */
 bool ronde_plot_available(const char **out_text);
 
+/**
+ * Refuses a plot that could not be drawn, before what it shows is worked out; NULL is none. Errors: UNAVAILABLE naming the
+ * package: no gnuplot, or one without the terminal that the name wants.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_plot_check(const char *path, struct ronde_error *error);
+
 /** A colour per algorithm, in turn; they differ in brightness too. */
 const char *ronde_colour(uint32_t index);
+
+/** A shape of points per algorithm, for those to whom colours are alike: gnuplot's pointtype. */
+unsigned ronde_point_shape(uint32_t index);
 
 /** A gnuplot at work. */
 struct ronde_gnuplot {
@@ -29,7 +45,8 @@ struct ronde_gnuplot {
 };
 
 /**
- * Starts gnuplot on an SVG of so many pixels at `path`, whose text must stay. Errors: UNAVAILABLE (no gnuplot; names the
+ * Starts gnuplot on a picture of so many pixels at `path`, whose text must stay: PDF where it ends in .pdf, a hundred pixels
+ * an inch, else SVG. Errors: UNAVAILABLE (no gnuplot; names the
  * package); DEVICE.
  */
 RONDE_MUST_CHECK enum ronde_status
@@ -59,8 +76,130 @@ struct ronde_key_entry {
 void ronde_gnuplot_key(const struct ronde_canvas *canvas, uint32_t from_top,
                        const struct ronde_key_entry *entries, uint32_t count);
 
+/** Panels of one size below a heading, from the left to the right and down. */
+struct ronde_panes {
+    uint32_t count, across;
+    uint32_t width; /**< pixels of one */
+};
+
+/** How so many panels stand: up to three beside one another, a lone one wider. */
+struct ronde_panes ronde_panes_of(uint32_t count);
+
+/** Pixels of the whole picture. */
+uint32_t ronde_panes_height(const struct ronde_panes *panes);
+
+/** Sets the margins of a panel. */
+void ronde_gnuplot_place(FILE *gnuplot, const struct ronde_panes *panes, uint32_t panel);
+
+/** Sets the horizontal axis to sizes in the form of the tables, six marks at most. */
+void ronde_gnuplot_sizes(FILE *gnuplot, uint64_t least_bytes, uint64_t most_bytes);
+
+/** Writes a name within gnuplot's single quotes: names of files may have any characters. */
+void ronde_gnuplot_quote(FILE *gnuplot, const char *name);
+
 /** Ends the script and writes the file. Errors: IO when it cannot be opened; DEVICE when it could not be drawn or written. */
 RONDE_MUST_CHECK enum ronde_status ronde_gnuplot_close(struct ronde_gnuplot *gnuplot,
                                                        struct ronde_error *error);
+
+/* The picture of a validation as SVG, drawn by gnuplot: who wins, by how much, and where lines cross. */
+
+/**
+ * Draws a column per number of ranks. Above, each algorithm's time relative to the base's (relative.h), measured as solid
+ * lines with points and predicted as dashed ones, by the replay that knows most of the machine; crossovers are marked, each
+ * on a bar between the measured sizes it lies between. A grid of one algorithm has its time there instead. Below, the
+ * prediction's error over the size with a band of 10 %. Errors: UNAVAILABLE (no gnuplot; names the package); IO.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_plot_validation(const struct ronde_validation *validation,
+                                                         const char *path,
+                                                         struct ronde_error *error);
+
+/* The picture of a plan. */
+
+/** Draws the times of all candidates over the size. Errors: as ronde_gnuplot_open. */
+RONDE_MUST_CHECK enum ronde_status ronde_plan_plot(const struct ronde_plan *plan, const char *path,
+                                                   struct ronde_error *error);
+
+/* Pictures of a sweep. */
+
+/** Draws time (above) and busbw (below) over size, a column of panels per number of ranks. Errors: UNAVAILABLE, IO. */
+RONDE_MUST_CHECK enum ronde_status ronde_sweep_plot(const struct ronde_sweep *sweep,
+                                                    const char *path, struct ronde_error *error);
+
+/** Draws the fastest algorithm of each (ranks, size) as a coloured field. Errors: UNAVAILABLE, IO. */
+RONDE_MUST_CHECK enum ronde_status ronde_sweep_map(const struct ronde_sweep *sweep,
+                                                   const char *path, struct ronde_error *error);
+
+/* Pictures of published measurements: measured and predicted bus bandwidth over size. */
+
+/**
+ * Draws every system that has predicted rows: a panel per collective with a curve per number of ranks, and one per
+ * setting where algorithms were forced. Measured are points (the median of what agrees in size, ranks and setting),
+ * predicted lines. `path` is an SVG of one system, or with `is_folder` a folder, which gets <system>.svg of each. Into
+ * `document`, unless NULL, goes a reference to each in Markdown. Errors: UNAVAILABLE (no gnuplot); NO_MEMORY; IO.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_published_plot(const struct ronde_published *published,
+                                                        const char *path, bool is_folder,
+                                                        FILE *document, struct ronde_error *error);
+
+/* The picture of a table of collectives: who was the fastest at which size, and who was predicted to be. */
+
+/**
+ * Draws a panel per collective: over the size, each algorithm's time as a multiple of the fastest that was measured there;
+ * measured as points, with a bar up to the 90th percentile of their repeats, predicted as lines. Where lines cross, the replay
+ * changes its choice; where points do, the machine did. `name` stands above. Errors: UNAVAILABLE (no gnuplot); IO.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_collective_plot(const struct ronde_collective_table *table,
+                                                         const char *name, const char *path,
+                                                         struct ronde_error *error);
+
+/* Curves of bus bandwidth over size: what sim and plan have of one collective on one machine. */
+
+/** Curves and panels at most: nobody tells more of them apart. */
+#define RONDE_CURVES 16u
+#define RONDE_CURVE_PANELS 9u
+
+/** A curve, the same in all panels. */
+struct ronde_plot_curve {
+    char name[64];   /**< in the key; what is longer is cut */
+    uint32_t colour; /**< of ronde_colour */
+    uint32_t dash;   /**< a pattern: 0 = solid */
+};
+
+/** A size of a curve. */
+struct ronde_plot_point {
+    uint64_t bytes;
+    double busbw_GBps;
+    bool is_marked;        /**< with a ring around it */
+    uint32_t panel, curve; /**< set by ronde_curves_add */
+};
+
+/** All of a picture; zeroed: none yet. */
+struct ronde_curves {
+    struct ronde_plot_point *points;
+    size_t count, capacity;
+    struct ronde_plot_curve curves[RONDE_CURVES];
+    uint32_t curve_count;
+    char panels[RONDE_CURVE_PANELS][64]; /**< titles */
+    uint32_t panel_count;
+};
+
+/** Adds a size to the curve of this name in the panel of this title. Errors: BAD_ARGUMENT for too many of them; NO_MEMORY. */
+RONDE_MUST_CHECK enum ronde_status ronde_curves_add(struct ronde_curves *curves, const char *panel,
+                                                    const struct ronde_plot_curve *curve,
+                                                    const struct ronde_plot_point *point,
+                                                    struct ronde_error *error);
+
+/** Adds the bandwidth of a result to the curve of this name, in the panel of its ranks. Errors: as ronde_curves_add. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_curves_add_record(struct ronde_curves *curves, const struct ronde_record *record,
+                        const char *name, struct ronde_error *error);
+
+/** Draws them; `mark` says what marked points are, NULL where there are none. Errors: as ronde_gnuplot_open and _close. */
+RONDE_MUST_CHECK enum ronde_status ronde_curves_plot(const struct ronde_curves *curves,
+                                                     const char *title, const char *mark,
+                                                     const char *path, struct ronde_error *error);
+
+/** Frees the points. */
+void ronde_curves_free(struct ronde_curves *curves);
 
 #endif

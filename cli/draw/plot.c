@@ -1,9 +1,8 @@
 /* The picture of a validation, as a gnuplot script. */
-#include "plot.h"
+#include "gnuplot.h"
 
 #include "cli/options/options.h"
-#include "cli/print/table.h"
-#include "gnuplot.h"
+#include "cli/print/printer.h"
 #include "ronde/relative.h"
 
 #include <inttypes.h>

@@ -1,9 +1,8 @@
-/* Measured and predicted bus bandwidth over size, as gnuplot scripts. See published_plot.h. */
-#include "published_plot.h"
-
-#include "cli/print/report.h"
-#include "cli/print/table.h"
+/* Measured and predicted bus bandwidth over size, as gnuplot scripts. See gnuplot.h. */
 #include "gnuplot.h"
+
+#include "cli/print/printer.h"
+#include "cli/print/report.h"
 
 #include "ronde/data_files.h"
 #include "ronde/published_series.h"
@@ -12,26 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Pixels of a panel, and of what stands above all of them. */
-#define PANEL_WIDTH 420u
-#define LONE_WIDTH 600u
-#define PANEL_HEIGHT 330u
-#define ABOVE 62u
-
-/* Panels beside each other. */
-#define MOST_ACROSS 3u
-
-/* Filled points of different shapes, for those to whom colours are alike. */
-static const unsigned shapes[RONDE_COLOURS] = {7, 5, 9, 13, 11, 15, 4, 6};
-
 /* A picture under way. */
 struct picture {
     const struct ronde_published *published;
     uint32_t system;
     struct ronde_panel panels[RONDE_PANELS_MAX];
-    uint32_t count, across;
-    uint32_t width; /* pixels, of a panel */
-    double *room;   /* of as many elements as there are rows */
+    uint32_t count;
+    struct ronde_panes panes;
+    double *room; /* of as many elements as there are rows */
     FILE *gnuplot;
 };
 
@@ -50,7 +37,9 @@ static double rate_of(const struct ronde_series *series, const struct ronde_seri
                       enum curve curve)
 {
     const double us = curve_us(point, curve);
-    return us > 0 ? (double)point->bytes / us / 1e3 * ronde_published_bus_factor(&series->call) : 0;
+    return us > 0 ? (double)point->bytes / us / 1e3 *
+                        ronde_collective_bus_factor(series->call.collective, series->call.ranks)
+                  : 0;
 }
 
 static void print_data(const struct picture *picture, const struct ronde_series *series,
@@ -101,34 +90,11 @@ static struct span span_of(const struct picture *picture, const struct ronde_pan
 static void print_axes(const struct picture *picture, const struct ronde_panel *panel)
 {
     const struct span span = span_of(picture, panel);
-    uint64_t step = 2;
-    while ((double)span.most / (double)span.least > pow((double)step, 6))
-        step *= 2;
-    fputs("set xtics nomirror scale 0.5 (", picture->gnuplot);
-    for (uint64_t bytes = 1024, shown = 0; bytes <= span.most; bytes *= step)
-        if (bytes * step > span.least)
-            fprintf(picture->gnuplot, "%s'%s' %" PRIu64, shown++ > 0 ? ", " : "",
-                    ronde_cell_size(bytes).text, bytes);
-    fprintf(picture->gnuplot,
-            ")\nset ytics nomirror scale 0.5\nset format y '%%g'\nset xrange [%.9g:%.9g]\n",
-            (double)span.least / 1.4, (double)span.most * 1.4);
+    ronde_gnuplot_sizes(picture->gnuplot, span.least, span.most);
+    fputs("set ytics nomirror scale 0.5\nset format y '%g'\n", picture->gnuplot);
     fputs(span.most_GBps < 10 * span.least_GBps ? "unset logscale y\nset yrange [0:*]\n"
                                                 : "set logscale y\nset yrange [*:*]\n",
           picture->gnuplot);
-}
-
-static void place(const struct picture *picture, uint32_t p)
-{
-    const uint32_t rows = (picture->count + picture->across - 1) / picture->across;
-    const double height = ABOVE + (double)rows * PANEL_HEIGHT;
-    const double width = (double)picture->across * picture->width;
-    const double left = (double)(p % picture->across) * picture->width;
-    const double top = ABOVE + (double)(p / picture->across) * PANEL_HEIGHT;
-    fprintf(picture->gnuplot,
-            "set lmargin at screen %.4f\nset rmargin at screen %.4f\nset tmargin at screen %.4f\n"
-            "set bmargin at screen %.4f\n",
-            (left + 58) / width, (left + picture->width - 12) / width, 1 - (top + 26) / height,
-            1 - (top + PANEL_HEIGHT - 46) / height);
 }
 
 /* NCCL's formula below the prediction, both below the points. */
@@ -141,7 +107,7 @@ static void print_panel(const struct picture *picture, uint32_t p)
     const struct ronde_panel *panel = &picture->panels[p];
     const struct ronde_nccl_call *call = &panel->series[0].call;
     FILE *gnuplot = picture->gnuplot;
-    place(picture, p);
+    ronde_gnuplot_place(gnuplot, &picture->panes, p);
     print_axes(picture, panel);
     fprintf(gnuplot, "set title '%s", ronde_collective_text(call->collective));
     if (panel->is_forced)
@@ -156,7 +122,7 @@ static void print_panel(const struct picture *picture, uint32_t p)
             const char *colour = ronde_colour(s);
             fputs(curve < CURVE_COUNT - 1 || s > 0 ? ", '-' " : "'-' ", gnuplot);
             if (curve == MEASURED)
-                fprintf(gnuplot, styles[MEASURED], shapes[s], colour);
+                fprintf(gnuplot, styles[MEASURED], ronde_point_shape(s), colour);
             else
                 fprintf(gnuplot, curve == NCCL ? styles[NCCL] : styles[PREDICTED], colour);
             if (curve == PREDICTED) {
@@ -170,29 +136,21 @@ static void print_panel(const struct picture *picture, uint32_t p)
             print_data(picture, &panel->series[s], (enum curve)curve);
 }
 
-/* A name within gnuplot's quotes: names of files may have any characters. */
-static void print_name(FILE *gnuplot, const char *name)
-{
-    for (; *name; name++)
-        if ((unsigned char)*name >= ' ')
-            fprintf(gnuplot, *name == '\'' ? "''" : "%c", *name);
-}
-
 static enum ronde_status draw(struct picture *picture, const char *path, struct ronde_error *error)
 {
     static const struct ronde_key_entry key[] = {{"measured", "lw 0 dt 1", 7, "#444444", "white"},
                                                  {"predicted", "lw 1.8 dt 1", 0, "", "#444444"},
                                                  {"formula of the NCCL tuner", "lw 1 dt (2,3)", 0,
                                                   "", "#444444"}};
-    const uint32_t rows = (picture->count + picture->across - 1) / picture->across;
-    const uint32_t width = picture->across * picture->width, height = ABOVE + rows * PANEL_HEIGHT;
+    const uint32_t width = picture->panes.across * picture->panes.width;
+    const uint32_t height = ronde_panes_height(&picture->panes);
     struct ronde_gnuplot drawing;
     const enum ronde_status status = ronde_gnuplot_open(path, width, height, &drawing, error);
     if (status != RONDE_OK)
         return status;
     picture->gnuplot = drawing.script;
     fputs("set multiplot title '", drawing.script);
-    print_name(drawing.script, picture->published->systems[picture->system].name);
+    ronde_gnuplot_quote(drawing.script, picture->published->systems[picture->system].name);
     fputs(": bus bandwidth (GB/s) over size (bytes)' noenhanced font ',13'\nset logscale x 2\nset "
           "grid lc rgb '#e4e4e4'\nset border 3\n",
           drawing.script);
@@ -214,10 +172,7 @@ static enum ronde_status draw_system(const struct ronde_published *published, ui
 {
     struct picture picture = {.published = published, .system = system, .room = room};
     picture.count = ronde_published_panels(published, system, picture.panels);
-    picture.across = picture.count < MOST_ACROSS ? picture.count : MOST_ACROSS;
-    if (picture.count == 4)
-        picture.across = 2;
-    picture.width = picture.count > 1 ? PANEL_WIDTH : LONE_WIDTH;
+    picture.panes = ronde_panes_of(picture.count);
     *out_is_drawn = picture.count > 0;
     return picture.count > 0 ? draw(&picture, path, error) : RONDE_OK;
 }

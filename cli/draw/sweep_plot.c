@@ -1,9 +1,9 @@
 /* The pictures of a sweep, as gnuplot scripts. */
-#include "sweep_plot.h"
-#include "cli/print/table.h"
+#include "cli/print/printer.h"
 #include "gnuplot.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* More columns than that nobody can read; the rest is in the records. */
 #define MAX_COLUMNS 6u
@@ -22,9 +22,12 @@ static void print_panel(FILE *gnuplot, const struct ronde_sweep *sweep, uint32_t
             options->ranks[r], is_time ? "time (us)" : "busbw (GB/s)", is_time ? "set" : "unset");
     if (!is_time)
         fputs("[][0:] ", gnuplot);
-    for (uint32_t a = 0; a < options->algorithm_count; a++)
-        fprintf(gnuplot, "%s'-' with linespoints pt 7 ps 0.35 lw 1.5 lc rgb '%s' title '%s'",
-                a ? ", " : "", ronde_colour(a), options->algorithms[a]);
+    for (uint32_t a = 0; a < options->algorithm_count; a++) {
+        fprintf(gnuplot, "%s'-' with linespoints pt 7 ps 0.35 lw 1.5 lc rgb '%s' title '",
+                a ? ", " : "", ronde_colour(a));
+        ronde_gnuplot_quote(gnuplot, options->algorithms[a]);
+        fputc('\'', gnuplot);
+    }
     fputc('\n', gnuplot);
     for (uint32_t a = 0; a < options->algorithm_count; a++) {
         for (uint32_t s = 0; s < sweep->options.size_count; s++) {
@@ -59,9 +62,12 @@ enum ronde_status ronde_sweep_plot(const struct ronde_sweep *sweep, const char *
     FILE *gnuplot = drawing.script;
     fprintf(gnuplot,
             "set logscale x 2\nset grid lc rgb '#dddddd'\nset key top left noenhanced samplen 2 "
-            "font ',9'\nset format x '%%.0b%%B'\nset xtics 8, 64\nset xlabel 'bytes'\n"
+            "font ',9'\nset xlabel 'size'\n"
             "set multiplot layout 2,%u title '%s, simulated on %s' noenhanced\n",
             columns, ronde_collective_text(sweep->options.collective), sweep->machine);
+    if (sweep->options.size_count > 0 && sweep->options.sizes[0] > 0)
+        ronde_gnuplot_sizes(gnuplot, sweep->options.sizes[0],
+                            sweep->options.sizes[sweep->options.size_count - 1]);
     for (uint32_t panel = 0; panel < 2 * columns; panel++) {
         const uint32_t r = column_ranks(sweep, panel % columns, columns);
         if (has_data(sweep, r))
@@ -130,12 +136,121 @@ enum ronde_status ronde_sweep_map(const struct ronde_sweep *sweep, const char *p
             "set title \"%s: fastest algorithm, simulated on %s\\n"
             "numbers: how many times slower the next one is\" noenhanced\nplot ",
             ronde_collective_text(sweep->options.collective), sweep->machine);
-    for (uint32_t a = 0; a < options->algorithm_count; a++)
-        fprintf(gnuplot, "'-' using 1:2:(0.5):(0.5) with boxxyerror lc rgb '%s' title '%s', ",
-                ronde_colour(a), options->algorithms[a]);
+    for (uint32_t a = 0; a < options->algorithm_count; a++) {
+        fprintf(gnuplot, "'-' using 1:2:(0.5):(0.5) with boxxyerror lc rgb '%s' title '",
+                ronde_colour(a));
+        ronde_gnuplot_quote(gnuplot, options->algorithms[a]);
+        fputs("', ", gnuplot);
+    }
     fputs("'-' using 1:2:3 with labels font ',8' notitle\n", gnuplot);
     for (uint32_t a = 0; a < options->algorithm_count; a++)
         print_wins(gnuplot, sweep, a);
     print_gains(gnuplot, sweep);
+    return ronde_gnuplot_close(&drawing, error);
+}
+
+/* The picture of a plan, as a gnuplot script. */
+
+/* The time of an algorithm at a size: that of its best set-up. */
+static double time_of(const struct ronde_plan *plan, uint32_t row, uint32_t first)
+{
+    const struct ronde_quote *quotes = plan->rows[row].quotes;
+    return quotes[ronde_choice_least_of(&plan->selector->choice, quotes, first)].time_ns;
+}
+
+/* Curves of a picture: nobody tells more of them apart. */
+#define MOST_CURVES 5u
+
+/*
+ * How often an algorithm is the fastest; below that how near it comes to the fastest, below 1. A schedule that somebody
+ * offers is what the picture is of: before all others.
+ */
+static double merit_of(const struct ronde_plan *plan, uint32_t candidate)
+{
+    double wins = 0, nearest = 0;
+    for (uint32_t r = 0; r < plan->row_count; r++) {
+        const struct ronde_plan_row *row = &plan->rows[r];
+        const double best_ns = row->quotes[row->decision.best].time_ns;
+        const double ns = time_of(plan, r, candidate);
+        if (isfinite(ns) && ns > 0) {
+            wins += ns <= best_ns;
+            nearest = fmax(nearest, fmin(best_ns / ns, .999));
+        }
+    }
+    const struct ronde_candidate *is = &plan->selector->choice.candidates[candidate];
+    const bool is_offered = !is->algorithm && !is->own && nearest + wins > 0;
+    return (is_offered ? RONDE_PLAN_SIZES : 0) + (wins > 0 ? wins : nearest);
+}
+
+/* The algorithms that matter most. Returns how many. */
+static uint32_t pick(const struct ronde_plan *plan, uint32_t picked[MOST_CURVES])
+{
+    const struct ronde_choice *choice = &plan->selector->choice;
+    uint32_t count = 0;
+    while (count < MOST_CURVES) {
+        uint32_t best = RONDE_NONE;
+        double most = 0;
+        for (uint32_t i = 0; i < choice->count; i++) {
+            bool is_picked = !ronde_choice_is_first(choice, i);
+            for (uint32_t p = 0; p < count; p++)
+                is_picked = is_picked || picked[p] == i;
+            const double merit = is_picked ? 0 : merit_of(plan, i);
+            if (merit > most) {
+                most = merit;
+                best = i;
+            }
+        }
+        if (best == RONDE_NONE)
+            break;
+        picked[count++] = best;
+    }
+    return count;
+}
+
+static void print_points(FILE *gnuplot, const struct ronde_plan *plan, uint32_t candidate)
+{
+    const struct ronde_compile_request *request = &plan->selector->choice.candidates[0].request;
+    const double factor = ronde_collective_bus_factor(request->collective, request->ranks);
+    for (uint32_t r = 0; r < plan->row_count; r++) {
+        const struct ronde_plan_row *row = &plan->rows[r];
+        const double ns = candidate == RONDE_NONE ? row->quotes[row->decision.best].time_ns
+                                                  : time_of(plan, r, candidate);
+        if (isfinite(ns) && ns > 0)
+            fprintf(gnuplot, "%" PRIu64 " %.9g\n", row->bytes, factor * (double)row->bytes / ns);
+    }
+    fputs("e\n", gnuplot);
+}
+
+enum ronde_status ronde_plan_plot(const struct ronde_plan *plan, const char *path,
+                                  struct ronde_error *error)
+{
+    const struct ronde_choice *choice = &plan->selector->choice;
+    const struct ronde_compile_request *request = &choice->candidates[0].request;
+    const struct ronde_platform *platform = plan->selector->platform_pricer.platform;
+    struct ronde_gnuplot drawing;
+    uint32_t picked[MOST_CURVES];
+    const uint32_t curves = pick(plan, picked);
+    const enum ronde_status status = ronde_gnuplot_open(path, 760, 460, &drawing, error);
+    if (status != RONDE_OK)
+        return status;
+    FILE *gnuplot = drawing.script;
+    fputs("set logscale x 2\nset logscale y\nset grid lc rgb '#dddddd'\nset key top left "
+          "noenhanced samplen 2 font ',10'\nset format y '%g'\nset xlabel 'size'\n"
+          "set ylabel 'busbw (GB/s)'\n",
+          gnuplot);
+    ronde_gnuplot_sizes(gnuplot, plan->rows[0].bytes, plan->rows[plan->row_count - 1].bytes);
+    fprintf(gnuplot, "set title '%s, %u ranks on ", ronde_collective_text(request->collective),
+            request->ranks);
+    ronde_gnuplot_quote(gnuplot, platform ? ronde_platform_facts(platform)->name : "this machine");
+    fputs("' noenhanced\nplot ", gnuplot);
+    for (uint32_t p = 0; p < curves; p++) {
+        fprintf(gnuplot, "'-' with lines lw 1.8 lc rgb '%s' title '", ronde_colour(p));
+        ronde_gnuplot_quote(gnuplot, choice->candidates[picked[p]].request.algorithm);
+        fputs("', ", gnuplot);
+    }
+    fputs("'-' with points pt 6 ps 0.9 lc rgb 'black' title 'fastest: planned'\n", gnuplot);
+    for (uint32_t p = 0; p < curves; p++)
+        print_points(gnuplot, plan, picked[p]);
+    print_points(gnuplot, plan, RONDE_NONE);
     return ronde_gnuplot_close(&drawing, error);
 }

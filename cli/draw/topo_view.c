@@ -2,6 +2,7 @@
 #include "topo_view.h"
 
 #include "ronde/mem.h"
+#include "ronde/mix.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -174,13 +175,9 @@ static void find_ways_out(struct ronde_topo_view *view)
 
 /* --- what is equal ------------------------------------------------------------------------- */
 
-/* Stirs 64 bits (the finaliser of splitmix64). */
 static uint64_t stir(uint64_t bits)
 {
-    bits += 0x9e3779b97f4a7c15u;
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-    return bits ^ (bits >> 31);
+    return ronde_mix64(bits + RONDE_MIX_STEP);
 }
 
 static uint64_t stir_double(uint64_t seed, double value)

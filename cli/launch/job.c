@@ -3,11 +3,11 @@
 
 #include "children.h"
 #include "cli/cmd/common.h"
-#include "cli/options/default_ranks.h"
+#include "cli/options/requests.h"
 #include "cli/print/report.h"
-#include "shm_folder.h"
 
 #include "ronde/bind.h"
+#include "ronde/comm.h"
 #include "ronde/executors.h"
 #include "ronde/hw.h"
 
@@ -51,14 +51,14 @@ static void print_note(void *self, const char *text)
 
 static struct ronde_comm_options comm_options(const struct ronde_options *options)
 {
-    const struct ronde_executor *backend = ronde_executor_find(options->backend);
+    const struct ronde_executor *backend = ronde_executor_find(options->backend.name);
     const struct ronde_executor *narrowed =
-        options->transport ? ronde_executor_find(options->transport) : NULL;
+        options->backend.transport ? ronde_executor_find(options->backend.transport) : NULL;
     const char *host_id = getenv("RONDE_HOST_ID");
     return (struct ronde_comm_options){
         .transport = narrowed ? narrowed->transport : backend->job_transport,
-        .timeout_ns = (uint64_t)(options->timeout_s * 1e9),
-        .plan = {options->slot_bytes, options->depth},
+        .timeout_ns = (uint64_t)(options->engine.timeout_s * 1e9),
+        .plan = {options->engine.slot_bytes, options->engine.depth},
         .host_id = host_id && *host_id ? host_id : NULL,
         .note = print_note,
     };
@@ -68,15 +68,15 @@ static struct ronde_comm_options comm_options(const struct ronde_options *option
 static enum ronde_status check_transport(const struct ronde_options *options,
                                          struct ronde_error *error)
 {
-    const struct ronde_executor *backend = ronde_executor_find(options->backend);
+    const struct ronde_executor *backend = ronde_executor_find(options->backend.name);
     const struct ronde_executor *narrowed =
-        options->transport ? ronde_executor_find(options->transport) : NULL;
+        options->backend.transport ? ronde_executor_find(options->backend.transport) : NULL;
     const char *reason = NULL;
-    if (options->transport && backend->transport == backend->job_transport)
+    if (options->backend.transport && backend->transport == backend->job_transport)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--transport belongs to --backend ucx");
-    if (options->transport && (!narrowed || !narrowed->spans_hosts))
+    if (options->backend.transport && (!narrowed || !narrowed->spans_hosts))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown transport \"%s\"; there are %s and %s",
-                          options->transport, ronde_transport_text(RONDE_TRANSPORT_HYBRID),
+                          options->backend.transport, ronde_transport_text(RONDE_TRANSPORT_HYBRID),
                           ronde_transport_text(RONDE_TRANSPORT_UCX));
     if (!ronde_transport_available(comm_options(options).transport, &reason))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", reason);
@@ -107,18 +107,20 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct r
                                    struct ronde_error *error)
 {
     struct ronde_launcher *launcher = &out->launcher;
-    const uint32_t wanted = options->rank_counts > 0 ? options->ranks[0] : 0;
+    const uint32_t wanted = options->what.rank_counts > 0 ? options->what.ranks[0] : 0;
     enum ronde_status status = RONDE_OK;
-    if (options->rank == RONDE_NONE && !launcher->name)
+    if (options->backend.rank == RONDE_NONE && !launcher->name)
         status = ronde_launcher_find(NULL, NULL, launcher, error);
     if (status != RONDE_OK)
         return status;
     /* What was started alone, such as a shell of Slurm's (srun --pty), is no rank of those it is told to make. */
     if (launcher->ranks == 1 && wanted > 1)
         ronde_launcher_close(launcher);
-    out->is_made_here = options->rank == RONDE_NONE && !launcher->name;
-    out->join.rank = launcher->name ? launcher->rank : out->is_made_here ? 0 : options->rank;
-    out->here = launcher->name ? 1 : options->rank_span;
+    out->is_made_here = options->backend.rank == RONDE_NONE && !launcher->name;
+    out->join.rank = launcher->name      ? launcher->rank
+                     : out->is_made_here ? 0
+                                         : options->backend.rank;
+    out->here = launcher->name ? 1 : options->backend.rank_span;
     out->join.ranks = launcher->name ? launcher->ranks : wanted;
     if (launcher->name && wanted > 0 && wanted != launcher->ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "-N %u, but %s has started %u processes",
@@ -153,26 +155,26 @@ static enum ronde_status find_rendezvous(const struct ronde_options *options,
                                          struct rendezvous *out, struct ronde_error *error)
 {
     enum ronde_status status = find_rank(options, out, error);
-    if (status == RONDE_OK && options->join)
-        status = parse_address(options->join, out, error);
+    if (status == RONDE_OK && options->backend.join)
+        status = parse_address(options->backend.join, out, error);
     if (status != RONDE_OK)
         return status;
     memcpy(out->token, out->launcher.token, sizeof out->token);
-    if (out->is_made_here && (options->join || options->token))
+    if (out->is_made_here && (options->backend.join || options->backend.token))
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "--join and --token belong to processes that others start: --rank is missing");
-    if (options->token && strlen(options->token) >= sizeof out->token)
+    if (options->backend.token && strlen(options->backend.token) >= sizeof out->token)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--token has more than %zu characters",
                           sizeof out->token - 1);
-    if (options->token && strcmp(options->token, "-") == 0)
+    if (options->backend.token && strcmp(options->backend.token, "-") == 0)
         status = read_token(out->token, sizeof out->token, error);
-    else if (options->token)
-        snprintf(out->token, sizeof out->token, "%s", options->token);
+    else if (options->backend.token)
+        snprintf(out->token, sizeof out->token, "%s", options->backend.token);
     out->join.token = out->token;
     memcpy(out->launcher.token, out->token, sizeof out->token);
     /* Who is told where to meet asks nobody else. */
-    if (options->join)
+    if (options->backend.join)
         ronde_launcher_close(&out->launcher);
     if (status == RONDE_OK && !out->is_made_here && !out->launcher.name && out->token[0] == '\0')
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
@@ -198,12 +200,12 @@ static int take_part(const struct ronde_options *options, const struct rendezvou
     const struct ronde_comm_options choices = comm_options(options);
     struct ronde_comm *comm = NULL;
     struct ronde_error error = {0};
-    own.ranks[0] = rendezvous->join.ranks;
-    own.rank_counts = 1;
+    own.what.ranks[0] = rendezvous->join.ranks;
+    own.what.rank_counts = 1;
     if (rendezvous->join.rank > 0) {
-        own.output = "/dev/null";
-        own.json = false;
-        own.csv = false;
+        own.output.path = "/dev/null";
+        own.output.json = false;
+        own.output.csv = false;
     }
     if (join(rendezvous, &choices, &comm, &error) != RONDE_OK)
         return ronde_report(&error);
@@ -265,7 +267,7 @@ static void be_rank(const struct ronde_options *options, struct rendezvous *rend
     rendezvous->join.rank += index;
     if (rendezvous->join.rank > 0)
         close_listener(rendezvous);
-    /* One voice of a host is enough, and rank 0 hears of everything but its own end. */
+    /* One rank per host writes to stderr; rank 0 reports every failure but its own. */
     if (index > 0 && rendezvous->join.rank > 1 &&
         (!rendezvous->held || dup2(fileno(rendezvous->held), STDERR_FILENO) < 0))
         (void)!freopen("/dev/null", "w", stderr);
@@ -322,14 +324,16 @@ static int fork_ranks(const struct ronde_options *options, struct rendezvous *re
 static int fork_all(const struct ronde_options *options, struct rendezvous *rendezvous,
                     ronde_job_body body)
 {
-    const double limit_s = options->timeout_s > 0 ? options->timeout_s : RUN_S;
+    const double limit_s = options->engine.timeout_s > 0 ? options->engine.timeout_s : RUN_S;
     struct ronde_children children = {.stop_limit_ns = (limit_s + STOPPED_S) * 1e9,
+                                      .kind = "rank",
+                                      .first = rendezvous->join.rank,
                                       .judge = judge_rank,
                                       .self = rendezvous};
     struct ronde_error error = {0};
     if (rendezvous->is_made_here && open_listener(rendezvous, &error) != RONDE_OK)
         return ronde_report(&error);
-    if (!options->is_unbound &&
+    if (!options->backend.is_unbound &&
         ronde_bind_open(ronde_mem_default(), &rendezvous->bind, &error) != RONDE_OK)
         return ronde_report(&error);
     if (ronde_children_open(&children, rendezvous->here, &error) != RONDE_OK)
@@ -361,7 +365,7 @@ int ronde_job_run(const struct ronde_options *options, struct ronde_launcher *la
         ronde_launcher_close(&rendezvous.launcher);
         return ronde_report(&error);
     }
-    if (options->hosts && options->rank == RONDE_NONE)
+    if (options->backend.hosts && options->backend.rank == RONDE_NONE)
         return ronde_remote_launch_run(options);
     if (find_rendezvous(options, &rendezvous, &error) != RONDE_OK) {
         ronde_launcher_close(&rendezvous.launcher);
@@ -375,4 +379,119 @@ int ronde_job_run(const struct ronde_options *options, struct ronde_launcher *la
                          : take_part(options, &rendezvous, body);
     ronde_shm_folder_close(&folder);
     return code;
+}
+
+/* What the ranks of a team must have been told alike: how often they run what, and whether they look at it. A rank
+ * that runs once more than another would wait for it until time is over, and neither could say why. */
+
+/* Options, in the words of the command line. Those that a schedule or a launch follows from are compared there. */
+enum term {
+    TERM_MIN,
+    TERM_MAX,
+    TERM_STEP,
+    TERM_FACTOR,
+    TERM_ITERATIONS,
+    TERM_WARMUPS,
+    TERM_CHECK,
+    TERMS
+};
+
+static const char *const words[TERMS] = {"-b", "-e", "-i", "-f", "-n", "-w", "-c"};
+
+/* An option and its value, or that it was left out. */
+static void describe(char text[32], uint32_t term, uint64_t value)
+{
+    if (term == TERM_WARMUPS && value == RONDE_NONE)
+        snprintf(text, 32, "no %s", words[term]);
+    else
+        snprintf(text, 32, "%s %llu", words[term], (unsigned long long)value);
+}
+
+/* What a rank was told. */
+struct settings {
+    uint64_t terms[TERMS];
+    char algorithm[RONDE_MAX_NAMES_BYTES]; /* of -a; "" = not given */
+    char collective[32]; /* "" where the argument is a file, whose path may differ */
+};
+
+static enum ronde_status refuse(const char *first, uint32_t rank, const char *other,
+                                struct ronde_error *error)
+{
+    return ronde_fail(
+        error, RONDE_REJECTED,
+        "rank 0 was started with %.160s, rank %u with %.160s: give all ranks the same", first, rank,
+        other);
+}
+
+static void describe_algorithm(char text[160], const char *algorithm)
+{
+    snprintf(text, 160, algorithm[0] ? "-a %.150s" : "no -a", algorithm);
+}
+
+static enum ronde_status compare_two(const struct settings *mine, const struct settings *theirs,
+                                     uint32_t rank, struct ronde_error *error)
+{
+    char first[160], other[160];
+    if (strcmp(mine->collective, theirs->collective) != 0 && mine->collective[0] &&
+        theirs->collective[0])
+        return refuse(mine->collective, rank, theirs->collective, error);
+    for (uint32_t term = 0; term < TERMS; term++) {
+        if (mine->terms[term] == theirs->terms[term])
+            continue;
+        describe(first, term, mine->terms[term]);
+        describe(other, term, theirs->terms[term]);
+        return refuse(first, rank, other, error);
+    }
+    if (strcmp(mine->algorithm, theirs->algorithm) == 0)
+        return RONDE_OK;
+    describe_algorithm(first, mine->algorithm);
+    describe_algorithm(other, theirs->algorithm);
+    return refuse(first, rank, other, error);
+}
+
+static enum ronde_status compare(const struct settings *all, uint32_t ranks,
+                                 struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t rank = 1; rank < ranks && status == RONDE_OK; rank++)
+        status = compare_two(&all[0], &all[rank], rank, error);
+    return status;
+}
+
+/* The names of -a as they were given, and the collective, where one is named. */
+static void fill_names(const struct ronde_options *options, struct settings *out)
+{
+    enum ronde_collective collective;
+    for (uint32_t a = 0; a < options->what.algorithm_count; a++) {
+        const size_t used = strlen(out->algorithm);
+        snprintf(out->algorithm + used, sizeof out->algorithm - used, "%s%s", a ? "," : "",
+                 options->what.algorithms[a]);
+    }
+    if (options->argument_count > 0 && ronde_collective_parse(options->arguments[0], &collective))
+        snprintf(out->collective, sizeof out->collective, "%s", ronde_collective_text(collective));
+}
+
+enum ronde_status ronde_settings_compare(const struct ronde_options *options,
+                                         struct ronde_comm *comm, struct ronde_error *error)
+{
+    const uint32_t ranks = ronde_comm_ranks(comm);
+    struct settings mine = {.terms = {
+                                [TERM_MIN] = options->sizes.min_bytes,
+                                [TERM_MAX] = options->sizes.max_bytes,
+                                [TERM_STEP] = options->sizes.step_bytes,
+                                [TERM_FACTOR] = options->sizes.factor,
+                                [TERM_ITERATIONS] = options->backend.iterations,
+                                [TERM_WARMUPS] = options->backend.warmups,
+                                [TERM_CHECK] = options->backend.check,
+                            }};
+    fill_names(options, &mine);
+    struct settings *all = ronde_mem_new(ronde_mem_default(), ranks, sizeof mine);
+    /* The others are waiting, and hear of it when this rank leaves. */
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks);
+    enum ronde_status status = ronde_comm_allgather(comm, &mine, sizeof mine, all, error);
+    if (status == RONDE_OK)
+        status = compare(all, ranks, error);
+    ronde_mem_free(ronde_mem_default(), all, ranks, sizeof mine);
+    return status;
 }

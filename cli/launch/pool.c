@@ -1,8 +1,6 @@
 /* A pool of forked processes: pipes are polled, lines handed on whole, children waited for. */
 #define _POSIX_C_SOURCE 200809L
 
-#include "pool.h"
-
 #include "children.h"
 
 #include <errno.h>

@@ -84,10 +84,11 @@ static enum ronde_status check_word(const char *word, struct ronde_error *error)
                                 "_-+=:,./@%";
     if (*word != '\0' && word[strspn(word, plain)] == '\0')
         return RONDE_OK;
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "--hosts: \"%.100s\" would reach the hosts in other words; without blanks, "
-                      "quotes and other signs of a shell it would not",
-                      word);
+    return ronde_fail(
+        error, RONDE_BAD_ARGUMENT,
+        "--hosts: argument \"%.100s\" contains characters the remote shell would change; "
+        "use only letters, digits and _-+=:,./@%%",
+        word);
 }
 
 static enum ronde_status add_word(struct remote_launch *launch, const char *word,
@@ -106,17 +107,17 @@ static enum ronde_status add_word(struct remote_launch *launch, const char *word
 static enum ronde_status find_hosts(struct remote_launch *launch, struct ronde_error *error)
 {
     const struct ronde_options *options = launch->options;
-    const uint32_t given = options->rank_counts > 0 ? options->ranks[0] : 0;
-    if (strlen(options->hosts) >= sizeof launch->names)
+    const uint32_t given = options->what.rank_counts > 0 ? options->what.ranks[0] : 0;
+    if (strlen(options->backend.hosts) >= sizeof launch->names)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts: more than %zu characters",
                           sizeof launch->names - 1);
-    memcpy(launch->names, options->hosts, strlen(options->hosts) + 1);
+    memcpy(launch->names, options->backend.hosts, strlen(options->backend.hosts) + 1);
     launch->host_count = cut(launch->names, ",", launch->hosts, MAX_HOSTS);
     launch->ranks = given > 0 ? given : launch->host_count;
     snprintf(launch->count, sizeof launch->count, "%u", launch->ranks);
     if (launch->host_count == 0 || launch->host_count > MAX_HOSTS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts \"%.100s\": 1 to %u names are needed",
-                          options->hosts, MAX_HOSTS);
+                          options->backend.hosts, MAX_HOSTS);
     if (launch->ranks < launch->host_count)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u ranks on %u hosts: some would have none",
                           launch->ranks, launch->host_count);
@@ -182,7 +183,7 @@ static bool holds(const char *word, const char *value)
 /* Whether the word is part of --hosts or --launcher, which are for this process alone. */
 static bool is_own(const struct ronde_options *options, int k)
 {
-    const char *const values[] = {options->hosts, options->launcher};
+    const char *const values[] = {options->backend.hosts, options->backend.launcher};
     for (size_t v = 0; v < sizeof values / sizeof values[0]; v++)
         if (holds(options->argv[k], values[v]) ||
             (k + 1 < options->argc && values[v] == options->argv[k + 1]))
@@ -200,11 +201,11 @@ static enum ronde_status fill_words(struct remote_launch *launch, uint32_t host,
     const char *const own[] = {launch->program, options->argv[0], "--rank",     launch->range, "-N",
                                launch->count,   "--join",         launch->join, "--token",     "-"};
     snprintf(launch->launcher, sizeof launch->launcher, "%s",
-             options->launcher ? options->launcher : "ssh -o BatchMode=yes");
+             options->backend.launcher ? options->backend.launcher : "ssh -o BatchMode=yes");
     launch->word_count = cut(launch->launcher, " ", (char **)launch->words, MAX_WORDS / 4);
     if (launch->word_count == 0 || launch->word_count > MAX_WORDS / 4)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--launcher \"%.100s\" is no command",
-                          options->launcher);
+                          options->backend.launcher);
     enum ronde_status status = add_word(launch, launch->hosts[host], error);
     if (status == RONDE_OK)
         status = add_environment(launch, error);
@@ -337,8 +338,11 @@ int ronde_remote_launch_run(const struct ronde_options *options)
         return ronde_report(&error);
     }
     launch->options = options;
-    launch->children =
-        (struct ronde_children){.stop_limit_ns = STOPPED_NS, .judge = judge, .self = launch};
+    launch->children = (struct ronde_children){.stop_limit_ns = STOPPED_NS,
+                                               .kind = "the command on host",
+                                               .first = 1,
+                                               .judge = judge,
+                                               .self = launch};
     const int code = prepare(launch, &error) == RONDE_OK ? run_hosts(launch) : ronde_report(&error);
     ronde_mem_free(ronde_mem_default(), launch, 1, sizeof *launch);
     return code;

@@ -1,13 +1,13 @@
 /*
- * nccl-tests' command lines. See nccl_tests.h.
+ * nccl-tests' command lines. See options.h.
  *
  * Every option of nccl-tests 2.19 has a row: which option of `ronde run` it is, or the value at which nothing follows from
  * it, and what is done with any other. nccl-tests answers a mistyped option with exit code 0; here it is 2.
  */
-#include "nccl_tests.h"
+#include "options.h"
 
 #include "cli/print/report.h"
-#include "cli/print/run_nccl_tests.h"
+#include "cli/print/results.h"
 
 #include <getopt.h>
 #include <stdlib.h>

@@ -1,34 +1,16 @@
-/* Words that options and arguments take. See option_words.h. */
-#include "option_words.h"
+/* Words that options and arguments take. See option_groups.h. */
+#include "option_groups.h"
+
+#include "topology.h"
 
 #include "ronde/backend.h"
+#include "ronde/data_files.h"
 #include "ronde/executors.h"
 #include "ronde/schedules.h"
 #include "ronde/synthesize.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Words that no table of the libraries has. */
-static const struct {
-    const char *name, *words;
-} fixed[] = {
-    {"check", "0 1"},
-    {"buffers", "registered user"},
-    {"bind", "core none"},
-    {"transport", "hybrid ucx"},
-    {"engine", "auto flat simgrid maxmin flat_fifo ports cores extrapolate"},
-    {"placement", "file packed scattered auto"},
-    {"fabric", "crossbar rail fat-tree"},
-    {"dialect", "msccl rccl"},
-    {"fit", "nominal smallest leave-one-out constants spread"},
-    {"operation", "all"},
-};
-
-/* Options whose value names a file that is read or written. */
-static const char *const files[] = {"output",   "topo",      "plot",    "map",
-                                    "trace",    "timeline",  "records", "from",
-                                    "scenario", "published", "nccl-log"};
 
 static void append(char words[RONDE_WORDS_BYTES], const char *word)
 {
@@ -43,7 +25,8 @@ static void append(char words[RONDE_WORDS_BYTES], const char *word)
 /* The words of a list with commas or bars. */
 static void append_list(char words[RONDE_WORDS_BYTES], char *list)
 {
-    for (char *word = strtok(list, ", |"); word; word = strtok(NULL, ", |"))
+    char *rest = NULL;
+    for (char *word = strtok_r(list, ", |", &rest); word; word = strtok_r(NULL, ", |", &rest))
         append(words, word);
 }
 
@@ -81,55 +64,97 @@ static void append_collectives(char words[RONDE_WORDS_BYTES])
         append(words, ronde_collective_text((enum ronde_collective)c));
 }
 
-/* What follows from the tables of the libraries, and from the command. */
-static void append_known(const struct ronde_command *command, const char *name,
-                         char words[RONDE_WORDS_BYTES])
+static void append_dtypes(char words[RONDE_WORDS_BYTES])
 {
-    if (strcmp(name, "datatype") == 0)
-        for (unsigned i = 0; i < RONDE_DTYPE_COUNT; i++)
-            append(words, ronde_dtype_text((enum ronde_dtype)i));
-    if (strcmp(name, "op") == 0)
-        for (unsigned i = 0; i < RONDE_OP_COUNT; i++)
-            append(words, ronde_op_text((enum ronde_op)i));
-    if (command->is_bench && (strcmp(name, "datatype") == 0 || strcmp(name, "op") == 0))
-        append(words, "all");
-    if (strcmp(name, "protocol") == 0)
-        for (unsigned i = 0; i < RONDE_PROTOCOL_COUNT; i++)
-            append(words, ronde_protocol_text((enum ronde_protocol)i));
-    if (strcmp(name, "backend") == 0)
-        append_backends(words);
-    if (strcmp(name, "algorithm") == 0) {
-        append(words, "auto");
-        append_algorithms(words);
-        append(words, RONDE_SYNTHESIZED);
-    }
-    if (strcmp(name, "algorithm") == 0 && command->is_bench)
-        append(words, "race");
-    if (strcmp(name, "operation") == 0)
-        append_collectives(words);
-    if (strcmp(name, "style") == 0)
-        append(words, command->is_bench ? "nccl-tests" : "nccl");
-    if (strcmp(name, "to") == 0)
-        append(words, strcmp(command->name, "plan") == 0 ? "nccl-tuner"
-                      : strcmp(command->name, "workload") == 0
-                          ? "goal chakra"
-                          : "ronde msccl mscclpp nccl-graph goal "
-                            "chakra");
+    for (unsigned i = 0; i < RONDE_DTYPE_COUNT; i++)
+        append(words, ronde_dtype_text((enum ronde_dtype)i));
 }
 
-void ronde_option_words(const struct ronde_command *command, const char *name, bool has_value,
-                        struct ronde_value_words *out_words)
+static void append_ops(char words[RONDE_WORDS_BYTES])
 {
-    *out_words = (struct ronde_value_words){has_value ? RONDE_VALUE_ANY : RONDE_VALUE_NONE, ""};
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
-        if (strcmp(fixed[i].name, name) == 0)
-            append(out_words->words, fixed[i].words);
-    append_known(command, name, out_words->words);
-    if (out_words->words[0] != '\0')
+    for (unsigned i = 0; i < RONDE_OP_COUNT; i++)
+        append(words, ronde_op_text((enum ronde_op)i));
+}
+
+static void append_protocols(char words[RONDE_WORDS_BYTES])
+{
+    for (unsigned i = 0; i < RONDE_PROTOCOL_COUNT; i++)
+        append(words, ronde_protocol_text((enum ronde_protocol)i));
+}
+
+static void append_choices(char words[RONDE_WORDS_BYTES])
+{
+    append(words, "auto");
+    append_algorithms(words);
+    append(words, RONDE_SYNTHESIZED);
+}
+
+/* Shipped platforms and described machines. */
+static void append_machines(char words[RONDE_WORDS_BYTES])
+{
+    char folder[RONDE_PATH_BYTES];
+    struct ronde_shipped_names names = {.count = 0};
+    if (ronde_topologies_folder(folder, sizeof folder))
+        ronde_shipped_names_read(folder, ".xml", &names);
+    for (uint32_t i = 0; i < names.count; i++)
+        append(words, names.name[i]);
+    ronde_shipped_machines_read(&names);
+    for (uint32_t i = 0; i < names.count; i++)
+        append(words, names.name[i]);
+}
+
+/* Lists that follow from the tables of the libraries, by what a row calls them. */
+static const struct {
+    const char *name;
+    void (*append)(char words[RONDE_WORDS_BYTES]);
+} lists[] = {
+    {"@algorithm", append_choices},      {"@backend", append_backends},
+    {"@dtype", append_dtypes},           {"@op", append_ops},
+    {"@protocol", append_protocols},     {"@machine", append_machines},
+    {"@collective", append_collectives},
+};
+
+/* The words of a row, lists of the libraries put in. */
+static void expand(const char *row, char words[RONDE_WORDS_BYTES])
+{
+    char copy[512], *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", row);
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        void (*append_listed)(char words[RONDE_WORDS_BYTES]) = NULL;
+        for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+            if (strcmp(lists[i].name, word) == 0)
+                append_listed = lists[i].append;
+        if (append_listed)
+            append_listed(words);
+        else
+            append(words, word);
+    }
+}
+
+void ronde_option_words(const struct ronde_option *option, struct ronde_value_words *out_words)
+{
+    *out_words = (struct ronde_value_words){option->value ? RONDE_VALUE_ANY : RONDE_VALUE_NONE, ""};
+    if (option->words) {
         out_words->kind = RONDE_VALUE_WORDS;
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if (strcmp(files[i], name) == 0)
-            out_words->kind = RONDE_VALUE_FILE;
+        expand(option->words, out_words->words);
+    }
+    if (option->value && strcmp(option->value, "FILE") == 0)
+        out_words->kind = RONDE_VALUE_FILE;
+}
+
+const char *ronde_option_help(const struct ronde_option *option, char out_text[RONDE_WORDS_BYTES])
+{
+    struct ronde_value_words value;
+    const size_t length = strlen(option->help);
+    size_t used = (size_t)snprintf(out_text, RONDE_WORDS_BYTES, "%s", option->help);
+    if (length == 0 || option->help[length - 1] != ':')
+        return out_text;
+    ronde_option_words(option, &value);
+    for (char *word = strtok(value.words, " "); word && used < RONDE_WORDS_BYTES;
+         word = strtok(NULL, " "))
+        used += (size_t)snprintf(out_text + used, RONDE_WORDS_BYTES - used, "%s %s",
+                                 out_text[used - 1] == ':' ? "" : ",", word);
+    return out_text;
 }
 
 void ronde_argument_words(const struct ronde_command *command, char out_words[RONDE_WORDS_BYTES])

@@ -1,50 +1,134 @@
 /*
- * Options: one table, filtered by what a command takes, parsed by argp without its printing and
- * exiting.
+ * Options: groups of rows, of which a command takes some, parsed by argp without its printing and exiting.
  *
- * argp would end the program with its own text and code on a bad option. Here every error is one
- * line and a status, so argp runs silently and says only where it stopped; option_explain.c finds the
- * words for it. An option a command does not take is unknown to it: nothing is silently ignored.
+ * argp would end the program with its own text and code on a bad option. Here every error is one line and a status, so argp
+ * runs silently and says only where it stopped; the second half finds the words for it. An option that a command does not
+ * take is unknown to it: nothing is ignored.
  */
-#include "option_table.h"
+#include "options.h"
 
-#include "cli/draw/picture.h"
+#include "option_groups.h"
 
+#include "ronde/values.h"
+
+#include <argp.h>
 #include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-/* argp hands its parser one opaque pointer. */
+/* Options of one command, --help and the end of the list included. */
+#define MOST_OPTIONS 96u
+
+/* The key of an option without a letter is its place behind these. */
+#define FIRST_KEY 256
+
+/* The options of one command. argp hands its parser one opaque pointer. */
 struct parsing {
     const struct ronde_command *command;
     struct ronde_options *options;
     struct ronde_error *error;
-    bool max_given;
+    struct ronde_own_option own[MOST_OPTIONS];
+    struct argp_option rows[MOST_OPTIONS];
+    uint32_t count;
     int stopped_at; /* index into argv where getopt was when something was wrong */
 };
 
-/* Options whose default depends on others, or that some backends have no use for. */
-static void note_given(struct ronde_options *options, int key)
+static const struct ronde_option help_row = {"help", 'h', NULL,
+                                             NULL,   0,   "this text; --help all: all options",
+                                             NULL,   0,   false};
+static const struct ronde_option_group help_group = {
+    RONDE_SECTION_OUTPUT, &help_row, 1, 0, NULL, NULL};
+static const struct ronde_option_use help_use = {&help_group, 0, NULL, false};
+
+/* A whole word of a list. */
+static bool has_word(const char *list, const char *word)
 {
-    options->has_backend |= key == KEY_BACKEND;
-    options->has_seed |= key == KEY_SEED;
-    options->has_buffers |= key == KEY_BUFFERS;
+    const size_t length = strlen(word);
+    for (const char *at = strstr(list, word); at; at = strstr(at + 1, word))
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
 }
 
-/* One option. -o is whichever of the two the command's table gave it to. */
+static bool has_own(const struct parsing *parsing, const char *name, int letter)
+{
+    for (uint32_t i = 0; i < parsing->count; i++)
+        if ((name && strcmp(parsing->own[i].option->name, name) == 0) ||
+            (letter && parsing->rows[i].key == letter))
+            return true;
+    return false;
+}
+
+/* Of two options with one name the first counts, and so of two with one letter. */
+static void add_own(struct parsing *parsing, const struct ronde_option *option,
+                    const struct ronde_option_use *use)
+{
+    const uint32_t at = parsing->count;
+    if (at + 1 >= MOST_OPTIONS || has_own(parsing, option->name, 0))
+        return;
+    const bool has_letter = option->letter && !has_own(parsing, NULL, option->letter);
+    parsing->own[at] = (struct ronde_own_option){option, has_letter ? option->letter : 0, use};
+    parsing->rows[at] =
+        (struct argp_option){.name = option->name,
+                             .key = has_letter ? option->letter : FIRST_KEY + (int)at,
+                             .arg = option->value};
+    parsing->count++;
+}
+
+static void add_uses(struct parsing *parsing, const struct ronde_option_use *use)
+{
+    for (; use->group; use++)
+        for (uint32_t i = 0; i < use->group->count; i++)
+            if (!use->takes || has_word(use->takes, use->group->rows[i].name))
+                add_own(parsing, &use->group->rows[i], use);
+}
+
+/* Lists a command's options, or those of all its verbs; argp's rows end with one of zeroes. */
+static void open_parsing(const struct ronde_command *command, struct parsing *out)
+{
+    *out = (struct parsing){.command = command, .stopped_at = 1};
+    if (command->uses)
+        add_uses(out, command->uses);
+    for (uint32_t v = 0; v < command->verb_count; v++)
+        add_uses(out, command->verbs[v].uses);
+    add_own(out, &help_row, &help_use);
+}
+
+/* The struct of a group. */
+static char *struct_of(struct ronde_options *options, const struct ronde_option_use *use)
+{
+    return (use->is_own ? (char *)options->own : (char *)options) + use->offset;
+}
+
 static enum ronde_status take_option(struct parsing *parsing, int key, const char *text)
 {
-    if (key == 'o')
-        key = parsing->command->is_bench ? KEY_OP : KEY_OUTPUT;
-    note_given(parsing->options, key);
-    parsing->max_given = parsing->max_given || key == 'e' || key == KEY_BYTES;
-    if (parsing->command->is_bench && text && ronde_option_take_all(parsing->options, key, text))
-        return RONDE_OK;
-    return ronde_option_take(parsing->options, key, text, parsing->error);
+    for (uint32_t i = 0; i < parsing->count; i++) {
+        const struct ronde_option *option = parsing->own[i].option;
+        if (parsing->rows[i].key != key)
+            continue;
+        if (option == &help_row) {
+            parsing->options->help = true;
+            return RONDE_OK;
+        }
+        char *group = struct_of(parsing->options, parsing->own[i].use);
+        if (option->take == ronde_take_input && parsing->options->input_count < RONDE_MAX_INPUTS)
+            parsing->options->inputs[parsing->options->input_count++] =
+                (const char **)(void *)(group + option->offset);
+        return option->take(option, text, group, parsing->error);
+    }
+    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "option %d is of no command", key);
 }
 
 /* One positional argument; what it means is the command's business. */
 static enum ronde_status take_argument(struct parsing *parsing, const char *text)
 {
     struct ronde_options *options = parsing->options;
+    if (options->help && strcmp(text, "all") == 0) {
+        options->help_all = true;
+        return RONDE_OK;
+    }
     if (options->argument_count == parsing->command->max_arguments)
         return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: unexpected argument \"%s\"",
                           parsing->command->name, text);
@@ -75,91 +159,305 @@ static error_t on_key(int key, char *text, struct argp_state *state)
     }
 }
 
-/* What can only be seen when all options are there. */
-static enum ronde_status check_sweep(struct parsing *parsing)
+/* What has a value even in commands that do not ask for it. */
+static const struct ronde_option_use everywhere[] = {
+    RONDE_TAKES(what, NULL),    RONDE_TAKES(sizes, NULL), RONDE_TAKES(engine, NULL),
+    RONDE_TAKES(backend, NULL), RONDE_TAKES_END,
+};
+
+/* Structs of groups before anything was said. */
+static void set_defaults(const struct ronde_option_use *uses, struct ronde_options *options)
 {
-    struct ronde_options *options = parsing->options;
-    /* A shape says how many ranks there are; whether a number beside it agrees is asked of the request. */
-    if (options->shape.count > 0 && options->rank_counts == 0) {
-        options->ranks[0] = ronde_shape_ranks(&options->shape);
-        options->rank_counts = 1;
-    }
-    if (!parsing->max_given && options->max_bytes < options->min_bytes)
-        options->max_bytes = options->min_bytes;
-    if (options->max_bytes < options->min_bytes)
-        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
-                          "largest size %llu is less than smallest size %llu",
-                          (unsigned long long)options->max_bytes,
-                          (unsigned long long)options->min_bytes);
-    if (options->json && options->csv)
-        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "--json and --csv exclude each other");
-    const char *const pictures[] = {options->plot, options->map, options->timeline};
+    for (; uses->group; uses++)
+        if (uses->group->defaults)
+            memcpy(struct_of(options, uses), uses->group->defaults, uses->group->bytes);
+}
+
+static enum ronde_status finish(const struct parsing *parsing, const struct ronde_option_use *uses)
+{
     enum ronde_status status = RONDE_OK;
-    for (size_t i = 0; i < sizeof pictures / sizeof pictures[0] && status == RONDE_OK; i++)
-        status = pictures[i] ? ronde_picture_check(pictures[i], parsing->error) : RONDE_OK;
+    for (; uses->group && status == RONDE_OK; uses++)
+        if (uses->group->finish)
+            status = uses->group->finish(struct_of(parsing->options, uses), parsing->error);
     return status;
 }
 
-/* nccl-tests' defaults where it has them; the sweep starts where latency shows. */
-static void set_defaults(struct ronde_options *options)
+/* ---- What stopped argp, in words -------------------------------------------------------------------------------- */
+
+/* The row a word on the command line means, as getopt_long reads it: a letter, a long name or an unambiguous prefix. */
+static const struct argp_option *option_of(const struct argp_option *own, const char *word)
 {
-    *options = (struct ronde_options){
-        .min_bytes = 8,
-        .max_bytes = (uint64_t)16 << 20,
-        .factor = 4,
-        .iterations = 20,
-        .warmups = RONDE_NONE,
-        .check = true,
-        .dtype = RONDE_FLOAT32,
-        .op = RONDE_SUM,
-        .backend = "cpu",
-        .rank = RONDE_NONE,
-        .engine = "auto",
-        .gpt = {.seq = RONDE_GPT_SEQ,
-                .vocab = RONDE_GPT_VOCAB,
-                .tp = 1,
-                .dp = 1,
-                .pp = 1,
-                .dtype = RONDE_BFLOAT16,
-                .flops = 400e12,
-                .bucket_bytes = (uint64_t)25 << 20},
-    };
+    const struct argp_option *found = NULL;
+    uint32_t matches = 0;
+    if (word[1] != '-') {
+        for (; own->name; own++)
+            if (own->key == word[1])
+                return own;
+        return NULL;
+    }
+    const size_t length = strcspn(word + 2, "=");
+    for (; own->name; own++) {
+        if (strncmp(own->name, word + 2, length) != 0)
+            continue;
+        if (own->name[length] == '\0')
+            return own;
+        found = own;
+        matches++;
+    }
+    return matches == 1 ? found : NULL;
+}
+
+/* Letters by which other benchmarks and launchers are told how many ranks there are: -g GPUs, -t threads, -np, -p. */
+static bool means_ranks(const struct parsing *parsing, const char *word)
+{
+    return has_own(parsing, NULL, 'N') && (word[1] == 'g' || word[1] == 't' || word[1] == 'p');
+}
+
+/* Names the option as typed, and the nearest one this command takes. */
+static enum ronde_status fail_option(const struct parsing *parsing, const char *word)
+{
+    const char *names[MOST_OPTIONS], *command = parsing->command->name;
+    char bare[64];
+    for (uint32_t i = 0; i < parsing->count; i++)
+        names[i] = parsing->rows[i].name;
+    snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word, "="), word);
+    const char *nearest = bare[1] == '-' ? ronde_nearest(bare + 2, names, parsing->count) : NULL;
+    if (means_ranks(parsing, word))
+        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
+                          "%s: unknown option %s; the number of ranks is -N", command, bare);
+    if (nearest)
+        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
+                          "%s: unknown option %s; did you mean --%s?", command, bare, nearest);
+    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
+                      "%s: unknown option %s; see ronde %s --help", command, bare, command);
+}
+
+/*
+ * argp only says where it stopped. getopt steps over a word it has read to its end, so the culprit is the word before,
+ * or, inside a cluster of letters, the word itself.
+ */
+static enum ronde_status explain(const struct parsing *parsing, char **argv, int argc)
+{
+    const char *command = parsing->command->name;
+    for (int at = parsing->stopped_at - 1; at <= parsing->stopped_at; at++) {
+        if (at < 1 || at >= argc || argv[at][0] != '-' || argv[at][1] == '\0')
+            continue;
+        const struct argp_option *option = option_of(parsing->rows, argv[at]);
+        if (!option)
+            return fail_option(parsing, argv[at]);
+        if (option->arg && at == argc - 1)
+            return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: option %s needs a value",
+                              command, argv[at]);
+        if (!option->arg && strchr(argv[at], '='))
+            return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: option --%s takes no value",
+                              command, option->name);
+    }
+    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
+                      "%s: cannot read the options; see ronde %s --help", command, command);
 }
 
 enum ronde_status ronde_options_parse(const struct ronde_command *command, int argc, char **argv,
                                       struct ronde_options *out_options, struct ronde_error *error)
 {
-    struct ronde_own_options own;
-    struct parsing parsing = {command, out_options, error, false, 1};
-    (void)ronde_option_table(command, &own);
-    set_defaults(out_options);
-    out_options->argv = argv;
-    out_options->argc = argc;
-    const struct argp argp = {.options = own.all, .parser = on_key};
+    struct parsing parsing;
+    open_parsing(command, &parsing);
+    *out_options = (struct ronde_options){.argv = argv, .argc = argc};
+    out_options->own = out_options->room;
+    parsing.options = out_options;
+    parsing.error = error;
+    set_defaults(everywhere, out_options);
+    set_defaults(command->uses, out_options);
+    const struct argp argp = {.options = parsing.rows, .parser = on_key};
     if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &parsing) !=
         0)
-        return error->status != RONDE_OK
-                   ? error->status
-                   : ronde_option_explain(command, own.all, argv, argc, parsing.stopped_at, error);
-    return out_options->help ? RONDE_OK : check_sweep(&parsing);
+        return error->status != RONDE_OK ? error->status : explain(&parsing, argv, argc);
+    if (out_options->help)
+        return RONDE_OK;
+    const enum ronde_status status = finish(&parsing, everywhere);
+    return status == RONDE_OK ? finish(&parsing, command->uses) : status;
 }
 
-void ronde_options_help(const struct ronde_command *command, FILE *file)
+/* ---- Help ------------------------------------------------------------------------------------------------------- */
+
+static const char *const sections[] = {
+    [RONDE_SECTION_WHAT] = "What:",         [RONDE_SECTION_MACHINE] = "Machine:",
+    [RONDE_SECTION_SCENARIO] = "Scenario:", [RONDE_SECTION_ENGINE] = "Engine:",
+    [RONDE_SECTION_OUTPUT] = "Output:",
+};
+
+#define SECTIONS (sizeof sections / sizeof sections[0])
+
+void ronde_options_visit(const struct ronde_command *command, ronde_option_visitor visit,
+                         void *context)
 {
-    struct ronde_own_options own;
-    char name[64];
-    (void)ronde_option_table(command, &own);
-    snprintf(name, sizeof name, "ronde %s", command->name);
-    const struct argp argp = {.options = own.all, .args_doc = command->arguments};
-    fprintf(file, "ronde %s: %s\n", command->name, command->summary);
-    argp_help(&argp, file, ARGP_HELP_USAGE | ARGP_HELP_LONG, name);
+    struct parsing parsing;
+    open_parsing(command, &parsing);
+    for (unsigned section = 0; section < SECTIONS; section++)
+        for (uint32_t i = 0; i < parsing.count; i++)
+            if (parsing.own[i].use->group->section == section)
+                visit(command, &parsing.own[i], context);
+}
+
+/* Help under way. */
+struct helping {
+    FILE *file;
+    bool is_whole;
+    uint32_t hidden;
+    int section; /* of the last option; -1 = none yet */
+};
+
+/* Where what options do begins, and where its lines end. */
+#define HELP_COLUMN 30
+#define HELP_WIDTH 100
+
+/* Words of a text below each other's beginning. */
+static void print_help_text(FILE *file, const char *text)
+{
+    size_t at = HELP_COLUMN;
+    while (*text) {
+        const size_t bytes = strcspn(text, " ");
+        if (at > HELP_COLUMN && at + 1 + bytes > HELP_WIDTH) {
+            fprintf(file, "\n%*s", HELP_COLUMN, "");
+            at = HELP_COLUMN;
+        }
+        at += (size_t)fprintf(file, "%s%.*s", at > HELP_COLUMN ? " " : "", (int)bytes, text);
+        text += bytes + strspn(text + bytes, " ");
+    }
+    fputc('\n', file);
+}
+
+static void help_option(const struct ronde_command *command, const struct ronde_own_option *own,
+                        void *context)
+{
+    struct helping *helping = context;
+    const struct ronde_option *option = own->option;
+    const char *value = option->value ? option->value : "";
+    char text[RONDE_WORDS_BYTES];
+    (void)command;
+    if (option->is_rare && !helping->is_whole) {
+        helping->hidden++;
+        return;
+    }
+    if (helping->section != (int)own->use->group->section)
+        fprintf(helping->file, "\n%s\n", sections[own->use->group->section]);
+    helping->section = (int)own->use->group->section;
+    int used = own->letter ? fprintf(helping->file, "  -%c, ", own->letter)
+                           : fprintf(helping->file, "      ");
+    used += fprintf(helping->file, "--%s%s%s", option->name, *value ? "=" : "", value);
+    if (used + 2 > HELP_COLUMN)
+        fprintf(helping->file, "\n%*s", HELP_COLUMN, "");
+    else
+        fprintf(helping->file, "%*s", HELP_COLUMN - used, "");
+    print_help_text(helping->file, ronde_option_help(option, text));
+}
+
+void ronde_options_help(const struct ronde_command *command, bool is_whole, FILE *file)
+{
+    struct helping helping = {.file = file, .is_whole = is_whole, .section = -1};
+    fprintf(file, "ronde %s: %s\nUsage: ronde %s%s%s [OPTION...]\n", command->name,
+            command->summary, command->name, command->arguments[0] ? " " : "", command->arguments);
+    ronde_options_visit(command, help_option, &helping);
+    if (helping.hidden > 0)
+        fprintf(file, "\n%u more: ronde %s --help all\n", helping.hidden, command->name);
     fprintf(file, "\nExamples:\n%s", command->examples);
 }
 
-uint64_t ronde_options_next_size(const struct ronde_options *options, uint64_t bytes)
+uint64_t ronde_options_next_size(const struct ronde_sizes_options *sizes, uint64_t bytes)
 {
-    uint64_t next = options->step_bytes ? bytes + options->step_bytes : bytes * options->factor;
-    if (!options->step_bytes && bytes == 0)
+    uint64_t next = sizes->step_bytes ? bytes + sizes->step_bytes : bytes * sizes->factor;
+    if (!sizes->step_bytes && bytes == 0)
         next = 1;
-    return next > bytes && next <= options->max_bytes ? next : 0;
+    return next > bytes && next <= sizes->max_bytes ? next : 0;
+}
+
+/* Standard input as a file. */
+
+#define PATH "/dev/stdin"
+
+/* As much as any of the readers takes. */
+#define MOST_BYTES ((size_t)1 << 30)
+
+/* Whether an input is standard input; it is then called by its path. */
+static uint32_t settle(const char **input)
+{
+    if (!*input || (strcmp(*input, "-") != 0 && strcmp(*input, PATH) != 0))
+        return 0;
+    *input = PATH;
+    return 1;
+}
+
+/* How many of the inputs are standard input. */
+static uint32_t settle_all(struct ronde_options *options)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < options->input_count; i++)
+        count += settle(options->inputs[i]);
+    for (uint32_t i = 0; i < options->argument_count; i++)
+        count += settle(&options->arguments[i]);
+    /* --with FILE:SIZE reads it by its path. */
+    for (int i = 1; i < options->argc; i++)
+        count += strstr(options->argv[i], PATH ":") ? 1 : 0;
+    return count;
+}
+
+/* Whole, or the rest of it: a pipe takes and gives parts. */
+static bool write_all(int file, const char *bytes, size_t count)
+{
+    while (count > 0) {
+        const ssize_t done = write(file, bytes, count);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        bytes += done;
+        count -= (size_t)done;
+    }
+    return true;
+}
+
+static enum ronde_status copy(int file, struct ronde_error *error)
+{
+    char block[65536];
+    size_t total = 0;
+    for (;;) {
+        const ssize_t got = read(STDIN_FILENO, block, sizeof block);
+        if (got == 0)
+            return RONDE_OK;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return ronde_fail(error, RONDE_IO, PATH ": cannot be read: %s", strerror(errno));
+        total += (size_t)got;
+        if (total > MOST_BYTES)
+            return ronde_fail(error, RONDE_IO, PATH ": more than 1G");
+        if (!write_all(file, block, (size_t)got))
+            return ronde_fail(error, RONDE_IO, PATH ": cannot be kept: %s", strerror(errno));
+    }
+}
+
+/* Opened again by its path a file of memory begins at its beginning, in this process and in those it makes. */
+static enum ronde_status keep(struct ronde_error *error)
+{
+    const int file = memfd_create("stdin", MFD_CLOEXEC);
+    if (file < 0)
+        return ronde_fail(error, RONDE_IO, PATH ": cannot be kept: %s", strerror(errno));
+    enum ronde_status status = copy(file, error);
+    if (status == RONDE_OK && dup2(file, STDIN_FILENO) < 0)
+        status = ronde_fail(error, RONDE_IO, PATH ": cannot be kept: %s", strerror(errno));
+    (void)close(file);
+    return status;
+}
+
+enum ronde_status ronde_stdin_to_file(struct ronde_options *options, struct ronde_error *error)
+{
+    struct stat facts;
+    const uint32_t inputs = settle_all(options);
+    if (inputs == 0)
+        return RONDE_OK;
+    if (inputs > 1 || (options->backend.token && strcmp(options->backend.token, "-") == 0))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "only one input can be - (standard input): give the other as a file");
+    if (fstat(STDIN_FILENO, &facts) != 0)
+        return ronde_fail(error, RONDE_IO, PATH ": %s", strerror(errno));
+    return S_ISREG(facts.st_mode) ? RONDE_OK : keep(error);
 }

@@ -1,15 +1,58 @@
 /* Machines by name, and what is missing of them. See topology.h. */
 #include "topology.h"
-#include "cli/cmd/nccl_machine.h"
-#include "cli/cmd/topo.h"
-#include "shipped_names.h"
+
+#include "cli/cmd/commands.h"
+#include "cli/cmd/styles.h"
 
 #include "ronde/data_files.h"
 #include "ronde/nccl_node.h"
+#include "ronde/values.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static int by_alphabet(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+void ronde_shipped_names_read(const char *folder, const char *suffix,
+                              struct ronde_shipped_names *out)
+{
+    DIR *const directory = opendir(folder);
+    out->count = 0;
+    for (struct dirent *entry;
+         directory && out->count < RONDE_SHIPPED_MOST && (entry = readdir(directory));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        const size_t length = dot ? (size_t)(dot - entry->d_name) : 0;
+        if (length == 0 || length >= RONDE_SHIPPED_NAME_BYTES || strcmp(dot, suffix) != 0)
+            continue;
+        memcpy(out->name[out->count], entry->d_name, length);
+        out->name[out->count++][length] = '\0';
+    }
+    if (directory)
+        (void)closedir(directory);
+    qsort(out->name, out->count, sizeof out->name[0], by_alphabet);
+}
+
+void ronde_shipped_machines_read(struct ronde_shipped_names *out)
+{
+    char folder[RONDE_PATH_BYTES];
+    out->count = 0;
+    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT && out->count == 0; p++)
+        if (ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder))
+            ronde_shipped_names_read(folder, ".txt", out);
+}
+
+const char *ronde_shipped_nearest(const struct ronde_shipped_names *names, const char *text)
+{
+    const char *pointers[RONDE_SHIPPED_MOST];
+    for (uint32_t i = 0; i < names->count; i++)
+        pointers[i] = names->name[i];
+    return ronde_nearest(text, pointers, names->count);
+}
 
 /* Room for the name of a link. */
 #define NAME_BYTES 256u
@@ -193,10 +236,10 @@ enum ronde_status ronde_degrade_links(const struct ronde_options *options,
                                       struct ronde_platform *platform, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; status == RONDE_OK && i < options->degrade_count; i++) {
+    for (uint32_t i = 0; status == RONDE_OK && i < options->machine.degrade.count; i++) {
         char name[NAME_BYTES];
         double factor = 1;
-        status = parse_degrade(options->degrade[i], name, &factor, error);
+        status = parse_degrade(options->machine.degrade.list[i], name, &factor, error);
         if (status == RONDE_OK && factor != 0)
             status = ronde_platform_degrade(platform, name, factor, error);
     }
@@ -227,21 +270,21 @@ static enum ronde_status collect_names(const struct ronde_options *options, stru
 {
     size_t bytes = 1, used = 0;
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < options->without_count; i++)
-        bytes += strlen(options->without[i]) + 1;
-    for (uint32_t i = 0; i < options->degrade_count; i++)
-        bytes += strlen(options->degrade[i]) + 1;
+    for (uint32_t i = 0; i < options->machine.without.count; i++)
+        bytes += strlen(options->machine.without.list[i]) + 1;
+    for (uint32_t i = 0; i < options->machine.degrade.count; i++)
+        bytes += strlen(options->machine.degrade.list[i]) + 1;
     names->text = calloc(bytes, 1);
     if (!names->text)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the names of --without");
-    for (uint32_t i = 0; i < options->without_count && status == RONDE_OK; i++) {
-        char *text = strcpy(names->text + used, options->without[i]);
+    for (uint32_t i = 0; i < options->machine.without.count && status == RONDE_OK; i++) {
+        char *text = strcpy(names->text + used, options->machine.without.list[i]);
         used += strlen(text) + 1;
         status = text[0] ? add_names(names, text, error)
                          : ronde_fail(error, RONDE_BAD_ARGUMENT, "--without: of what?");
     }
-    for (uint32_t i = 0; i < options->degrade_count && status == RONDE_OK; i++) {
-        char *text = strcpy(names->text + used, options->degrade[i]);
+    for (uint32_t i = 0; i < options->machine.degrade.count && status == RONDE_OK; i++) {
+        char *text = strcpy(names->text + used, options->machine.degrade.list[i]);
         used += strlen(text) + 1;
         if (!ronde_degrade_is_out(text))
             continue;
@@ -268,8 +311,8 @@ static enum ronde_status take_out(const struct ronde_options *options,
 {
     struct names names = {.count = 0};
     enum ronde_status status = collect_names(options, &names, error);
-    if (status == RONDE_OK && options->nics)
-        status = keep_nics(options->nics, platform, error);
+    if (status == RONDE_OK && options->machine.nics)
+        status = keep_nics(options->machine.nics, platform, error);
     if (status == RONDE_OK)
         status = ronde_platform_without(platform, names.at, names.count, error);
     free(names.text);
@@ -279,18 +322,18 @@ static enum ronde_status take_out(const struct ronde_options *options,
 static uint32_t most_ranks(const struct ronde_options *options)
 {
     uint32_t most = 0;
-    for (uint32_t i = 0; i < options->rank_counts; i++)
-        most = options->ranks[i] > most ? options->ranks[i] : most;
-    if (most == 0 && options->shape.count == 2)
-        most = options->shape.radix[0] * options->shape.radix[1];
+    for (uint32_t i = 0; i < options->what.rank_counts; i++)
+        most = options->what.ranks[i] > most ? options->what.ranks[i] : most;
+    if (most == 0 && options->what.shape.count == 2)
+        most = options->what.shape.radix[0] * options->what.shape.radix[1];
     return most;
 }
 
 enum ronde_status ronde_machine_open(const struct ronde_options *options,
                                      struct ronde_platform **out_platform, struct ronde_error *error)
 {
-    const struct ronde_topology_request request = {options->topo, options->nodes,
-                                                   most_ranks(options), options->fabric};
+    const struct ronde_topology_request request = {options->machine.topo, options->machine.nodes,
+                                                   most_ranks(options), options->machine.fabric};
     enum ronde_status status = ronde_topology_open(&request, out_platform, error);
     if (status == RONDE_OK)
         status = take_out(options, *out_platform, error);

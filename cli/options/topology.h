@@ -7,6 +7,8 @@
 #include "ronde/import.h"
 #include "ronde/topologies.h"
 
+#include <stdint.h>
+
 /**
  * Opens a machine: the path of a platform file, of a dump of NCCL or hwloc or of a description (topologies/published/README.md),
  * the name of a shipped one, or `live`. What is not a platform file describes one node; there are `nodes` of them, 0 = as many
@@ -41,5 +43,26 @@ bool ronde_degrade_is_out(const char *text);
 RONDE_MUST_CHECK enum ronde_status ronde_node_open(const struct ronde_import_request *request,
                                                    struct ronde_import **out_import,
                                                    struct ronde_error *error);
+
+/* Names of the files of one kind that a folder has. */
+
+/* The most files looked at, and the longest of their names. */
+#define RONDE_SHIPPED_MOST 64u
+#define RONDE_SHIPPED_NAME_BYTES 64u
+
+struct ronde_shipped_names {
+    char name[RONDE_SHIPPED_MOST][RONDE_SHIPPED_NAME_BYTES];
+    uint32_t count;
+};
+
+/* Names in folder that end in suffix, without it, in the order of the alphabet; none where there is no such folder. */
+void ronde_shipped_names_read(const char *folder, const char *suffix,
+                              struct ronde_shipped_names *out);
+
+/* Descriptions of machines that are shipped, for --topo and NCCL's model. */
+void ronde_shipped_machines_read(struct ronde_shipped_names *out);
+
+/* The name nearest to text, or NULL. */
+const char *ronde_shipped_nearest(const struct ronde_shipped_names *names, const char *text);
 
 #endif

@@ -52,6 +52,11 @@ enum ronde_status ronde_sizes_parse(const char *text, uint64_t *out_min, uint64_
 {
     char copy[96];
     struct progression parts;
+    if (text[0] && !strchr(text, ':')) {
+        const enum ronde_status one = ronde_size_parse(text, out_min, error);
+        *out_max = *out_min;
+        return one;
+    }
     snprintf(copy, sizeof copy, "%s", text);
     if (strlen(text) >= sizeof copy || !cut_progression(copy, &parts))
         return ronde_fail(error, RONDE_BAD_ARGUMENT,

@@ -30,7 +30,8 @@ RONDE_MUST_CHECK enum ronde_status ronde_range_parse(const char *what, const cha
                                                      struct ronde_error *error);
 
 /**
- * Reads a sweep of sizes: 8:1G:x2 multiplies, 1M:8M:+1M adds; *out_step is then the step, else 0. Errors: BAD_ARGUMENT.
+ * Reads a sweep of sizes: 8:1G:x2 multiplies, 1M:8M:+1M adds; *out_step is then the step, else 0; or one size. Errors:
+ * BAD_ARGUMENT.
  */
 RONDE_MUST_CHECK enum ronde_status
 ronde_sizes_parse(const char *text, uint64_t *out_min, uint64_t *out_max, uint64_t *out_step,

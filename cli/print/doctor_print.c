@@ -1,7 +1,7 @@
-/* Diagnoses for people and for programs. See doctor_print.h. */
-#include "doctor_print.h"
+/* Diagnoses for people and for programs. See results.h. */
+#include "results.h"
 
-#include "table.h"
+#include "cli/html/html.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,21 +10,21 @@
 /* A cause that is less likely is not worth a line. */
 static const double least_probability = .03;
 
-static const struct ronde_column columns[] = {{"collective", "", 14},
-                                              {"ranks", "", 5},
-                                              {"nodes", "", 5},
-                                              {"forced", "", 13},
-                                              {"from", "(B)", 6},
-                                              {"to", "(B)", 6},
-                                              {"measured", "(GB/s)", 9},
-                                              {"expected", "(GB/s)", 9},
-                                              {"time", "(times)", 7},
-                                              {"model's", "(+-times)", 9},
-                                              {"", "", 9}};
-
-#define COLUMN_COUNT (sizeof columns / sizeof columns[0])
-
-static const struct ronde_table table = {columns, COLUMN_COUNT, 2};
+static const struct ronde_column columns[] = {
+    {"collective", "collective", "", RONDE_CELL_PLAIN, 14, false},
+    {"ranks", "ranks", "", RONDE_CELL_PLAIN, 5, false},
+    {"nodes", "nodes", "", RONDE_CELL_PLAIN, 5, false},
+    {"forced_algorithm", "forced", "", RONDE_CELL_PLAIN, 8, false},
+    {"forced_protocol", "protocol", "", RONDE_CELL_PLAIN, 8, false},
+    {"from_bytes", "from", "(B)", RONDE_CELL_SIZE, 6, false},
+    {"to_bytes", "to", "(B)", RONDE_CELL_SIZE, 6, false},
+    {"busbw_GBps", "measured", "(GB/s)", RONDE_CELL_GBPS, 8, false},
+    {"expected_busbw_GBps", "expected", "(GB/s)", RONDE_CELL_GBPS, 8, false},
+    {"time_ratio", "slower", "(x)", RONDE_CELL_RATIO, 6, false},
+    {"tolerance", "model is", "off (x)", RONDE_CELL_RATIO, 8, false},
+    {"is_short", "slow", "", RONDE_CELL_PLAIN, 4, false},
+};
+static const struct ronde_table table = RONDE_TABLE(columns);
 
 /* One thing that a log says, and where. */
 static enum ronde_status print_finding(const struct ronde_doctor_view *view, uint32_t line,
@@ -39,8 +39,7 @@ static enum ronde_status print_finding(const struct ronde_doctor_view *view, uin
                                          ronde_field_integer("line", line),
                                          ronde_field_boolean("is_wrong", is_wrong),
                                          ronde_field_text("text", text)};
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return view->sink->json ? ronde_sink_row(view->sink, &row, error) : RONDE_OK;
+    return view->sink->json ? ronde_sink_row(view->sink, &RONDE_ROW(fields), error) : RONDE_OK;
 }
 
 /* Rows of a table that the diagnosis does without, by reason: not wrong by themselves, but not to be passed over. */
@@ -60,8 +59,7 @@ static enum ronde_status print_left_out(const struct ronde_doctor_view *view,
     return status;
 }
 
-enum ronde_status ronde_doctor_print_log(const struct ronde_doctor_view *view, bool *out_is_wrong,
-                                         struct ronde_error *error)
+enum ronde_status ronde_doctor_print_log(struct ronde_doctor_view *view, struct ronde_error *error)
 {
     const struct ronde_log_facts *log = &view->published->log;
     const struct {
@@ -75,12 +73,20 @@ enum ronde_status ronde_doctor_print_log(const struct ronde_doctor_view *view, b
                     {log->unfinished_line,
                      "a row without times: the run ended, or hung, in this size"}};
     enum ronde_status status = RONDE_OK;
-    *out_is_wrong = false;
     for (size_t f = 0; status == RONDE_OK && f < sizeof findings / sizeof findings[0]; f++) {
         if (findings[f].line == 0)
             continue;
-        *out_is_wrong = true;
+        if (!view->trouble) {
+            view->trouble = findings[f].text;
+            view->trouble_line = findings[f].line;
+        }
         status = print_finding(view, findings[f].line, true, findings[f].text, error);
+    }
+    if (status == RONDE_OK && log->unread_count > 0) {
+        char text[RONDE_LOG_TEXT_BYTES + 64];
+        snprintf(text, sizeof text, "%s (%u row%s left out)", log->unread, log->unread_count,
+                 log->unread_count == 1 ? "" : "s");
+        status = print_finding(view, log->unread_line, false, text, error);
     }
     return status == RONDE_OK ? print_left_out(view, error) : status;
 }
@@ -102,43 +108,15 @@ static void print_head(const struct ronde_doctor_view *view)
     fputs("\n#\n", view->sink->file);
 }
 
-static struct ronde_cell times(double ratio)
-{
-    struct ronde_cell cell;
-    snprintf(cell.text, sizeof cell.text, "%.2f", ratio);
-    return cell;
-}
-
-static struct ronde_cell forced(const struct ronde_nccl_choice *wish)
-{
-    struct ronde_cell cell = {"-"};
-    if (wish->algorithm < RONDE_NCCL_ALGORITHM_COUNT || wish->protocol < RONDE_NCCL_PROTOCOL_COUNT)
-        snprintf(cell.text, sizeof cell.text, "%s/%s", ronde_nccl_algorithm_text(wish->algorithm),
-                 ronde_nccl_protocol_text(wish->protocol));
-    return cell;
-}
-
 static enum ronde_status print_range(const struct ronde_doctor_view *view,
                                      const struct ronde_doctor_range *range,
                                      struct ronde_error *error)
 {
+    struct ronde_nccl_call largest = range->call;
     const struct ronde_nccl_call *call = &range->call;
-    if (ronde_sink_is_table(view->sink)) {
-        const struct ronde_cell cells[COLUMN_COUNT] = {
-            ronde_cell_text(ronde_collective_text(call->collective)),
-            ronde_cell_integer(call->ranks),
-            ronde_cell_integer(call->nodes),
-            forced(&range->wish),
-            ronde_cell_size(range->least_bytes),
-            ronde_cell_size(range->most_bytes),
-            ronde_cell_rate(range->measured_GBps),
-            ronde_cell_rate(range->expected_GBps),
-            times(range->ratio),
-            times(range->tolerance),
-            ronde_cell_text(range->is_short ? "slow" : "ok")};
-        ronde_table_row(view->sink->file, &table, cells);
-        return RONDE_OK;
-    }
+    largest.bytes = range->most_bytes;
+    const struct ronde_nccl_band band =
+        ronde_nccl_band_of(view->bands, &view->published->systems[0].machine, &largest);
     const struct ronde_field fields[] = {
         ronde_field_text("kind", "range"),
         ronde_field_boolean("faulty", view->is_faulty),
@@ -154,9 +132,10 @@ static enum ronde_status print_range(const struct ronde_doctor_view *view,
         ronde_field_real("time_ratio", range->ratio),
         ronde_field_real("tolerance", range->tolerance),
         ronde_field_real("busbw_GBps", range->measured_GBps),
-        ronde_field_real("expected_busbw_GBps", range->expected_GBps)};
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(view->sink, &row, error);
+        ronde_field_real("expected_busbw_GBps", range->expected_GBps),
+        ronde_field_real("expected_low_GBps", range->expected_GBps / band.high),
+        ronde_field_real("expected_high_GBps", range->expected_GBps / band.low)};
+    return ronde_sink_print(view->sink, &table, &RONDE_ROW(fields), error);
 }
 
 /* A share for people: what rests on a model is never sure. */
@@ -193,8 +172,7 @@ static enum ronde_status print_cause(const struct ronde_doctor_view *view,
         ronde_field_real("probability", cause->probability),
         ronde_field_real("spreads_off", variant ? cause->off : NAN),
         ronde_field_text("log_says", cause->said[0] ? cause->said : NULL)};
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(view->sink, &row, error);
+    return ronde_sink_row(view->sink, &RONDE_ROW(fields), error);
 }
 
 /* Systems that a class's spread rests on, where it was measured. */
@@ -236,35 +214,96 @@ static bool is_sure(const struct ronde_diagnosis *diagnosis)
     return !diagnosis->is_wrong && diagnosis->healthy >= .8;
 }
 
+#define VERDICT_BYTES 600
+
+/* What is added to a verdict that rests on something else. */
+#define JUMPS "; and the rate jumps between sizes: two states of the machine, or other load"
+
 /* One sentence, and what it rests on. */
-static void print_verdict(const struct ronde_doctor_view *view,
-                          const struct ronde_diagnosis *diagnosis)
+static const char *verdict_text(const struct ronde_doctor_view *view,
+                                const struct ronde_diagnosis *diagnosis, char text[VERDICT_BYTES])
 {
-    FILE *file = view->sink->file;
+    const char *jumps = diagnosis && diagnosis->jumps > RONDE_DOCTOR_MOST_JUMPS ? JUMPS : "";
     bool is_short = false;
-    for (uint32_t r = 0; r < diagnosis->range_count; r++)
+    for (uint32_t r = 0; diagnosis && r < diagnosis->range_count; r++)
         is_short = is_short || diagnosis->ranges[r].is_short;
-    fputs("#\n", file);
-    if (!diagnosis->is_wrong)
-        fprintf(file,
-                "# %s: this is what the machine should give, as far as the model can tell (%s "
-                "sure)%s\n",
-                is_sure(diagnosis) ? "FINE" : "PROBABLY FINE", share(diagnosis->healthy).text,
-                is_short ? "; where it is slow, no fault explains that better than the model's own "
-                           "error"
-                         : "");
+    if (view->trouble)
+        snprintf(text, VERDICT_BYTES, "WRONG: %s:%u: %s%s", view->path, view->trouble_line,
+                 view->trouble,
+                 !diagnosis            ? ""
+                 : diagnosis->is_wrong ? "; and the times are not what the machine should give"
+                                       : "; the times are what the machine should give");
+    else if (!diagnosis->is_wrong)
+        snprintf(
+            text, VERDICT_BYTES,
+            "%s: this is what the machine should give, as far as the model can tell (%s sure)%s",
+            is_sure(diagnosis) ? "FINE" : "PROBABLY FINE", share(diagnosis->healthy).text,
+            is_short ? "; where it is slow, no fault explains that better than the model's own "
+                       "error"
+                     : "");
     else if (diagnosis->jumps > 0 && !(diagnosis->healthy < .5))
-        fprintf(file,
-                "# WRONG: the rate jumps between sizes (%.0f%% of neighbours differ by 1.5 times): "
-                "two states of the machine, or other load\n",
-                100 * diagnosis->jumps);
+        snprintf(text, VERDICT_BYTES,
+                 "WRONG: the rate jumps between sizes (%.0f%% of neighbours differ by 1.5 times): "
+                 "two states of the machine, or other load",
+                 100 * diagnosis->jumps);
+    else if (diagnosis->far > 0)
+        snprintf(text, VERDICT_BYTES,
+                 "WRONG: %s takes %.*f times as long as it should, far beyond the model's own "
+                 "error%s",
+                 ronde_cell_size(diagnosis->far_bytes).text, diagnosis->far < 10 ? 1 : 0,
+                 diagnosis->far, jumps);
     else
-        fprintf(file, "# WRONG: this is not what the machine should give (%s sure)%s\n",
-                share(1 - diagnosis->healthy).text,
-                diagnosis->jumps > RONDE_DOCTOR_MOST_JUMPS
-                    ? "; and the rate jumps between sizes: two states of the "
-                      "machine, or other load"
-                    : "");
+        snprintf(text, VERDICT_BYTES, "WRONG: this is not what the machine should give (%s sure)%s",
+                 share(1 - diagnosis->healthy).text, jumps);
+    return text;
+}
+
+/* The likeliest cause that is a fault, where something is wrong; NULL for none. */
+static const struct ronde_doctor_cause *fault_of(const struct ronde_diagnosis *diagnosis)
+{
+    for (uint32_t c = 0; diagnosis && diagnosis->is_wrong && c < diagnosis->cause_count; c++) {
+        const struct ronde_doctor_cause *cause = &diagnosis->causes[c];
+        if (cause->variant && cause->variant->strengths > 0)
+            return cause->probability >= least_probability ? cause : NULL;
+    }
+    return NULL;
+}
+
+/* The top of a page. */
+static void answer(const struct ronde_doctor_view *view, const struct ronde_diagnosis *diagnosis,
+                   const char *verdict)
+{
+    const struct ronde_doctor_cause *fault = fault_of(diagnosis);
+    ronde_html_answer(view->sink->html, "%s on %s: %s%s%s.", view->path,
+                      view->published->systems[0].machine.name, verdict,
+                      fault ? "; most likely " : "", fault ? fault->variant->says : "");
+    if (diagnosis)
+        ronde_html_sure(
+            view->sink->html,
+            "%s%s%s%s%sThe shaded band is where the model of NCCL may be off by itself, as "
+            "on systems that it was not fitted to; nineteen of twenty healthy sizes lie "
+            "in it.",
+            fault ? "If one fault is behind it, that is it by " : "",
+            fault ? share(fault->probability).text : "", fault ? "; to make sure: " : "",
+            fault ? fault->variant->check : "", fault ? ". " : "");
+}
+
+static enum ronde_status print_verdict_object(const struct ronde_doctor_view *view,
+                                              const struct ronde_diagnosis *diagnosis,
+                                              struct ronde_error *error)
+{
+    const bool is_wrong = view->trouble || diagnosis->is_wrong;
+    const struct ronde_field fields[] = {
+        ronde_field_text("kind", "verdict"),
+        ronde_field_boolean("faulty", view->is_faulty),
+        ronde_field_text("machine", view->published->systems[0].machine.name),
+        ronde_field_boolean("is_wrong", is_wrong),
+        ronde_field_real("healthy", diagnosis ? diagnosis->healthy : NAN),
+        ronde_field_real("far", diagnosis ? diagnosis->far : NAN),
+        ronde_field_integer("far_bytes", diagnosis ? diagnosis->far_bytes : 0),
+        ronde_field_real("jumps", diagnosis ? diagnosis->jumps : NAN),
+        ronde_field_text("log_says", view->trouble)};
+    return view->sink->json ? ronde_sink_row(view->sink, &RONDE_ROW(fields), error) : RONDE_OK;
 }
 
 enum ronde_status ronde_doctor_print(const struct ronde_doctor_view *view,
@@ -273,14 +312,20 @@ enum ronde_status ronde_doctor_print(const struct ronde_doctor_view *view,
 {
     const bool is_table = ronde_sink_is_table(view->sink);
     enum ronde_status status = RONDE_OK;
+    char verdict[VERDICT_BYTES];
+    answer(view, diagnosis, verdict_text(view, diagnosis, verdict));
+    if (!diagnosis && is_table)
+        fprintf(view->sink->file, "#\n# %s\n", verdict);
+    if (!diagnosis)
+        return is_table ? RONDE_OK : print_verdict_object(view, NULL, error);
     if (is_table) {
         print_head(view);
-        ronde_table_head(view->sink->file, &table);
+        ronde_sink_head(view->sink, &table);
     }
     for (uint32_t r = 0; status == RONDE_OK && r < diagnosis->range_count; r++)
         status = print_range(view, &diagnosis->ranges[r], error);
     if (is_table)
-        print_verdict(view, diagnosis);
+        fprintf(view->sink->file, "#\n# %s\n", verdict);
     if (is_table && !is_sure(diagnosis))
         fputs("# likely causes, if one fault is behind it:\n", view->sink->file);
     for (uint32_t c = 0; status == RONDE_OK && c < diagnosis->cause_count; c++)
@@ -290,13 +335,36 @@ enum ronde_status ronde_doctor_print(const struct ronde_doctor_view *view,
         print_model(view, diagnosis);
         return status;
     }
-    const struct ronde_field fields[] = {ronde_field_text("kind", "verdict"),
-                                         ronde_field_boolean("faulty", view->is_faulty),
-                                         ronde_field_text("machine",
-                                                          view->published->systems[0].machine.name),
-                                         ronde_field_boolean("is_wrong", diagnosis->is_wrong),
-                                         ronde_field_real("healthy", diagnosis->healthy),
-                                         ronde_field_real("jumps", diagnosis->jumps)};
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return status == RONDE_OK && view->sink->json ? ronde_sink_row(view->sink, &row, error) : status;
+    return status == RONDE_OK ? print_verdict_object(view, diagnosis, error) : status;
+}
+
+void ronde_doctor_page_rows(const struct ronde_doctor_view *view,
+                            const struct ronde_doctor_request *request)
+{
+    for (size_t r = 0; view->sink->html && r < view->published->count; r++) {
+        const struct ronde_published_row *row = &view->published->rows[r];
+        const struct ronde_nccl_call *call = &row->call;
+        const double expected_us = ronde_doctor_expected_us(request, row);
+        if (!(expected_us > 0) || !(row->measured_us > 0))
+            continue;
+        const double off = ronde_doctor_tolerance(view->spread, call);
+        const double GB_us =
+            (double)call->bytes / 1e3 * ronde_collective_bus_factor(call->collective, call->ranks);
+        const struct ronde_field fields[] = {
+            ronde_field_text("kind", "size"),
+            ronde_field_text("collective", ronde_collective_text(call->collective)),
+            ronde_field_integer("ranks", call->ranks),
+            ronde_field_integer("nodes", call->nodes),
+            ronde_field_text("forced_algorithm", ronde_nccl_algorithm_text(row->wish.algorithm)),
+            ronde_field_text("forced_protocol", ronde_nccl_protocol_text(row->wish.protocol)),
+            ronde_field_integer("bytes", call->bytes),
+            ronde_field_boolean("in_place", row->is_in_place),
+            ronde_field_real("time_us", row->measured_us),
+            ronde_field_real("expected_us", expected_us),
+            ronde_field_real("busbw_GBps", GB_us / row->measured_us),
+            ronde_field_real("expected_busbw_GBps", GB_us / expected_us),
+            ronde_field_real("expected_low_busbw_GBps", GB_us / (expected_us * off)),
+            ronde_field_real("expected_high_busbw_GBps", GB_us * off / expected_us)};
+        ronde_html_row(view->sink->html, &RONDE_ROW(fields));
+    }
 }

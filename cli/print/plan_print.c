@@ -1,54 +1,65 @@
-/* A plan as a table and for programs. See plan_print.h. */
-#include "plan_print.h"
-
-#include "cli/cmd/common.h"
-#include "cli/options/tune_options.h"
+/* A plan as a table and for programs. See results.h. */
+#include "cli/html/html.h"
+#include "cli/options/requests.h"
+#include "results.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-#define COLUMNS 15u
+/* Shares of the bound. */
 
-static const struct ronde_column columns[COLUMNS] = {
-    {"size", "(B)", 12},         {"count", "(elements)", 12},  {"type", "", 8},
-    {"algorithm", "", 24},       {"time", "(us)", 11},         {"engine", "", 11},
-    {"runner-up", "", 24},       {"time", "(us)", 11},         {"slower", "(times)", 7},
-    {"messages", "in a row", 8}, {"busiest", "sends (B)", 12}, {"latency", "(share)", 7},
-    {"price", "", 11},           {"bound", "(%)", 6},          {"options", "of sim", 48},
-};
-
-static const struct ronde_table wide = {columns, COLUMNS, 2};
-
-/* The most of it for a terminal of 100 characters, on two lines: the cells of each, in the order of the wide table. */
-#define FIRST_COLUMNS 8u
-#define SECOND_COLUMNS 4u
-
-static const uint32_t first_cells[FIRST_COLUMNS] = {0, 1, 2, 3, 4, 5, 12, 13};
-static const struct ronde_column first_columns[FIRST_COLUMNS] = {
-    {"size", "(B)", 11}, {"count", "(elements)", 11}, {"type", "", 8},   {"algorithm", "", 24},
-    {"time", "(us)", 9}, {"engine", "", 11},          {"price", "", 11}, {"bound", "(%)", 5},
-};
-static const struct ronde_table first_line = {first_columns, FIRST_COLUMNS, 1};
-
-static const uint32_t second_cells[SECOND_COLUMNS] = {14, 6, 7, 8};
-static const struct ronde_column second_columns[SECOND_COLUMNS] = {
-    {"options of sim", "", 48},
-    {"runner-up", "", 24},
-    {"time", "(us)", 9},
-    {"slower", "(times)", 7},
-};
-static const struct ronde_table second_line = {second_columns, SECOND_COLUMNS, 1};
-
-/* A line of some of the cells of a row; a number beyond them stands for a blank. */
-static void print_line(FILE *file, const struct ronde_table *line, const uint32_t *indices,
-                       const struct ronde_cell *cells)
+/* Whether ranks on chosen hosts do what they do in the file's order: all hosts take part, and no rank is special. */
+static bool is_same_anywhere(const struct ronde_platform *platform,
+                             const struct ronde_compile_request *request)
 {
-    struct ronde_cell own[FIRST_COLUMNS];
-    _Static_assert(FIRST_COLUMNS >= SECOND_COLUMNS, "room for both lines");
-    for (size_t i = 0; i < line->count; i++)
-        own[i] = indices[i] < COLUMNS ? cells[indices[i]] : ronde_cell_text(" ");
-    ronde_table_row(file, line, own);
+    return ronde_platform_facts(platform)->hosts == request->ranks &&
+           !ronde_collective_traits(request->collective)->has_root &&
+           request->collective != RONDE_SEND_RECV;
 }
+
+struct ronde_bound_share ronde_bound_share_find(const struct ronde_platform *platform,
+                                                const struct ronde_compile_request *request,
+                                                const uint32_t *host_of)
+{
+    struct ronde_bound_share share = {.is_known = false};
+    if (platform && (!host_of || is_same_anywhere(platform, request)) && request->ranks > 1 &&
+        request->ranks <= RONDE_BOUND_SHARE_RANKS && request->collective != RONDE_BARRIER)
+        share.is_known = ronde_bound_find(platform, request, ronde_mem_default(), &share.bound,
+                                          NULL) == RONDE_OK;
+    return share;
+}
+
+double ronde_bound_share_of(const struct ronde_bound_share *share, uint64_t bytes, double time_ns)
+{
+    return share->is_known && time_ns > 0 ? ronde_bound_ns(&share->bound, (double)bytes) / time_ns
+                                          : NAN;
+}
+
+struct ronde_field ronde_bound_share_field(double share)
+{
+    return ronde_field_real("bound_share", share);
+}
+
+static const struct ronde_column columns[] = {
+    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},
+    {"count", "count", "(elements)", RONDE_CELL_PLAIN, 11, true},
+    {"dtype", "type", "", RONDE_CELL_PLAIN, 8, true},
+    {"algorithm", "algorithm", "", RONDE_CELL_PLAIN, 24, false},
+    {"time_ns", "time", "(us)", RONDE_CELL_NS, 8, false},
+    {"algbw_GBps", "algbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},
+    {"busbw_GBps", "busbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},
+    {"bound_share", "bound", "(%)", RONDE_CELL_PERCENT, 5, false},
+    {"engine", "engine", "", RONDE_CELL_PLAIN, 11, true},
+    {"exact", "exact", "", RONDE_CELL_PLAIN, 5, false},
+    {"messages", "messages", "in a row", RONDE_CELL_PLAIN, 8, true},
+    {"sent_bytes", "busiest", "sends (B)", RONDE_CELL_PLAIN, 12, true},
+    {"latency_share", "latency", "(%)", RONDE_CELL_PERCENT, 7, true},
+    {"runner_up", "runner-up", "", RONDE_CELL_PLAIN, 24, false},
+    {"runner_up_ns", "time", "(us)", RONDE_CELL_NS, 8, true},
+    {"lead", "lead", "(x)", RONDE_CELL_RATIO, 4, false},
+    {"options", "options of sim", "", RONDE_CELL_PLAIN, 0, true},
+};
+static const struct ronde_table table = RONDE_TABLE(columns);
 
 /* Of the winner's time what one element takes too. Measured times may say that it takes longer than many. */
 static double latency_share(const struct ronde_plan_row *row)
@@ -62,42 +73,6 @@ static const char *name_of(const struct ronde_plan *plan, uint32_t candidate)
     return plan->selector->choice.candidates[candidate].request.algorithm;
 }
 
-static void print_table_row(const struct ronde_plan *plan, const struct ronde_plan_row *row,
-                            const struct ronde_bound_share *share, const struct ronde_sink *sink)
-{
-    const struct ronde_decision *decision = &row->decision;
-    const struct ronde_quote *best = &row->quotes[decision->best];
-    const struct ronde_schedule *schedule =
-        plan->selector->choice.candidates[decision->best].schedule;
-    struct ronde_cell cells[COLUMNS] = {{""}};
-    cells[0] = ronde_cell_integer(row->bytes);
-    cells[1] = ronde_cell_integer(decision->load.count);
-    cells[2] = ronde_cell_text(ronde_dtype_text(decision->load.dtype));
-    cells[3] = ronde_cell_text(name_of(plan, decision->best));
-    cells[4] = ronde_cell_us(best->time_ns);
-    cells[5] = ronde_cell_text(best->engine);
-    if (decision->second != RONDE_NONE) {
-        const double second_ns = row->quotes[decision->second].time_ns;
-        cells[6] = ronde_cell_text(name_of(plan, decision->second));
-        cells[7] = ronde_cell_us(second_ns);
-        if (best->time_ns > 0.0)
-            cells[8] = ronde_cell_rate(second_ns / best->time_ns);
-    }
-    cells[9] = ronde_cell_integer(schedule->proof.critical_path);
-    cells[10] = ronde_cell_integer((uint64_t)llround(row->sent_bytes));
-    snprintf(cells[11].text, sizeof cells[11].text, "%.0f%%", 100.0 * latency_share(row));
-    cells[12] = ronde_cell_text(best->is_exact ? "exact" : "approximate");
-    cells[13] = ronde_bound_share_cell(ronde_bound_share_of(share, row->bytes, best->time_ns));
-    char options[RONDE_SETUP_OPTIONS_BYTES];
-    cells[14] = ronde_cell_text(ronde_decision_options(plan->selector, decision, options));
-    if (ronde_table_fits(&wide, sink->width)) {
-        ronde_table_row(sink->file, &wide, cells);
-        return;
-    }
-    print_line(sink->file, &first_line, first_cells, cells);
-    print_line(sink->file, &second_line, second_cells, cells);
-}
-
 /* The changes in one line each, since a size between two rows has an algorithm, too. */
 static void print_changes(const struct ronde_plan *plan, FILE *file)
 {
@@ -109,17 +84,15 @@ static void print_changes(const struct ronde_plan *plan, FILE *file)
 }
 
 /* Nominal files know links alone, and a plan from one is not to be taken for more. */
-static void print_warning(const struct ronde_plan *plan, FILE *file)
+static void print_warning(const struct ronde_plan *plan, const struct ronde_sink *sink)
 {
     const struct ronde_platform *platform = plan->selector->platform_pricer.platform;
     if (platform && ronde_platform_facts(platform)->time.step_ns <= 0.0)
-        fputs("# the file does not say what a step costs (ronde.step_ns): many short messages look "
-              "cheaper than they are\n",
-              file);
+        ronde_sink_say(sink, "the file does not say what a step costs (ronde.step_ns): many short "
+                             "messages look cheaper than they are");
     if (plan->selector->choice.lacks_forests)
-        fputs("# some schedules made for this machine take long to make or to replay: weighed with "
-              "--synthesize\n",
-              file);
+        ronde_sink_say(sink, "some schedules made for this machine take long to make or to replay: "
+                             "weighed with --synthesize");
 }
 
 static uint32_t count_algorithms(const struct ronde_choice *choice)
@@ -132,40 +105,25 @@ static uint32_t count_algorithms(const struct ronde_choice *choice)
 
 static void print_head(const struct ronde_plan *plan, const struct ronde_sink *sink)
 {
-    FILE *file = sink->file;
     const struct ronde_compile_request *request = &plan->selector->choice.candidates[0].request;
     const uint64_t slot_bytes = plan->row_count > 0 ? plan->rows[0].decision.load.slot_bytes : 0;
-    fprintf(file, "# ronde %s: %s, %u ranks, %u algorithms in %u set-ups, slot bytes %s\n",
-            RONDE_VERSION, ronde_collective_text(request->collective), request->ranks,
-            count_algorithms(&plan->selector->choice), plan->selector->choice.count,
-            slot_bytes                                 ? ronde_cell_size(slot_bytes).text
-            : plan->selector->platform_pricer.platform ? "as NCCL's by size (--slot sets them)"
-                                                       : "the backend's");
     char basis[RONDE_BASIS_BYTES];
-    fprintf(file, "# by %s\n", ronde_basis_text(plan->selector, basis));
-    print_warning(plan, file);
-    fputs("#\n", file);
-    if (ronde_table_fits(&wide, sink->width)) {
-        ronde_table_head(file, &wide);
-        return;
-    }
-    ronde_table_head(file, &first_line);
-    ronde_table_head(file, &second_line);
+    ronde_sink_say(sink, "ronde %s: %s, %u ranks, %u algorithms in %u set-ups", RONDE_VERSION,
+                   ronde_collective_text(request->collective), request->ranks,
+                   count_algorithms(&plan->selector->choice), plan->selector->choice.count);
+    ronde_sink_say(sink, "by %s", ronde_basis_text(plan->selector, basis));
+    ronde_sink_say(sink, "slot bytes %s",
+                   slot_bytes ? ronde_cell_size(slot_bytes).text
+                   : plan->selector->platform_pricer.platform
+                       ? "as NCCL's by size (--slot sets them)"
+                       : "the backend's");
+    print_warning(plan, sink);
+    fputs("#\n", sink->file);
+    ronde_sink_head(sink, &table);
 }
-
-void ronde_plan_print_table(const struct ronde_plan *plan, const struct ronde_bound_share *share,
-                            const struct ronde_sink *sink)
-{
-    print_head(plan, sink);
-    for (uint32_t i = 0; i < plan->row_count; i++)
-        print_table_row(plan, &plan->rows[i], share, sink);
-    print_changes(plan, sink->file);
-}
-
-/* ---- For programs ----------------------------------------------------------------------------------------------- */
 
 #define QUOTE_FIELDS 8u
-#define ROW_FIELDS 26u
+#define ROW_FIELDS 29u
 
 /* A printed row; it points into itself. */
 struct sheet {
@@ -234,6 +192,8 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     const struct ronde_decision *decision = &row->decision;
     const struct ronde_quote *best = &row->quotes[decision->best];
     const bool has_second = decision->second != RONDE_NONE;
+    const double second_ns = has_second ? row->quotes[decision->second].time_ns : NAN;
+    const double algbw_GBps = best->time_ns > 0 ? (double)row->bytes / best->time_ns : 0;
     const struct ronde_candidate *candidate = &plan->selector->choice.candidates[decision->best];
     const struct ronde_schedule *schedule = candidate->schedule;
     size_t at = 0;
@@ -247,9 +207,12 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     field[at++] = ronde_field_text("engine", best->engine);
     field[at++] = ronde_field_boolean("exact", best->is_exact);
     field[at++] = ronde_field_text("runner_up", has_second ? name_of(plan, decision->second) : NULL);
-    field[at++] = has_second
-                      ? ronde_field_real("runner_up_ns", row->quotes[decision->second].time_ns)
-                      : ronde_field_null("runner_up_ns");
+    field[at++] = ronde_field_real("runner_up_ns", second_ns);
+    field[at++] = ronde_field_real("lead", best->time_ns > 0 ? second_ns / best->time_ns : NAN);
+    field[at++] = ronde_field_real("algbw_GBps", algbw_GBps);
+    field[at++] = ronde_field_real("busbw_GBps",
+                                   algbw_GBps * ronde_collective_bus_factor(schedule->collective,
+                                                                            schedule->ranks));
     field[at++] = ronde_field_integer("messages", schedule->proof.critical_path);
     field[at++] = ronde_field_real("sent_bytes", row->sent_bytes);
     field[at++] = ronde_field_real("latency_share", latency_share(row));
@@ -273,7 +236,11 @@ static enum ronde_status print_row(const struct ronde_plan *plan, const struct r
     sheet->fields[count++] = ronde_bound_share_field(
         ronde_bound_share_of(share, row->bytes, row->quotes[row->decision.best].time_ns));
     const struct ronde_row printed = {sheet->fields, count};
-    return ronde_sink_row(sink, &printed, error);
+    const enum ronde_status status = ronde_sink_print(sink, &table, &printed, error);
+    /* A narrow table has no room for them beside the row. */
+    if (status == RONDE_OK && ronde_sink_is_table(sink) && !sink->is_wide && sheet->options[0])
+        fprintf(sink->file, "#   sim -a %s %s\n", name_of(plan, row->decision.best), sheet->options);
+    return status;
 }
 
 /* Objects of another kind behind the rows; a CSV has one kind only. */
@@ -281,37 +248,55 @@ static enum ronde_status print_change_rows(const struct ronde_plan *plan, struct
                                            struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; sink->json && status == RONDE_OK && i < plan->change_count; i++) {
+    for (uint32_t i = 0; status == RONDE_OK && i < plan->change_count; i++) {
         const struct ronde_field fields[] = {
             ronde_field_text("kind", "change"),
             ronde_field_integer("bytes", plan->changes[i].bytes),
             ronde_field_text("below", name_of(plan, plan->changes[i].below)),
             ronde_field_text("above", name_of(plan, plan->changes[i].above)),
         };
-        const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-        status = ronde_sink_row(sink, &row, error);
+        if (sink->json)
+            status = ronde_sink_row(sink, &RONDE_ROW(fields), error);
+        else
+            ronde_html_row(sink->html, &RONDE_ROW(fields));
     }
     return status;
 }
 
-enum ronde_status ronde_plan_print_rows(const struct ronde_plan *plan,
-                                        const struct ronde_bound_share *share,
-                                        struct ronde_sink *sink, struct ronde_error *error)
+static enum ronde_status print_rows(const struct ronde_plan *plan, struct ronde_sink *sink,
+                                    struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    const uint32_t candidates = plan->selector->choice.count;
+    const struct ronde_choice *choice = &plan->selector->choice;
+    const struct ronde_bound_share share =
+        ronde_bound_share_find(plan->selector->platform_pricer.platform,
+                               &choice->candidates[0].request, NULL);
     struct sheet sheet = {
-        .quotes = ronde_mem_new(mem, candidates, sizeof *sheet.quotes),
-        .candidates = ronde_mem_new(mem, candidates, sizeof *sheet.candidates),
+        .quotes = ronde_mem_new(mem, choice->count, sizeof *sheet.quotes),
+        .candidates = ronde_mem_new(mem, choice->count, sizeof *sheet.candidates),
     };
     enum ronde_status status = RONDE_OK;
     if (!sheet.quotes || !sheet.candidates)
-        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to print %u candidates", candidates);
+        status =
+            ronde_fail(error, RONDE_NO_MEMORY, "no memory to print %u candidates", choice->count);
     for (uint32_t i = 0; status == RONDE_OK && i < plan->row_count; i++)
-        status = print_row(plan, &plan->rows[i], share, &sheet, sink, error);
-    if (status == RONDE_OK)
-        status = print_change_rows(plan, sink, error);
-    ronde_mem_free(mem, sheet.candidates, candidates, sizeof *sheet.candidates);
-    ronde_mem_free(mem, sheet.quotes, candidates, sizeof *sheet.quotes);
+        status = print_row(plan, &plan->rows[i], &share, &sheet, sink, error);
+    ronde_mem_free(mem, sheet.candidates, choice->count, sizeof *sheet.candidates);
+    ronde_mem_free(mem, sheet.quotes, choice->count, sizeof *sheet.quotes);
     return status;
+}
+
+enum ronde_status ronde_plan_print(const struct ronde_plan *plan, struct ronde_sink *sink,
+                                   struct ronde_error *error)
+{
+    const bool is_table = ronde_sink_is_table(sink);
+    if (is_table)
+        print_head(plan, sink);
+    const enum ronde_status status = print_rows(plan, sink, error);
+    if (status != RONDE_OK)
+        return status;
+    ronde_answer_plan(sink->html, plan);
+    if (is_table)
+        print_changes(plan, sink->file);
+    return print_change_rows(plan, sink, error);
 }

@@ -2,7 +2,7 @@
  * Accounts: sums over channels and ranks of what the proof counted, and the bounds they are held
  * against.
  */
-#include "proof_report.h"
+#include "results.h"
 
 double ronde_received_bound(enum ronde_collective collective, uint32_t ranks)
 {
@@ -162,6 +162,8 @@ void ronde_proof_report_layout(const struct ronde_account *account,
         ronde_field_text("method", proof->method == RONDE_PROOF_EXACT ? "exact" : "fingerprint");
     field[at++] = ronde_field_boolean("quotient", proof->quotient);
     field[at++] = ronde_field_text("v_form", account->v_form);
+    field[at++] = ronde_field_real("received_max", account->received_max);
+    field[at++] = ronde_field_real("received_bound", account->received_bound);
     at += layout_msccl(account->msccl, field + at);
     field[at++] = (struct ronde_field){.name = "errors",
                                        .kind = RONDE_FIELD_ROWS,

@@ -1,9 +1,10 @@
-/* Rows, scores, crossovers and misses of published measurements. See published_print.h. */
-#include "published_print.h"
+/* Rows, scores, crossovers and misses of published measurements. See results.h. */
+#include "results.h"
 
-#include "table.h"
+#include "ronde/stats.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /* Misses that a document shows. */
@@ -34,7 +35,12 @@ static enum ronde_status print_row(const struct ronde_published_view *view,
     const bool is_refused = row->state == RONDE_PUBLISHED_REFUSED;
     const bool is_predicted = ronde_published_is_predicted(row);
     const bool is_measured = row->measured_us > 0;
-    const double rate_GBps = (double)row->call.bytes / 1e3 * ronde_published_bus_factor(&row->call);
+    const struct ronde_nccl_band band =
+        is_predicted ? ronde_nccl_band_of(view->bands,
+                                          &view->published->systems[row->system].machine, &row->call)
+                     : (struct ronde_nccl_band){NAN, NAN};
+    const double rate_GBps = (double)row->call.bytes / 1e3 *
+                             ronde_collective_bus_factor(row->call.collective, row->call.ranks);
     const struct ronde_field fields[] = {
         ronde_field_text("mode", view->mode->title),
         ronde_field_text("system", is_refused ? NULL : view->published->systems[row->system].name),
@@ -55,6 +61,8 @@ static enum ronde_status print_row(const struct ronde_published_view *view,
                          is_predicted ? ronde_nccl_protocol_text(row->choice.protocol) : NULL),
         ronde_field_real("measured_us", is_measured ? row->measured_us : NAN),
         ronde_field_real("predicted_us", or_none(row->predicted_us, row)),
+        ronde_field_real("low_us", or_none(row->predicted_us * band.low, row)),
+        ronde_field_real("high_us", or_none(row->predicted_us * band.high, row)),
         ronde_field_real("closed_form_us", or_none(row->closed_form_us, row)),
         ronde_field_real("nccl_us", or_none(row->nccl_us, row)),
         ronde_field_real("replayed_us", or_none(row->replayed_us, row)),
@@ -69,8 +77,7 @@ static enum ronde_status print_row(const struct ronde_published_view *view,
         ronde_field_text("predicted_winner", winner_text(row->margin, row->predicted_winner)),
         ronde_field_real("margin", row->margin > 0 ? row->margin : NAN),
         ronde_field_text("why", why)};
-    const struct ronde_row record = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(view->sink, &record, error);
+    return ronde_sink_row(view->sink, &RONDE_ROW(fields), error);
 }
 
 enum ronde_status ronde_published_print_rows(const struct ronde_published_view *view,
@@ -108,13 +115,13 @@ void ronde_published_print_whys(const struct ronde_published_view *view)
     ronde_published_whys_of(view->published, &whys);
     if (whys.count == 0)
         return;
-    fputs(view->is_markdown ? "\n### Rows that are not predicted, and words that are not "
-                              "understood\n\n| rows | lines | why |\n|---|---|---|\n"
-                            : "#\n# not predicted, or not understood\n",
+    fputs(view->sink->is_markdown ? "\n### Rows that are not predicted, and words that are not "
+                                    "understood\n\n| rows | lines | why |\n|---|---|---|\n"
+                                  : "#\n# not predicted, or not understood\n",
           file);
     for (uint32_t w = 0; w < whys.count; w++) {
         const struct ronde_published_why_group *group = &whys.group[w];
-        if (view->is_markdown)
+        if (view->sink->is_markdown)
             fprintf(file, "| %zu | %u to %u | %s |\n", group->rows, group->first_line,
                     group->last_line, group->text);
         else if (group->rows == 1)
@@ -125,80 +132,122 @@ void ronde_published_print_whys(const struct ronde_published_view *view)
     }
     if (whys.more > 0)
         fprintf(file,
-                view->is_markdown ? "| %zu | | for other reasons |\n"
-                                  : "#   %zu rows for other reasons: --json has each\n",
+                view->sink->is_markdown ? "| %zu | | for other reasons |\n"
+                                        : "#   %zu rows for other reasons: --json has each\n",
                 whys.more);
 }
 
 static const struct ronde_column columns[] = {
-    {"system", "", 24},          {"predicted", "(rows)", 9},      {"fitted", "(rows)", 6},
-    {"faulty", "(rows)", 6},     {"other", "(rows)", 6},          {"median", "(error)", 8},
-    {"p90", "(error)", 8},       {"closed form", "(median)", 11}, {"NCCL", "(median)", 8},
-    {"its rows", "(median)", 8}, {"replayed", "(rows)", 8},       {"replay", "(median)", 8},
-    {"winners", "(right)", 8},   {"repeats", "(p90)", 8},         {"falls", "(noise)", 7}};
-
-#define COLUMN_COUNT (sizeof columns / sizeof columns[0])
-
-static const struct ronde_table table = {columns, COLUMN_COUNT, 2};
+    {"system", "system", "", RONDE_CELL_PLAIN, 24, false},
+    {"predicted", "predicted", "rows", RONDE_CELL_PLAIN, 9, false},
+    {"fitted", "fitted", "rows", RONDE_CELL_PLAIN, 6, true},
+    {"faulty", "faulty", "rows", RONDE_CELL_PLAIN, 6, true},
+    {"other", "other", "rows", RONDE_CELL_PLAIN, 6, true},
+    {"median", "median", "(%)", RONDE_CELL_PERCENT, 6, false},
+    {"p90", "p90", "(%)", RONDE_CELL_PERCENT, 6, false},
+    {"closed_form_median", "closed form", "median (%)", RONDE_CELL_PERCENT, 11, false},
+    {"nccl_median", "NCCL's", "median (%)", RONDE_CELL_PERCENT, 10, false},
+    {"beside_nccl_median", "of its rows", "median (%)", RONDE_CELL_PERCENT, 11, true},
+    {"replayed", "replayed", "rows", RONDE_CELL_PLAIN, 8, true},
+    {"replayed_median", "replay", "median (%)", RONDE_CELL_PERCENT, 10, true},
+    {"winners", "winners", "right", RONDE_CELL_PLAIN, 7, false},
+    {"own_spread", "repeats", "p90 (%)", RONDE_CELL_PERCENT, 7, true},
+    {"falls", "falls", "(%)", RONDE_CELL_PERCENT, 6, true}};
+static const struct ronde_table table = RONDE_TABLE(columns);
 
 void ronde_published_print_head(const struct ronde_published_view *view)
 {
     FILE *file = view->sink->file;
-    if (!view->is_markdown) {
+    if (view->sink->is_markdown)
+        fprintf(file, "\n### %s\n\nPredicted from %s.\n\n", view->mode->title, view->mode->says);
+    else
         fprintf(file, "# ronde %s: %s, %s: %s\n#\n", RONDE_VERSION, view->path, view->mode->title,
                 view->mode->says);
-        ronde_table_head(file, &table);
-        return;
-    }
-    fprintf(file, "\n### %s\n\nPredicted from %s.\n\n", view->mode->title, view->mode->says);
-    fprintf(file, "| system | predicted rows | fitted | faulty | other | median | p90 | closed "
-                  "form, median | "
-                  "NCCL's formula, median | ours of its rows, median | replayed rows | replay, "
-                  "median | winners right | "
-                  "repeats, p90 | falls "
-                  "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+    ronde_sink_head(view->sink, &table);
 }
 
-static struct ronde_cell percent(double error, bool is_there)
+/* NAN where there are no rows that it is of. */
+static double where(double error, bool is_there)
 {
-    struct ronde_cell cell = {"-"};
-    if (is_there)
-        snprintf(cell.text, sizeof cell.text, "%.1f%%", 100 * error);
-    return cell;
+    return is_there ? error : NAN;
 }
 
-void ronde_published_print_score(const struct ronde_published_view *view, const char *name,
-                                 const struct ronde_published_score *score)
+enum ronde_status
+ronde_published_print_score(const struct ronde_published_view *view, const char *name,
+                            const struct ronde_published_score *score, struct ronde_error *error)
 {
     const size_t predicted = score->count[RONDE_PUBLISHED_PREDICTED];
-    struct ronde_cell winners = {"-"};
-    if (score->duels > 0)
-        snprintf(winners.text, sizeof winners.text, "%u/%u", score->winners, score->duels);
-    const struct ronde_cell cells[COLUMN_COUNT] = {
-        ronde_cell_text(name),
-        ronde_cell_integer(predicted),
-        ronde_cell_integer(score->count[RONDE_PUBLISHED_FITTED]),
-        ronde_cell_integer(score->count[RONDE_PUBLISHED_FAULTY]),
-        ronde_cell_integer(
-            score->count[RONDE_PUBLISHED_SMALL] + score->count[RONDE_PUBLISHED_NOT_MODELLED] +
-            score->count[RONDE_PUBLISHED_NOT_DESCRIBED] + score->count[RONDE_PUBLISHED_UNMEASURED]),
-        percent(score->median, predicted > 0),
-        percent(score->p90, predicted > 0),
-        percent(score->closed_form_median, predicted > 0 && score->closed_form_median > 0),
-        percent(score->nccl_median, predicted > 0 && score->nccl_median > 0),
-        percent(score->beside_nccl_median, predicted > 0 && score->nccl_median > 0),
-        ronde_cell_integer(score->replayed),
-        percent(score->replayed_median, score->replayed > 0),
-        winners,
-        percent(score->own_spread, score->own_spread >= 0),
-        percent(score->falls, true)};
-    if (!view->is_markdown) {
-        ronde_table_row(view->sink->file, &table, cells);
-        return;
+    const bool has_nccl = predicted > 0 && score->nccl_median > 0;
+    char winners[32];
+    snprintf(winners, sizeof winners, "%u/%u", score->winners, score->duels);
+    const struct ronde_field fields[] = {
+        ronde_field_text("system", name),
+        ronde_field_integer("predicted", predicted),
+        ronde_field_integer("fitted", score->count[RONDE_PUBLISHED_FITTED]),
+        ronde_field_integer("faulty", score->count[RONDE_PUBLISHED_FAULTY]),
+        ronde_field_integer("other", score->count[RONDE_PUBLISHED_SMALL] +
+                                         score->count[RONDE_PUBLISHED_NOT_MODELLED] +
+                                         score->count[RONDE_PUBLISHED_NOT_DESCRIBED] +
+                                         score->count[RONDE_PUBLISHED_UNMEASURED]),
+        ronde_field_real("median", where(score->median, predicted > 0)),
+        ronde_field_real("p90", where(score->p90, predicted > 0)),
+        ronde_field_real("closed_form_median", where(score->closed_form_median,
+                                                     predicted > 0 && score->closed_form_median > 0)),
+        ronde_field_real("nccl_median", where(score->nccl_median, has_nccl)),
+        ronde_field_real("beside_nccl_median", where(score->beside_nccl_median, has_nccl)),
+        ronde_field_integer("replayed", score->replayed),
+        ronde_field_real("replayed_median", where(score->replayed_median, score->replayed > 0)),
+        ronde_field_text("winners", score->duels > 0 ? winners : NULL),
+        ronde_field_real("own_spread", where(score->own_spread, score->own_spread >= 0)),
+        ronde_field_real("falls", score->falls)};
+    return ronde_sink_print(view->sink, &table, &RONDE_ROW(fields), error);
+}
+
+/* Median over systems of one number of their scores, those left out that have none. */
+static double median_over(const struct ronde_published_score *scores, uint32_t count, size_t column,
+                          uint32_t *out_systems)
+{
+    double values[RONDE_PUBLISHED_MAX_SYSTEMS];
+    *out_systems = 0;
+    for (uint32_t s = 0; s < count; s++) {
+        const double value = *(const double *)((const char *)&scores[s] + column);
+        if (scores[s].count[RONDE_PUBLISHED_PREDICTED] > 0 && value >= 0)
+            values[(*out_systems)++] = value;
     }
-    for (size_t c = 0; c < COLUMN_COUNT; c++)
-        fprintf(view->sink->file, "| %s ", cells[c].text);
-    fprintf(view->sink->file, "|\n");
+    return ronde_stats_of(values, *out_systems).median;
+}
+
+/* Systems of which fewer say nothing of the others. */
+#define FEWEST_SYSTEMS 3u
+
+void ronde_published_print_summary(const struct ronde_published_view *view, const char *lead,
+                                   const struct ronde_published_score *scores, uint32_t count)
+{
+    static const char *const sizes[RONDE_PUBLISHED_SIZES] = {"up to 64 KiB", "to 4 MiB",
+                                                             "to 64 MiB", "above"};
+    const char *mark = view->sink->is_markdown ? "" : "# ";
+    FILE *file = view->sink->file;
+    uint32_t systems = 0;
+    const double median =
+        median_over(scores, count, offsetof(struct ronde_published_score, median), &systems);
+    const double p90 =
+        median_over(scores, count, offsetof(struct ronde_published_score, p90), &systems);
+    if (systems < FEWEST_SYSTEMS)
+        return;
+    fprintf(file, "%s\n%s%sMedians over %u systems: median %.1f%%, p90 %.1f%%.", mark, mark, lead,
+            systems, 100 * median, 100 * p90);
+    for (unsigned size = 0; size < RONDE_PUBLISHED_SIZES; size++) {
+        const size_t at = size * sizeof(double);
+        const double own =
+            median_over(scores, count, offsetof(struct ronde_published_score, size_median) + at,
+                        &systems);
+        const double nccl =
+            median_over(scores, count,
+                        offsetof(struct ronde_published_score, size_nccl_median) + at, &systems);
+        fprintf(file, "%s %s %.1f%% (NCCL's formula %.1f%%)",
+                size > 0 ? "," : " By size:", sizes[size], 100 * own, 100 * nccl);
+    }
+    fputs(".\n", file);
 }
 
 /* Crossovers of a system that are shown. */
@@ -208,7 +257,7 @@ static void print_crossover(const struct ronde_published_view *view, const char 
                             const struct ronde_published_crossover *at)
 {
     fprintf(view->sink->file,
-            view->is_markdown
+            view->sink->is_markdown
                 ? "| %s | %s, %u ranks on %u node%s | %s | %s to %s | %s .. %s |\n"
                 : "#   %s: %s, %u ranks on %u node%s, %s: %s to %s between %s and %s\n",
             system, ronde_collective_text(at->call.collective), at->call.ranks, at->call.nodes,
@@ -229,7 +278,7 @@ enum ronde_status ronde_published_print_crossovers(const struct ronde_published_
         if (status != RONDE_OK)
             return status;
         if (count > 0 && !is_headed)
-            fputs(view->is_markdown
+            fputs(view->sink->is_markdown
                       ? "\n### Crossovers\n\nWhere the fastest of the forced algorithms changes, "
                         "points within 10 % left out.\n\n| system | call | | from, to | sizes "
                         "|\n|---|---|---|---|---|\n"

@@ -1,13 +1,166 @@
-/* Errors, notes, progress and suggestions: everything on stderr, and nothing of it in results. */
+/* Errors, notes, and the line that says what goes on and how long it still takes: everything on stderr, and nothing of it
+ * in results. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "report.h"
 
+#include "ronde/hw.h"
+
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* What is over sooner says nothing. */
+#define SILENCE_NS 2e9
+
+/* The line is written ten times a second at most. */
+#define LINE_NS 1e8
+
+/* Where less is done, nobody can tell how long the rest takes. */
+#define LEAST_SHARE 0.01
+
+/* What goes on. stderr is shared by all that print on it, so there is one of them. */
+static struct {
+    pid_t owner;       /* the process that shows it, not its children; 0 = nothing goes on */
+    bool is_silent;    /* asked for, or nobody would see it */
+    bool is_open;      /* a line is standing */
+    double started_ns; /* when it began */
+    double written_ns; /* when the line was last written */
+    double counted_ns; /* when counting began: phases count anew */
+    double from,
+        upto; /* shares of the whole that what goes on begins and ends with; negative: not counted */
+    char words[160];
+} line;
+
+/* A dumb terminal cannot take a line back; a pager shows its own lines there. */
+static bool is_seen(void)
+{
+    struct stat output;
+    const char *term = getenv("TERM");
+    const bool is_piped = fstat(STDOUT_FILENO, &output) == 0 && S_ISFIFO(output.st_mode);
+    return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && !is_piped;
+}
+
+void ronde_progress_silence(void)
+{
+    line.is_silent = true;
+}
+
+void ronde_progress_hide(void)
+{
+    if (line.is_open && line.owner == getpid())
+        fputs("\r\033[K", stderr);
+    line.is_open = false;
+}
+
+void ronde_progress_end(void)
+{
+    ronde_progress_hide();
+    line.owner = 0;
+}
+
+/* "about 3 min left": no more digits than anybody can know. */
+static void print_rest(char *out, size_t bytes, double share, double rest_s)
+{
+    const double percent = floor(100 * share);
+    if (rest_s < 100)
+        snprintf(out, bytes, ": %.0f %%, about %.0f s left", percent, fmax(rest_s, 1));
+    else if (rest_s < 100 * 60)
+        snprintf(out, bytes, ": %.0f %%, about %.0f min left", percent, rest_s / 60);
+    else
+        snprintf(out, bytes, ": %.0f %%, about %.0f h left", percent, rest_s / 3600);
+}
+
+/* In one piece, since stderr is not buffered; no longer than a terminal is wide, or it could not be taken back. */
+static void write_line(double now_ns, double share)
+{
+    char rest[64];
+    if (share >= LEAST_SHARE)
+        print_rest(rest, sizeof rest, share, (now_ns - line.counted_ns) / 1e9 * (1 - share) / share);
+    else
+        snprintf(rest, sizeof rest, ", %.0f s so far", (now_ns - line.started_ns) / 1e9);
+    char text[128];
+    snprintf(text, sizeof text, "\r\033[K%.45s%s", line.words, rest);
+    fputs(text, stderr);
+    line.is_open = true;
+    line.written_ns = now_ns;
+}
+
+static void show(double share)
+{
+    const double now_ns = ronde_clock_ns();
+    if (!line.is_silent && now_ns - line.started_ns >= SILENCE_NS &&
+        now_ns - line.written_ns >= LINE_NS)
+        write_line(now_ns, fmin(share, 1));
+}
+
+RONDE_FORMAT(3, 0)
+static void say(double from, double upto, const char *format, va_list arguments)
+{
+    if (line.owner != 0 && line.owner != getpid())
+        return;
+    if (line.owner == 0) {
+        line.owner = getpid();
+        line.is_silent = line.is_silent || !is_seen();
+        line.started_ns = ronde_clock_ns();
+        line.written_ns = 0;
+        line.from = 1;
+    }
+    if (from < line.from)
+        line.counted_ns = ronde_clock_ns();
+    line.from = from;
+    line.upto = upto;
+    vsnprintf(line.words, sizeof line.words, format, arguments);
+    show(from);
+}
+
+void ronde_progress(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(RONDE_REPORTER_UNCOUNTED, RONDE_REPORTER_UNCOUNTED, format, arguments);
+    va_end(arguments);
+}
+
+void ronde_progress_part(double from, double upto, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(from, upto, format, arguments);
+    va_end(arguments);
+}
+
+/* Of what has several replays, each is a part of unknown length: the line only shows that it goes on. */
+static void show_replay(void *context, uint64_t done, uint64_t total)
+{
+    const double inner = total > 0 ? (double)done / (double)total : 0;
+    (void)context;
+    if (line.owner == getpid())
+        show(line.from + (line.upto - line.from) * inner);
+}
+
+struct ronde_sim_progress ronde_replay_progress(void)
+{
+    return (struct ronde_sim_progress){.on_progress = show_replay};
+}
+
+static void show_reported(void *context, double share, const char *text)
+{
+    (void)context;
+    if (text)
+        ronde_progress_part(share, share, "%s", text);
+    else
+        ronde_progress_end();
+}
+
+struct ronde_reporter ronde_progress_reporter(void)
+{
+    return (struct ronde_reporter){.on_progress = show_reported};
+}
 
 int ronde_exit_code(enum ronde_status status)
 {
@@ -32,26 +185,9 @@ int ronde_exit_code(enum ronde_status status)
     return RONDE_EXIT_FAILED;
 }
 
-/* A progress line that is still standing; stderr is shared by all that print on it. */
-static bool line_is_open;
-
-/* A dumb terminal cannot take a line back. */
-static bool is_terminal(int descriptor)
-{
-    const char *term = getenv("TERM");
-    return isatty(descriptor) && term && strcmp(term, "dumb") != 0;
-}
-
-void ronde_progress_end(void)
-{
-    if (line_is_open)
-        fputs("\r\033[K", stderr);
-    line_is_open = false;
-}
-
 int ronde_report(const struct ronde_error *error)
 {
-    ronde_progress_end();
+    ronde_progress_hide();
     if (error->message[0])
         fprintf(stderr, "ronde: %s\n", error->message);
     else
@@ -62,35 +198,9 @@ int ronde_report(const struct ronde_error *error)
 void ronde_note(const char *format, ...)
 {
     va_list arguments;
-    ronde_progress_end();
+    ronde_progress_hide();
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
-}
-
-void ronde_progress(const char *format, ...)
-{
-    va_list arguments;
-    if (!is_terminal(STDERR_FILENO))
-        return;
-    fputs("\r\033[K", stderr);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-    line_is_open = true;
-}
-
-static void show_progress(void *context, const char *text)
-{
-    (void)context;
-    if (text)
-        ronde_progress("%s", text);
-    else
-        ronde_progress_end();
-}
-
-struct ronde_reporter ronde_progress_reporter(void)
-{
-    return (struct ronde_reporter){.on_progress = show_progress};
 }

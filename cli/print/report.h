@@ -6,6 +6,7 @@
 #define RONDE_CLI_REPORT_H
 
 #include "ronde/reporter.h"
+#include "ronde/sim.h"
 
 #include <stdbool.h>
 
@@ -27,11 +28,28 @@ int ronde_report(const struct ronde_error *error);
 /** Prints a line on stderr. */
 void ronde_note(const char *format, ...) RONDE_FORMAT(1, 2);
 
-/** Shows what is being done, on stderr if it is a terminal; the line is overwritten by the next one. */
+/*
+ * Progress: one line on stderr, where that is a terminal and stdout no pipe; nothing within the first two seconds. Errors
+ * and notes hide it. Children of the process that began it show nothing.
+ */
+
+/** Shows nothing from now on: for --json and --csv. */
+void ronde_progress_silence(void);
+
+/** Says what is being done, where how much of it is not counted. */
 void ronde_progress(const char *format, ...) RONDE_FORMAT(1, 2);
 
-/** Erases the progress line. */
+/** Says what is being done, from this share of the whole up to that (0 to 1), and so how long the rest takes. */
+void ronde_progress_part(double from, double upto, const char *format, ...) RONDE_FORMAT(3, 4);
+
+/** Takes the line away until it is next written: before anything else is printed. */
+void ronde_progress_hide(void);
+
+/** Takes the line away: nothing goes on any more. */
 void ronde_progress_end(void);
+
+/** What replays say of how far they are, shown within the part that goes on. */
+struct ronde_sim_progress ronde_replay_progress(void);
 
 /** What the libraries say of their progress, shown the same way. */
 struct ronde_reporter ronde_progress_reporter(void);

@@ -1,8 +1,7 @@
 /* ronde run's table: nccl-tests' columns, and what is needed to run the same again. See run.h. */
 #include "cli/cmd/run.h"
-#include "cli/options/tune_options.h"
-#include "run_nccl_tests.h"
-#include "table.h"
+#include "cli/options/requests.h"
+#include "results.h"
 
 #include "ronde/bind.h"
 #include "ronde/cuda.h"
@@ -12,45 +11,31 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Columns: five of the request, then seven out of place and seven in place. */
-#define REQUEST_COLUMNS 5u
-#define RESULT_COLUMNS 6u
-#define COLUMNS (REQUEST_COLUMNS + 2 * RESULT_COLUMNS)
-
-static const struct ronde_column columns[COLUMNS] = {
-    {"size", "(B)", 12},    {"count", "(elements)", 12},
-    {"type", "", 8},        {"redop", "", 6},
-    {"root", "", 6},        {"time", "(us)", 9},
-    {"min", "(us)", 9},     {"p95", "(us)", 9},
-    {"algbw", "(GB/s)", 7}, {"busbw", "(GB/s)", 7},
-    {"#wrong", "", 6},      {"time", "(us)", 9},
-    {"min", "(us)", 9},     {"p95", "(us)", 9},
-    {"algbw", "(GB/s)", 7}, {"busbw", "(GB/s)", 7},
-    {"#wrong", "", 6},
+static const struct ronde_column columns[] = {
+    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},
+    {"count", "count", "(elements)", RONDE_CELL_PLAIN, 11, true},
+    {"dtype", "type", "", RONDE_CELL_PLAIN, 8, false},
+    {"op", "redop", "", RONDE_CELL_PLAIN, 6, false},
+    {"root", "root", "", RONDE_CELL_PLAIN, 4, false},
+    {"in_place", "in-place", "", RONDE_CELL_PLAIN, 8, false},
+    {"algorithm", "algorithm", "", RONDE_CELL_PLAIN, 24, false},
+    {"protocol", "protocol", "", RONDE_CELL_PLAIN, 8, true},
+    {"time_ns", "time", "(us)", RONDE_CELL_NS, 8, false},
+    {"min_ns", "min", "(us)", RONDE_CELL_NS, 8, true},
+    {"p95_ns", "p95", "(us)", RONDE_CELL_NS, 8, true},
+    {"algbw_GBps", "algbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},
+    {"busbw_GBps", "busbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},
+    {"wrong", "#wrong", "", RONDE_CELL_PLAIN, 6, false},
+    {"labels", "labels", "", RONDE_CELL_PLAIN, 14, true},
 };
-
-static const struct ronde_table wide = {columns, COLUMNS, 2};
-
-/* The same for a terminal of 100 characters: the placements below each other, and which it is. */
-#define NARROW_COLUMNS (REQUEST_COLUMNS + 1 + RESULT_COLUMNS)
-
-static const struct ronde_column narrow_columns[NARROW_COLUMNS] = {
-    {"size", "(B)", 11},    {"count", "(elements)", 11},
-    {"type", "", 8},        {"redop", "", 5},
-    {"root", "", 4},        {"place", "", 5},
-    {"time", "(us)", 8},    {"min", "(us)", 8},
-    {"p95", "(us)", 8},     {"algbw", "(GB/s)", 7},
-    {"busbw", "(GB/s)", 7}, {"#wrong", "", 6},
-};
-
-static const struct ronde_table narrow = {narrow_columns, NARROW_COLUMNS, 1};
+static const struct ronde_table table = RONDE_TABLE(columns);
 
 /* Every backend has something above it that says what is right. */
 static const char *reference_text(const struct ronde_run_session *session)
 {
     if (!ronde_target_moves_data(&session->target))
         return "nothing: no data is moved";
-    if (!session->options->check)
+    if (!session->options->backend.check)
         return "nothing (-c 0)";
     return session->target.backend == &ronde_backend_host ? "the collective's definition"
                                                           : "host, bit for bit";
@@ -99,14 +84,15 @@ static void print_subject(const struct ronde_run_session *session)
 /* A number that was asked for, or the rule. */
 static void print_effort(const struct ronde_run_session *session)
 {
-    FILE *file = session->sink.file;
-    if (session->options->warmups == RONDE_NONE)
-        fprintf(file, "# warm-up until stable, %u to %u runs", RONDE_WARMUP_LEAST,
-                RONDE_WARMUP_MOST);
+    char warmups[64];
+    if (session->options->backend.warmups == RONDE_NONE)
+        snprintf(warmups, sizeof warmups, "warm-up until stable, %u to %u runs", RONDE_WARMUP_LEAST,
+                 RONDE_WARMUP_MOST);
     else
-        fprintf(file, "# %u warm-ups", session->options->warmups);
-    fprintf(file, ", %u iterations; time is the median; checked against %s\n#\n",
-            session->options->iterations, reference_text(session));
+        snprintf(warmups, sizeof warmups, "%u warm-ups", session->options->backend.warmups);
+    ronde_sink_say(&session->sink, "%s, %u iterations; time is the median; checked against %s",
+                   warmups, session->options->backend.iterations, reference_text(session));
+    fputs("#\n", session->sink.file);
 }
 
 void ronde_run_print_head(const struct ronde_run_session *session)
@@ -126,78 +112,19 @@ void ronde_run_print_head(const struct ronde_run_session *session)
     print_binding(session);
     print_lines(session);
     if (session->is_autotuned)
-        fprintf(file, "# algorithms by %s\n",
-                ronde_basis_text(&session->race.autotune.selector, basis));
+        ronde_sink_say(&session->sink, "algorithms by %s",
+                       ronde_basis_text(&session->race.autotune.selector, basis));
     print_effort(session);
-    if (!ronde_table_fits(&wide, session->sink.width)) {
-        ronde_table_head(file, &narrow);
-        return;
-    }
-    fprintf(file, "#%*s%*s\n", 88, "out-of-place", 58, "in-place");
-    ronde_table_head(file, &wide);
+    ronde_sink_head(&session->sink, &table);
 }
 
-/* Columns of one placement; without a record the collective has no such form. */
-static void result_cells(const struct ronde_record *record, struct ronde_cell *cell)
+enum ronde_status ronde_run_print_record(struct ronde_run_session *session,
+                                         const struct ronde_record *record,
+                                         struct ronde_error *error)
 {
-    for (uint32_t i = 0; !record && i < RESULT_COLUMNS; i++)
-        cell[i] = ronde_cell_text("N/A");
-    if (!record)
-        return;
-    cell[0] = ronde_cell_us(record->time_ns);
-    cell[1] = ronde_cell_us(record->min_ns);
-    cell[2] = ronde_cell_us(record->p95_ns);
-    cell[3] = ronde_cell_rate(ronde_record_algbw_GBps(record));
-    cell[4] = ronde_cell_rate(ronde_record_busbw_GBps(record));
-    cell[5] = record->wrong == RONDE_NOT_CHECKED ? ronde_cell_text("N/A")
-                                                 : ronde_cell_integer(record->wrong);
-}
-
-/* What was asked for. */
-static void request_cells(const struct ronde_record *record, struct ronde_cell *cells)
-{
-    const struct ronde_collective_traits *traits = ronde_collective_traits(record->collective);
-    cells[0] = ronde_cell_integer(
-        ronde_record_bytes(record->collective, record->ranks, record->count, record->dtype));
-    cells[1] = ronde_cell_integer(record->count);
-    cells[2] = ronde_cell_text(ronde_dtype_text(record->dtype));
-    cells[3] = ronde_cell_text(traits->reduces ? ronde_op_text(record->op) : "none");
-    cells[4] = traits->has_root ? ronde_cell_integer(record->root) : ronde_cell_text("-1");
-}
-
-/* Two lines, of which the second does not say again what was asked for. */
-static void print_narrow_row(FILE *file, const struct ronde_record *out_of_place,
-                             const struct ronde_record *in_place)
-{
-    struct ronde_cell cells[NARROW_COLUMNS];
-    request_cells(out_of_place ? out_of_place : in_place, cells);
-    cells[REQUEST_COLUMNS] = ronde_cell_text("out");
-    result_cells(out_of_place, cells + REQUEST_COLUMNS + 1);
-    ronde_table_row(file, &narrow, cells);
-    for (uint32_t i = 0; i < REQUEST_COLUMNS; i++)
-        cells[i] = ronde_cell_text(" ");
-    cells[REQUEST_COLUMNS] = ronde_cell_text("in");
-    result_cells(in_place, cells + REQUEST_COLUMNS + 1);
-    ronde_table_row(file, &narrow, cells);
-}
-
-void ronde_run_print_row(const struct ronde_run_session *session,
-                         const struct ronde_record *out_of_place,
-                         const struct ronde_record *in_place)
-{
-    struct ronde_cell cells[COLUMNS];
-    if (session->is_nccl_tests) {
-        ronde_run_nccl_tests_row(session, out_of_place, in_place);
-        return;
-    }
-    if (!ronde_table_fits(&wide, session->sink.width)) {
-        print_narrow_row(session->sink.file, out_of_place, in_place);
-        return;
-    }
-    request_cells(out_of_place ? out_of_place : in_place, cells);
-    result_cells(out_of_place, cells + REQUEST_COLUMNS);
-    result_cells(in_place, cells + REQUEST_COLUMNS + RESULT_COLUMNS);
-    ronde_table_row(session->sink.file, &wide, cells);
+    struct ronde_record_row row;
+    ronde_record_layout(record, &row);
+    return ronde_sink_print(&session->sink, &table, &row.row, error);
 }
 
 void ronde_run_print_verdict(const struct ronde_run_session *session)
@@ -217,4 +144,146 @@ void ronde_run_print_verdict(const struct ronde_run_session *session)
     if (session->most_warmups > 0)
         fprintf(file, "# Warm-up runs         : %u to %u before a measurement\n",
                 session->least_warmups, session->most_warmups);
+}
+
+/* nccl-tests' table, byte by byte as its 2.19 prints it (src/util.cu), with two columns behind it that its users
+ * ask for. A time is the mean of the iterations, as there, of the slowest rank. */
+
+static const struct {
+    enum ronde_collective collective;
+    const char *program;
+} programs[] = {
+    {RONDE_ALL_REDUCE, "all_reduce_perf"}, {RONDE_ALL_GATHER, "all_gather_perf"},
+    {RONDE_BROADCAST, "broadcast_perf"},   {RONDE_REDUCE_SCATTER, "reduce_scatter_perf"},
+    {RONDE_REDUCE, "reduce_perf"},         {RONDE_ALL_TO_ALL, "alltoall_perf"},
+    {RONDE_GATHER, "gather_perf"},         {RONDE_SCATTER, "scatter_perf"},
+    {RONDE_SEND_RECV, "sendrecv_perf"},
+};
+
+/* Where NCCL's word is another than ours. */
+static const struct {
+    const char *ours, *theirs;
+} words[] = {
+    {"float32", "float"},      {"float16", "half"},       {"float64", "double"},
+    {"float8_e4m3", "f8e4m3"}, {"float8_e5m2", "f8e5m2"}, {"premul_sum", "mulsum"},
+};
+
+const char *ronde_nccl_tests_program(enum ronde_collective collective)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
+        if (programs[i].collective == collective)
+            return programs[i].program;
+    return NULL;
+}
+
+static const char *word_of(const char *ours)
+{
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(words[i].ours, ours) == 0)
+            return words[i].theirs;
+    return ours;
+}
+
+enum ronde_status ronde_run_is_nccl_tests(const struct ronde_options *options, bool *out_is,
+                                          struct ronde_error *error)
+{
+    *out_is = options->style != NULL || options->backend.ngpus > 0 || options->backend.nthreads > 0;
+    if (options->style && strcmp(options->style, "nccl-tests") != 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--style \"%s\" is not nccl-tests",
+                          options->style);
+    return RONDE_OK;
+}
+
+static void print_settings(const struct ronde_run_session *session)
+{
+    const struct ronde_options *options = session->options;
+    const uint32_t warmups = options->backend.warmups == RONDE_NONE ? 0 : options->backend.warmups;
+    const bool is_factor = options->sizes.step_bytes == 0;
+    FILE *file = session->sink.file;
+    fprintf(file,
+            "# nThread %u nGpus %u minBytes %" PRIu64 " maxBytes %" PRIu64 " step: %" PRIu64
+            "(%s) warmup iters: %u iters: %u agg iters: 1 validation: %d graph: 0 unalign: 0\n",
+            options->backend.nthreads ? options->backend.nthreads : 1,
+            options->backend.ngpus ? options->backend.ngpus : 1, options->sizes.min_bytes,
+            options->sizes.max_bytes, is_factor ? options->sizes.factor : options->sizes.step_bytes,
+            is_factor ? "factor" : "bytes", warmups, options->backend.iterations,
+            options->backend.check);
+}
+
+void ronde_run_nccl_tests_head(const struct ronde_run_session *session)
+{
+    FILE *file = session->sink.file;
+    const char *program = ronde_nccl_tests_program(session->request.collective);
+    fprintf(file, "# ronde %s, columns as nccl-tests has them\n", RONDE_VERSION);
+    fprintf(file, "# Collective test starting: %s\n", program ? program : "ronde run");
+    print_settings(session);
+    fprintf(file, "#\n# Using %u ranks, backend %s, on %s\n", session->request.ranks,
+            session->engine, session->machine);
+    fputs("#\n", file);
+    fprintf(
+        file,
+        "# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place      "
+        "    \n",
+        "", "", "", "", "");
+    fprintf(file, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s  %20s  %8s\n",
+            "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time",
+            "algbw", "busbw", "#wrong", "algorithm", "protocol");
+    fprintf(file, "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s  %20s  %8s\n",
+            "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)",
+            "(GB/s)", "", "", "");
+}
+
+/* As many decimals as fit, two at most; nccl-tests' getFloatStr. */
+static const char *real_text(double value, int width, char out_text[32])
+{
+    for (int decimals = 2; decimals >= 0; decimals--)
+        if (snprintf(out_text, 32, "%*.*f", width, decimals, value) <= width)
+            return out_text;
+    snprintf(out_text, 32, width >= 7 ? "%*.1e" : "%*.0e", width, value);
+    return out_text;
+}
+
+static void print_placement(FILE *file, const struct ronde_record *record)
+{
+    char time[32], algbw[32], busbw[32], wrong[32] = "N/A";
+    if (!record) {
+        fprintf(file, "  %7s  %6s  %6s  %6s", "N/A", "N/A", "N/A", "N/A");
+        return;
+    }
+    if (record->wrong != RONDE_NOT_CHECKED)
+        snprintf(wrong, sizeof wrong, "%g", (double)record->wrong);
+    fprintf(file, "  %7s  %6s  %6s  %6s", real_text(record->time_ns / 1e3, 7, time),
+            real_text(ronde_record_algbw_GBps(record), 6, algbw),
+            real_text(ronde_record_busbw_GBps(record), 6, busbw), wrong);
+}
+
+void ronde_run_nccl_tests_row(const struct ronde_run_session *session,
+                              const struct ronde_record *out_of_place,
+                              const struct ronde_record *in_place)
+{
+    const struct ronde_record *record = out_of_place ? out_of_place : in_place;
+    const struct ronde_collective_traits *traits = ronde_collective_traits(record->collective);
+    FILE *file = session->sink.file;
+    char root[16];
+    snprintf(root, sizeof root, "%d", traits->has_root ? (int)record->root : -1);
+    fprintf(file, "%12" PRIu64 "  %12" PRIu64 "  %8s  %6s  %6s",
+            ronde_record_bytes(record->collective, record->ranks, record->count, record->dtype),
+            record->count, word_of(ronde_dtype_text(record->dtype)),
+            traits->reduces ? word_of(ronde_op_text(record->op)) : "none", root);
+    print_placement(file, out_of_place);
+    print_placement(file, in_place);
+    fprintf(file, "  %20s  %8s\n", session->benchmark->schedule->algorithm,
+            ronde_record_protocol_text(record));
+}
+
+void ronde_run_nccl_tests_end(const struct ronde_run_session *session)
+{
+    FILE *file = session->sink.file;
+    const char *program = ronde_nccl_tests_program(session->request.collective);
+    fprintf(file, "# %-20s : %" PRIu64 " %s\n", "Out of bounds values", session->wrong,
+            !ronde_run_is_checked(session) ? "NOT CHECKED"
+            : session->wrong               ? "FAILED"
+                                           : "OK");
+    fprintf(file, "# %-20s : %g \n#\n# Collective test concluded: %s\n", "Avg bus bandwidth",
+            session->busbw_sum / session->rows, program ? program : "ronde run");
 }

@@ -1,63 +1,135 @@
 /* Predictions as rows, records and pictures. */
-#include "view.h"
+#include "results.h"
 
-#include "cli/draw/timeline.h"
+#include "cli/draw/svg.h"
+#include "cli/html/html.h"
 #include "report.h"
-#include "table.h"
-#include "why.h"
+#include "ronde/output_file.h"
+
+#include "ronde/why.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#define COLUMNS 11u
+static const struct ronde_column columns[] = {
+    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},
+    {"count", "count", "(elements)", RONDE_CELL_PLAIN, 11, true},
+    {"dtype", "type", "", RONDE_CELL_PLAIN, 8, true},
+    {"algorithm", "algorithm", "", RONDE_CELL_PLAIN, 24, false},
+    {"time_ns", "time", "(us)", RONDE_CELL_NS, 8, false},
+    {"algbw_GBps", "algbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},
+    {"busbw_GBps", "busbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},
+    {"bound_share", "bound", "(%)", RONDE_CELL_PERCENT, 5, false},
+    {"channels", "channels", "", RONDE_CELL_PLAIN, 8, true},
+    {"pieces", "pieces", "", RONDE_CELL_PLAIN, 6, true},
+    {"engine", "engine", "", RONDE_CELL_PLAIN, 11, false},
+    {"busiest_utilisation", "used", "(%)", RONDE_CELL_PERCENT, 5, true},
+    {"busiest_link", "busiest link", "", RONDE_CELL_PLAIN, 20, true},
+    {"labels", "labels", "", RONDE_CELL_PLAIN, 0, false},
+};
+static const struct ronde_table table = RONDE_TABLE(columns);
 
-static const struct ronde_column columns[COLUMNS] = {
-    {"size", "(B)", 12},    {"count", "(elements)", 12},
-    {"type", "", 8},        {"time", "(us)", 11},
-    {"algbw", "(GB/s)", 8}, {"busbw", "(GB/s)", 8},
-    {"bound", "(%)", 6},    {"pieces", "", 7},
-    {"engine", "", 11},     {"busiest link", "(used)", 22},
-    {"labels", "", 0},
+/* ---- Why a replay took as long as it did ------------------------------------------------------------------------ */
+
+/* Fields that explain a record. */
+#define WHY_FIELDS (RONDE_WHY_PART_COUNT + 6u)
+
+/* Room for the fields; they point into it. */
+struct why_row {
+    struct ronde_field fields[WHY_FIELDS];        /* in the fixed order */
+    char names[RONDE_WHY_PART_COUNT][32];         /* latency_fraction ... */
+    char bottleneck[160];                         /* as write_sentence says it */
+    struct ronde_field links[RONDE_WHY_LINKS][2]; /* of `links` */
+    struct ronde_row link_rows[RONDE_WHY_LINKS];  /* of `links` */
+    struct ronde_row row;                         /* the fields */
 };
 
-static const struct ronde_table wide = {columns, COLUMNS, 2};
-
-/* The same for a terminal of 100 characters: labels go below. */
-#define NARROW_COLUMNS 10u
-#define NARROW_LINK 16
-
-static const struct ronde_column narrow_columns[NARROW_COLUMNS] = {
-    {"size", "(B)", 10},    {"count", "(elements)", 11},
-    {"type", "", 8},        {"time", "(us)", 9},
-    {"algbw", "(GB/s)", 7}, {"busbw", "(GB/s)", 7},
-    {"bound", "(%)", 5},    {"pieces", "", 6},
-    {"engine", "", 11},     {"busiest link", "(used)", NARROW_LINK},
-};
-
-static const struct ronde_table narrow = {narrow_columns, NARROW_COLUMNS, 1};
-
-/* Labels joined by commas, as many as fit. */
-static struct ronde_cell labels_cell(const struct ronde_record *record)
+static double fraction(const struct ronde_why *why, enum ronde_why_part part)
 {
-    struct ronde_cell cell = {""};
-    for (uint32_t i = 0; i < record->label_count; i++)
-        if (strlen(cell.text) + strlen(record->labels[i]) + 2 < sizeof cell.text) {
-            strcat(cell.text, i ? "," : "");
-            strcat(cell.text, record->labels[i]);
-        }
-    return cell;
+    return why->time_ns > 0 ? why->part_ns[part] / why->time_ns : 0;
 }
 
-/* The busiest link and how busy it is. */
-static struct ronde_cell link_cell(const struct ronde_sim_result *result, int most)
+/* Who has most of the largest part: a link, else a rank. */
+static void blame(const struct ronde_why *why, const struct ronde_platform *platform,
+                  char *out_text, size_t bytes)
 {
-    struct ronde_cell cell = {""};
-    if (result->busiest_link[0])
-        snprintf(cell.text, sizeof cell.text, "%.*s %.0f%%", most, result->busiest_link,
-                 100.0 * result->busiest_utilisation);
-    return cell;
+    const struct ronde_link *link = ronde_platform_link(platform, why->bottleneck_link);
+    int used = link ? snprintf(out_text, bytes, ": %.80s", link->name)
+                    : snprintf(out_text, bytes, ": rank %u", why->bottleneck_rank);
+    if (used > 0 && why->blamed > 1)
+        snprintf(out_text + used, bytes - (size_t)used, " and %u more", why->blamed - 1);
 }
+
+/* What holds the run up, e.g. "bandwidth, 93% of the critical path: x_link_0_UP and 7 more". */
+static void write_sentence(const struct ronde_why *why, const struct ronde_platform *platform,
+                           char *out_text, size_t bytes)
+{
+    char text[128] = "";
+    if (why->path_steps == 0) {
+        snprintf(out_text, bytes, "nothing to do");
+        return;
+    }
+    /* Latency is nobody's: it is the number of messages that counts. */
+    if (why->largest == RONDE_WHY_LATENCY)
+        snprintf(text, sizeof text, ": %u messages one after another", why->path_messages);
+    else if (why->blamed > 0)
+        blame(why, platform, text, sizeof text);
+    snprintf(out_text, bytes, "%s, %.0f%% of the critical path%s",
+             ronde_why_part_text(why->largest), 100.0 * fraction(why, why->largest), text);
+}
+
+/* Three comment lines: bottleneck, parts of the critical path, busiest links. */
+static void print_why(const struct ronde_why *why, const struct ronde_platform *platform, FILE *file)
+{
+    char text[160];
+    write_sentence(why, platform, text, sizeof text);
+    fprintf(file, "#   bottleneck     %s\n#   critical path ", text);
+    for (uint32_t part = 0; part < RONDE_WHY_PART_COUNT; part++)
+        if (why->part_ns[part] > 0)
+            fprintf(file, " %s %.1f%%;", ronde_why_part_text((enum ronde_why_part)part),
+                    100.0 * fraction(why, (enum ronde_why_part)part));
+    fprintf(file, " steps %u; messages %u\n", why->path_steps, why->path_messages);
+    if (why->link_count == 0)
+        return;
+    fputs("#   busiest links ", file);
+    for (uint32_t i = 0; i < why->link_count; i++)
+        fprintf(file, " %s %.0f%%", ronde_platform_link(platform, why->links[i])->name,
+                100.0 * why->utilisation[i]);
+    fputc('\n', file);
+}
+
+/* The same as fields: a fraction per part, counts of the path, the busiest links as objects. */
+static void layout_why(const struct ronde_why *why, const struct ronde_platform *platform,
+                       struct why_row *out)
+{
+    struct ronde_field *field = out->fields;
+    write_sentence(why, platform, out->bottleneck, sizeof out->bottleneck);
+    *field++ = ronde_field_text("bottleneck", out->bottleneck);
+    for (uint32_t part = 0; part < RONDE_WHY_PART_COUNT; part++) {
+        snprintf(out->names[part], sizeof out->names[part], "%s_fraction",
+                 ronde_why_part_key((enum ronde_why_part)part));
+        *field++ = ronde_field_real(out->names[part], fraction(why, (enum ronde_why_part)part));
+    }
+    *field++ = ronde_field_integer("path_steps", why->path_steps);
+    *field++ = ronde_field_integer("path_messages", why->path_messages);
+    for (uint32_t i = 0; i < why->link_count; i++) {
+        out->links[i][0] =
+            ronde_field_text("link", ronde_platform_link(platform, why->links[i])->name);
+        out->links[i][1] = ronde_field_real("utilisation", why->utilisation[i]);
+        out->link_rows[i] = (struct ronde_row){out->links[i], 2};
+    }
+    *field++ = ronde_field_text("busiest_link", why->link_count > 0 ? out->links[0][0].text : NULL);
+    *field++ =
+        ronde_field_real("busiest_utilisation", why->link_count > 0 ? why->utilisation[0] : 0);
+    *field++ = (struct ronde_field){.name = "links",
+                                    .kind = RONDE_FIELD_ROWS,
+                                    .rows = out->link_rows,
+                                    .count = why->link_count};
+    out->row = (struct ronde_row){out->fields, (size_t)(field - out->fields)};
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t bytes_of(const struct ronde_record *record)
 {
@@ -70,28 +142,6 @@ static double share_of(const struct ronde_result_view *view)
     return view->share
                ? ronde_bound_share_of(view->share, bytes_of(&view->record), view->record.time_ns)
                : NAN;
-}
-
-static void print_table_row(const struct ronde_result_view *view, const struct ronde_sink *sink)
-{
-    const bool is_wide = ronde_table_fits(&wide, sink->width);
-    const struct ronde_record *record = &view->record;
-    const struct ronde_sim_result *result = &view->result;
-    struct ronde_cell cells[COLUMNS];
-    cells[0] = ronde_cell_integer(bytes_of(record));
-    cells[1] = ronde_cell_integer(record->count);
-    cells[2] = ronde_cell_text(ronde_dtype_text(record->dtype));
-    cells[3] = ronde_cell_us(record->time_ns);
-    cells[4] = ronde_cell_rate(ronde_record_algbw_GBps(record));
-    cells[5] = ronde_cell_rate(ronde_record_busbw_GBps(record));
-    cells[6] = ronde_bound_share_cell(share_of(view));
-    cells[7] = ronde_cell_integer(record->pieces);
-    cells[8] = ronde_cell_text(record->engine);
-    cells[9] = link_cell(result, is_wide ? 40 : NARROW_LINK - 5);
-    cells[10] = labels_cell(record);
-    ronde_table_row(sink->file, is_wide ? &wide : &narrow, cells);
-    if (!is_wide && cells[10].text[0])
-        fprintf(sink->file, "#   labels         %s\n", cells[10].text);
 }
 
 /* What each part of a scenario takes alone and together. */
@@ -123,18 +173,18 @@ static void print_comments(const struct ronde_result_view *view, FILE *file)
     if (view->co_run)
         print_parts(view->co_run, file);
     if (view->says_why && view->is_kept)
-        ronde_why_print(&view->kept.why, view->kept.replay.platform, file);
+        print_why(&view->kept.why, view->kept.replay.platform, file);
 }
 
-/* Fields of a record at most: what it always has, the share of the bound, why, and the scenario. */
-#define ROW_FIELDS (RONDE_RECORD_FIELDS + RONDE_WHY_FIELDS + 4u)
+/* Fields of a record at most: what it always has, the share of the bound, why or the busiest link, and the scenario. */
+#define ROW_FIELDS (RONDE_RECORD_FIELDS + WHY_FIELDS + 4u)
 /* Fields of a part of a scenario. */
 #define PART_FIELDS 5u
 
 /* Room for a printed row; it points into itself. */
 struct sheet {
     struct ronde_record_row record;
-    struct ronde_why_row why;
+    struct why_row why;
     struct ronde_field parts[RONDE_MAX_PARTS][PART_FIELDS];
     struct ronde_row part_rows[RONDE_MAX_PARTS];
     struct ronde_field fields[ROW_FIELDS];
@@ -167,9 +217,18 @@ static size_t layout_parts(const struct ronde_co_run *co_run, struct sheet *shee
     return 3;
 }
 
-/* The record, and behind its fixed keys what was asked for besides. */
-static enum ronde_status print_fields(const struct ronde_result_view *view, struct ronde_sink *sink,
-                                      struct ronde_error *error)
+/* The busiest link and how busy it is; nulls where nothing was replayed. */
+static size_t layout_busiest(const struct ronde_sim_result *result, struct ronde_field *field)
+{
+    const bool is_known = result->busiest_link[0] != '\0';
+    field[0] = ronde_field_text("busiest_link", is_known ? result->busiest_link : NULL);
+    field[1] = ronde_field_real("busiest_utilisation", is_known ? result->busiest_utilisation : NAN);
+    return 2;
+}
+
+/* The record, and behind its fixed keys what else is known or was asked for. */
+static enum ronde_status print_row(const struct ronde_result_view *view, struct ronde_sink *sink,
+                                   struct ronde_error *error)
 {
     struct sheet sheet;
     ronde_record_layout(&view->record, &sheet.record);
@@ -177,29 +236,30 @@ static enum ronde_status print_fields(const struct ronde_result_view *view, stru
     memcpy(sheet.fields, sheet.record.row.fields, count * sizeof *sheet.fields);
     sheet.fields[count++] = ronde_bound_share_field(share_of(view));
     if (view->says_why && view->is_kept) {
-        ronde_why_layout(&view->kept.why, view->kept.replay.platform, &sheet.why);
+        layout_why(&view->kept.why, view->kept.replay.platform, &sheet.why);
         memcpy(sheet.fields + count, sheet.why.fields, sheet.why.row.count * sizeof *sheet.fields);
         count += sheet.why.row.count;
+    } else {
+        count += layout_busiest(&view->result, sheet.fields + count);
     }
     if (view->co_run)
         count += layout_parts(view->co_run, &sheet, sheet.fields + count);
     const struct ronde_row row = {sheet.fields, count};
-    return ronde_sink_row(sink, &row, error);
+    return ronde_sink_print(sink, &table, &row, error);
 }
 
 void ronde_view_head(const struct ronde_sink *sink)
 {
-    ronde_table_head(sink->file, ronde_table_fits(&wide, sink->width) ? &wide : &narrow);
+    ronde_sink_head(sink, &table);
 }
 
 enum ronde_status ronde_view_print(const struct ronde_result_view *view, struct ronde_sink *sink,
                                    struct ronde_error *error)
 {
-    if (!ronde_sink_is_table(sink))
-        return print_fields(view, sink, error);
-    print_table_row(view, sink);
-    print_comments(view, sink->file);
-    return RONDE_OK;
+    const enum ronde_status status = print_row(view, sink, error);
+    if (status == RONDE_OK && ronde_sink_is_table(sink))
+        print_comments(view, sink->file);
+    return status;
 }
 
 /* Ranks by group: those of a scenario by part. */
@@ -222,12 +282,12 @@ static struct ronde_trace trace_of(const struct ronde_result_view *view,
 }
 
 static enum ronde_status draw_timeline(const struct ronde_result_view *view,
-                                       const struct ronde_trace *trace, FILE *file,
-                                       uint32_t *out_ranks, struct ronde_error *error)
+                                       const struct ronde_trace *trace, uint32_t most_bars,
+                                       FILE *file, uint32_t *out_ranks, struct ronde_error *error)
 {
-    char title[300], subtitle[300], why[200];
+    char title[300], subtitle[400], why[200];
     const struct ronde_record *record = &view->record;
-    ronde_why_sentence(&view->kept.why, view->kept.replay.platform, why, sizeof why);
+    write_sentence(&view->kept.why, view->kept.replay.platform, why, sizeof why);
     snprintf(title, sizeof title, "%s %s, %u ranks on %.100s, %s bytes",
              ronde_collective_text(record->collective), record->algorithm, record->ranks,
              record->machine,
@@ -236,8 +296,8 @@ static enum ronde_status draw_timeline(const struct ronde_result_view *view,
                  .text);
     snprintf(subtitle, sizeof subtitle, "%s us (%s); %s", ronde_cell_us(record->time_ns).text,
              record->engine, why);
-    const struct ronde_timeline timeline = {*trace, title, subtitle};
-    return ronde_timeline_write(&timeline, file, out_ranks, error);
+    const struct ronde_timeline_head head = {title, subtitle, most_bars};
+    return ronde_timeline_write_replay(trace, &head, file, out_ranks, error);
 }
 
 /* A picture into a file of its own; says so where it does not show all ranks. */
@@ -247,26 +307,57 @@ static enum ronde_status draw(const struct ronde_result_view *view, const char *
     struct ronde_trace_group groups[RONDE_MAX_PARTS];
     const struct ronde_trace trace = trace_of(view, groups);
     uint32_t ranks = 0;
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
-    enum ronde_status status =
-        is_timeline ? draw_timeline(view, &trace, file, &ranks, error)
-                    : ronde_trace_write(&trace, ronde_mem_default(), file, &ranks, error);
-    if (fclose(file) != 0 && status == RONDE_OK)
-        status = ronde_fail(error, RONDE_DEVICE, "%s: could not be written", path);
+    struct ronde_output_file output;
+    enum ronde_status status = ronde_output_file_open(path, &output, error);
+    if (status != RONDE_OK)
+        return status;
+    status = is_timeline
+                 ? draw_timeline(view, &trace, 0, output.file, &ranks, error)
+                 : ronde_trace_write(&trace, ronde_mem_default(), output.file, &ranks, error);
+    const enum ronde_status closed = ronde_output_file_close(&output, status, error);
+    status = status == RONDE_OK ? closed : status;
     if (status == RONDE_OK && ranks < trace.replay.dag->ranks)
         ronde_note("%s shows ranks 0-%u of %u", path, ranks - 1, trace.replay.dag->ranks);
     return status;
 }
 
+/* Bars of the timeline in a page, which is to be forwarded: about 17 bytes a half of each. */
+#define PAGE_BARS 12000u
+
+static enum ronde_status draw_in_page(void *context, FILE *file, struct ronde_error *error)
+{
+    const struct ronde_result_view *view = context;
+    struct ronde_trace_group groups[RONDE_MAX_PARTS];
+    const struct ronde_trace trace = trace_of(view, groups);
+    uint32_t ranks = 0;
+    return draw_timeline(view, &trace, PAGE_BARS, file, &ranks, error);
+}
+
+enum ronde_status ronde_view_page(struct ronde_result_view *view, struct ronde_html *html,
+                                  struct ronde_error *error)
+{
+    static const struct ronde_html_picture timeline = {
+        "Who does what when, and which steps decide how long it takes?",
+        "A row a rank; the black line is the critical path. Enlarge it with the buttons, + and -, "
+        "or "
+        "Ctrl and the wheel; move it with the pointer or the arrows. Of more than 64 ranks the "
+        "first "
+        "are shown.",
+        true};
+    char why[200] = "";
+    if (view->is_kept)
+        write_sentence(&view->kept.why, view->kept.replay.platform, why, sizeof why);
+    ronde_answer_view(html, view, why);
+    return view->is_kept ? ronde_html_draw(html, &timeline, draw_in_page, view, error) : RONDE_OK;
+}
+
 enum ronde_status ronde_view_draw(const struct ronde_result_view *view,
-                                  const struct ronde_options *options, struct ronde_error *error)
+                                  const struct ronde_views_options *views, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    if (options->trace)
-        status = draw(view, options->trace, false, error);
-    if (status == RONDE_OK && options->timeline)
-        status = draw(view, options->timeline, true, error);
+    if (views->trace)
+        status = draw(view, views->trace, false, error);
+    if (status == RONDE_OK && views->timeline)
+        status = draw(view, views->timeline, true, error);
     return status;
 }

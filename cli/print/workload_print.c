@@ -1,23 +1,38 @@
-/* A replayed step, for people and for programs. See workload_print.h. */
-#include "workload_print.h"
+/* A replayed step, for people and for programs. See results.h. */
+#include "results.h"
 
-#include "table.h"
+#include "cli/html/html.h"
 
 #include <math.h>
 
-#define COLUMNS 11u
-
-static const struct ronde_column columns[COLUMNS] = {
-    {"groups", "", 8},       {"collective", "", 14}, {"size", "(B)", 11},   {"ranks", "", 6},
-    {"calls", "", 7},        {"algorithm", "", 18},  {"alone", "(us)", 10}, {"in step", "(us)", 10},
-    {"on path", "(us)", 10}, {"what if", "", 18},    {"saves", "(us)", 10},
+static const struct ronde_column columns[] = {
+    {"groups", "groups", "", RONDE_CELL_PLAIN, 8, false},
+    {"collective", "collective", "", RONDE_CELL_PLAIN, 14, false},
+    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},
+    {"ranks", "ranks", "", RONDE_CELL_PLAIN, 5, false},
+    {"calls", "calls", "", RONDE_CELL_PLAIN, 6, false},
+    {"algorithm", "algorithm", "", RONDE_CELL_PLAIN, 24, false},
+    {"alone_ns", "alone", "(us)", RONDE_CELL_NS, 8, false},
+    {"mean_ns", "in step", "(us)", RONDE_CELL_NS, 8, false},
+    {"path_ns", "on path", "(us)", RONDE_CELL_NS, 8, false},
 };
+static const struct ronde_table table = RONDE_TABLE(columns);
 
-/* Without other algorithms tried the last two columns say nothing. */
-static struct ronde_table table_of(const struct ronde_workload_report *report)
-{
-    return (struct ronde_table){columns, report->has_alternatives ? COLUMNS : COLUMNS - 2, 1};
-}
+/* Where other algorithms were tried. */
+static const struct ronde_column what_if_columns[] = {
+    {"groups", "groups", "", RONDE_CELL_PLAIN, 8, false},
+    {"collective", "collective", "", RONDE_CELL_PLAIN, 14, false},
+    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},
+    {"ranks", "ranks", "", RONDE_CELL_PLAIN, 5, false},
+    {"calls", "calls", "", RONDE_CELL_PLAIN, 6, true},
+    {"algorithm", "algorithm", "", RONDE_CELL_PLAIN, 20, false},
+    {"alone_ns", "alone", "(us)", RONDE_CELL_NS, 8, true},
+    {"mean_ns", "in step", "(us)", RONDE_CELL_NS, 8, true},
+    {"path_ns", "on path", "(us)", RONDE_CELL_NS, 8, false},
+    {"better", "what if", "", RONDE_CELL_PLAIN, 16, false},
+    {"saves_ns", "saves", "(us)", RONDE_CELL_SAVING, 8, false},
+};
+static const struct ronde_table what_if_table = RONDE_TABLE(what_if_columns);
 
 static double percent(double part_ns, const struct ronde_workload_result *result)
 {
@@ -52,9 +67,10 @@ static void print_families(const struct ronde_workload_result *result, FILE *fil
     fputs("\n", file);
 }
 
-static void print_head(const struct ronde_workload_report *report, FILE *file)
+static void print_head(const struct ronde_workload_report *report, const struct ronde_sink *sink)
 {
     const struct ronde_workload_result *result = report->result;
+    FILE *file = sink->file;
     fprintf(file, "# ronde %s: %s, %u ranks on %s (%s)\n", RONDE_VERSION, report->path,
             report->workload->ranks, ronde_platform_facts(report->platform)->name,
             ronde_platform_path(report->platform));
@@ -75,49 +91,9 @@ static void print_head(const struct ronde_workload_report *report, FILE *file)
         fprintf(file, "# busiest  link %s, used %.0f%%\n", result->busiest_link,
                 100 * result->busiest_utilisation);
     fputs("#\n", file);
-}
-
-static struct ronde_cell alternative_cell(const struct ronde_workload_call *call)
-{
-    return ronde_cell_text(call->better ? call->better : call->is_tried ? "none" : "");
-}
-
-/* How much shorter the step is. */
-static struct ronde_cell saving_cell(const struct ronde_workload_call *call, double time_ns)
-{
-    struct ronde_cell cell = ronde_cell_text("");
-    if (call->better)
-        snprintf(cell.text, sizeof cell.text, "%+.2f", (time_ns - call->better_ns) / 1e3);
-    return cell;
-}
-
-static void print_table(const struct ronde_workload_report *report, FILE *file)
-{
-    const struct ronde_workload_result *result = report->result;
-    const struct ronde_table table = table_of(report);
-    print_head(report, file);
     if (result->call_count > 0)
-        ronde_table_head(file, &table);
-    for (uint32_t c = 0; c < result->call_count; c++) {
-        const struct ronde_workload_call *call = &result->calls[c];
-        const struct ronde_cell cells[COLUMNS] = {
-            ronde_cell_text(call->family),
-            ronde_cell_text(ronde_collective_text(call->collective)),
-            ronde_cell_integer(call->bytes),
-            ronde_cell_integer(call->ranks),
-            ronde_cell_integer(call->count),
-            ronde_cell_text(call->algorithm ? call->algorithm : ""),
-            ronde_cell_us(call->alone_ns),
-            ronde_cell_us(call->mean_ns),
-            ronde_cell_us(call->path_ns),
-            alternative_cell(call),
-            saving_cell(call, result->time_ns),
-        };
-        ronde_table_row(file, &table, cells);
-    }
+        ronde_sink_head(sink, report->has_alternatives ? &what_if_table : &table);
 }
-
-/* --- rows ----------------------------------------------------------------------------------------- */
 
 static enum ronde_status print_step(const struct ronde_workload_report *report,
                                     struct ronde_sink *sink, struct ronde_error *error)
@@ -145,8 +121,7 @@ static enum ronde_status print_step(const struct ronde_workload_report *report,
         ronde_field_real("busiest_utilisation", result->busiest_utilisation),
         ronde_field_text("version", RONDE_VERSION),
     };
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(sink, &row, error);
+    return ronde_sink_row(sink, &RONDE_ROW(fields), error);
 }
 
 static enum ronde_status print_family(const struct ronde_workload_family *family,
@@ -158,11 +133,11 @@ static enum ronde_status print_family(const struct ronde_workload_family *family
         ronde_field_real("exposed_ns", family->exposed_ns),
         ronde_field_real("path_ns", family->path_ns),
     };
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(sink, &row, error);
+    return ronde_sink_row(sink, &RONDE_ROW(fields), error);
 }
 
-static enum ronde_status print_call(const struct ronde_workload_call *call, struct ronde_sink *sink,
+static enum ronde_status print_call(const struct ronde_workload_report *report,
+                                    const struct ronde_workload_call *call, struct ronde_sink *sink,
                                     struct ronde_error *error)
 {
     const struct ronde_field fields[] = {
@@ -177,11 +152,11 @@ static enum ronde_status print_call(const struct ronde_workload_call *call, stru
         ronde_field_real("mean_ns", call->mean_ns),
         ronde_field_real("path_ns", call->path_ns),
         ronde_field_text("better", call->better),
-        call->better ? ronde_field_real("better_step_ns", call->better_ns)
-                     : ronde_field_null("better_step_ns"),
+        ronde_field_real("better_step_ns", call->better ? call->better_ns : NAN),
+        ronde_field_real("saves_ns", call->better ? report->result->time_ns - call->better_ns : NAN),
     };
-    const struct ronde_row row = {fields, sizeof fields / sizeof fields[0]};
-    return ronde_sink_row(sink, &row, error);
+    return ronde_sink_print(sink, report->has_alternatives ? &what_if_table : &table,
+                            &RONDE_ROW(fields), error);
 }
 
 enum ronde_status ronde_workload_print(const struct ronde_workload_report *report,
@@ -189,16 +164,15 @@ enum ronde_status ronde_workload_print(const struct ronde_workload_report *repor
 {
     const struct ronde_workload_result *result = report->result;
     enum ronde_status status = RONDE_OK;
-    if (ronde_sink_is_table(sink)) {
-        print_table(report, sink->file);
-        return RONDE_OK;
-    }
+    if (ronde_sink_is_table(sink))
+        print_head(report, sink);
     /* A CSV has rows of one kind: those of calls. */
     if (sink->json)
         status = print_step(report, sink, error);
     for (uint32_t f = 0; sink->json && f < result->family_count && status == RONDE_OK; f++)
         status = print_family(&result->families[f], sink, error);
     for (uint32_t c = 0; c < result->call_count && status == RONDE_OK; c++)
-        status = print_call(&result->calls[c], sink, error);
-    return status;
+        status = print_call(report, &result->calls[c], sink, error);
+    ronde_answer_workload(sink->html, report);
+    return status == RONDE_OK ? ronde_workload_page(report, sink->html, error) : status;
 }

@@ -3,7 +3,11 @@ import sys
 
 import ronde
 
-file, share, shares = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+try:
+    file, share, shares = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+except (IndexError, ValueError):
+    sys.exit("usage: sweep.py FILE SHARE SHARES: the file of the results, which share of the grid this is, from 0, and of how "
+             "many; all of it here: sweep.py sweep.jsonl 0 1")
 machine = ronde.Topology.generate("dgx-h100", nodes=8)
 records = ronde.sweep("all_reduce", machine, ranks=[16, 32, 64], algorithms=["ring", "double_tree"], sizes=["64K", "1M", "16M"],
                       records=file, shard=(share, shares))

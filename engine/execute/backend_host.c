@@ -9,6 +9,8 @@
  */
 #include "engine/execute/loaded.h"
 
+#include "ronde/mix.h"
+
 #include <string.h>
 
 /* A slot when a launch leaves it open: long enough that pieces are few, short enough to stay in a core's cache. */
@@ -48,14 +50,10 @@ struct program {
     struct ronde_error error; /* of the run */
 };
 
-/* splitmix64 (Steele, Lea, Flood 2014): any state is good, and none is stored but the counter. */
+/* Any state is good, and none is stored but the counter. */
 static uint64_t draw(uint64_t *state)
 {
-    *state += 0x9e3779b97f4a7c15u;
-    uint64_t z = *state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return ronde_mix64(*state += RONDE_MIX_STEP);
 }
 
 /* Always there, for any number of ranks. */

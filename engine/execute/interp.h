@@ -29,8 +29,8 @@ RONDE_INTERP bool ronde_lane_is_released(struct ronde_lane *lane, const struct r
     for (uint32_t k = 0; k < step->dependency_count; k++) {
         const uint32_t index = step->first_dependency + k;
         const struct ronde_wait *wait = &task->waits[index];
-        if (RONDE_ACQUIRE(task->frame, &task->progress[wait->lane].value) <
-            piece * wait->steps + wait->after) {
+        const uint64_t least = piece * wait->steps + wait->after;
+        if (RONDE_ACQUIRE_FROM(task->frame, &task->progress[wait->lane].value, least) < least) {
             lane->about = index;
             return false;
         }
@@ -61,7 +61,7 @@ RONDE_INTERP bool ronde_end_has_message(const struct ronde_frame *frame, struct 
 RONDE_INTERP bool ronde_end_has_slot(const struct ronde_frame *frame, struct ronde_end *end)
 {
     if (end->count - end->seen >= frame->depth)
-        end->seen = RONDE_ACQUIRE(frame, end->theirs);
+        end->seen = RONDE_ACQUIRE_FROM(frame, end->theirs, end->count + 1 - frame->depth);
     return end->count - end->seen < frame->depth;
 }
 
@@ -189,6 +189,9 @@ RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const str
         ronde_act_open(&act);
         ronde_act_items(&act);
     }
+    /* What was written is junk in part: nobody may take it for a message. */
+    if (RONDE_GAVE_UP(frame))
+        return lane->reason = RONDE_REASON_MESSAGE;
     if (to)
         RONDE_POST_LENGTH(frame, to, act.moved | ronde_act_manner(&act));
     /* The receiver reads the length only of unproved schedules: it costs a cache line. */
@@ -233,7 +236,7 @@ RONDE_INTERP enum ronde_poll ronde_lane_drain(struct ronde_lane *lane)
         if (!end || end->is_copied)
             continue;
         if (end->seen < end->count)
-            end->seen = RONDE_ACQUIRE(task->frame, end->theirs);
+            end->seen = RONDE_ACQUIRE_FROM(task->frame, end->theirs, end->count);
         if (end->seen < end->count)
             return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_READER, send);
     }

@@ -5,7 +5,7 @@
 #ifndef RONDE_ENGINE_EXECUTE_KERNELS_H
 #define RONDE_ENGINE_EXECUTE_KERNELS_H
 
-#include "engine/execute/machine.h"
+#include "machine.h"
 
 /** The kernels of one level. */
 struct ronde_kernel_set {

@@ -70,6 +70,16 @@
 #define RONDE_POST_LENGTH(frame, end, length) ((end)->lengths[(end)->slot] = (length))
 #endif
 
+#ifndef RONDE_ACQUIRE_FROM
+/** The same for who waits until a counter reaches `least`: before that it orders nothing. */
+#define RONDE_ACQUIRE_FROM(frame, pointer, least) RONDE_ACQUIRE(frame, pointer)
+#endif
+
+#ifndef RONDE_GAVE_UP
+/** Whether the step that was executed last had to give up in the middle: a part of its message never came. */
+#define RONDE_GAVE_UP(frame) ((void)(frame), false)
+#endif
+
 #ifndef RONDE_MAY_POLL
 /** Whether a lane may execute its next step at all: a driver may hold it back for reasons of its own. */
 #define RONDE_MAY_POLL(lane) true

@@ -6,8 +6,8 @@
 #ifndef RONDE_ENGINE_EXECUTE_OPERAND_H
 #define RONDE_ENGINE_EXECUTE_OPERAND_H
 
-#include "engine/execute/machine.h"
 #include "engine/execute/operation.h"
+#include "machine.h"
 
 /** Buffer a step reads or writes, or RONDE_BUFFER_COUNT. */
 RONDE_INTERP uint32_t ronde_act_buffer(const struct ronde_step *step, bool is_source)

@@ -27,9 +27,11 @@ RONDE_INTERP uint32_t ronde_task_unread(const struct ronde_task *task, uint32_t 
         if (task->ends[hold->end].is_copied)
             continue;
         const uint64_t *const freed = task->ends[hold->end].theirs;
-        const uint64_t read = reading && reading->mine == freed ? reading->count + 1
-                                                                : RONDE_ACQUIRE(task->frame, freed);
-        if (read < piece * hold->messages + hold->after)
+        const uint64_t least = piece * hold->messages + hold->after;
+        const uint64_t read = reading && reading->mine == freed
+                                  ? reading->count + 1
+                                  : RONDE_ACQUIRE_FROM(task->frame, freed, least);
+        if (read < least)
             return hold->end;
     }
     return RONDE_NONE;

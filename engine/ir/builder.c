@@ -1,6 +1,6 @@
 /** The builder's public face: collects facts, keeps the first error. */
 #include "arena.h"
-#include "facts.h"
+#include "derive.h"
 #include "finish.h"
 
 #include <stdarg.h>

@@ -205,6 +205,28 @@ uint64_t ronde_collective_bytes(enum ronde_collective collective, uint32_t ranks
     return count * ronde_dtype_bytes(dtype) * larger_blocks(collective, ranks);
 }
 
+double ronde_collective_bus_factor(enum ronde_collective collective, uint32_t ranks)
+{
+    const double n = ranks;
+    switch (collective) {
+    case RONDE_ALL_REDUCE:
+        return 2.0 * (n - 1.0) / n;
+    case RONDE_ALL_GATHER:
+    case RONDE_REDUCE_SCATTER:
+    case RONDE_ALL_TO_ALL:
+    case RONDE_GATHER:
+    case RONDE_SCATTER:
+        return (n - 1.0) / n;
+    case RONDE_BROADCAST:
+    case RONDE_REDUCE:
+    case RONDE_SEND_RECV:
+    case RONDE_BARRIER:
+    case RONDE_COLLECTIVE_COUNT:
+        break;
+    }
+    return 1.0;
+}
+
 uint64_t ronde_collective_count(enum ronde_collective collective, uint32_t ranks, uint64_t bytes,
                                 enum ronde_dtype dtype)
 {

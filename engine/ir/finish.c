@@ -2,16 +2,7 @@
 #include "finish.h"
 
 #include "arena.h"
-#include "engine/prove/barrier.h"
-#include "engine/prove/check.h"
-#include "engine/prove/liveness.h"
-#include "engine/prove/quotient_match.h"
-#include "engine/prove/races.h"
-#include "engine/prove/traffic.h"
-#include "engine/prove/v_form.h"
-#include "engine/prove/values.h"
-#include "hash.h"
-#include "lower.h"
+#include "engine/prove/proofs.h"
 #include "ronde/builder.h"
 
 #include <string.h>

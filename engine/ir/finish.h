@@ -7,6 +7,8 @@
 #ifndef RONDE_ENGINE_IR_FINISH_H
 #define RONDE_ENGINE_IR_FINISH_H
 
+#include "engine/prove/model.h"
+
 #include "ronde/ir.h"
 
 /** Creates an empty raw schedule with its arena. Errors: NO_MEMORY. */
@@ -30,5 +32,19 @@ enum ronde_status ronde_finish_raw(struct ronde_schedule *schedule, struct ronde
  */
 enum ronde_status ronde_finish_unproved(struct ronde_schedule *schedule, uint32_t min_depth,
                                         struct ronde_error *error);
+
+/* The hash of a schedule's canonical content: equal hash, equal results bit for bit. */
+
+/** Hash of everything that ronde_finish_raw does not derive, the algorithm's name left out. */
+uint64_t ronde_schedule_hash(const struct ronde_schedule *schedule);
+
+/* Lowering for zero-copy backends: reuse edges, post points, and which sends must go through a slot. A *reuse edge*
+ * leads from the end of a receive to the first later step of the sender that overwrites the source. A *post point*
+ * is the last earlier step of the receiver that touches the destination: from then on the sender may write there.
+ * Where the reuse edges close a cycle, one send on it is marked `buffered`. All per program and per placement. */
+
+/** Fills in program->lowering and the BUFFERED flags. `min_depth` as proved. Errors: NO_MEMORY. */
+enum ronde_status ronde_lower(struct ronde_schedule *schedule, struct ronde_model *model,
+                              uint32_t min_depth, struct ronde_error *error);
 
 #endif

@@ -1,12 +1,11 @@
 /** A word-wise 64-bit hash (splitmix64 finaliser per word); connections enter by content, not by index. */
-#include "hash.h"
+#include "finish.h"
+
+#include "ronde/mix.h"
 
 static uint64_t take(uint64_t hash, uint64_t word)
 {
-    hash ^= word + 0x9e3779b97f4a7c15u;
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebu;
-    return hash ^ (hash >> 31);
+    return ronde_mix64(hash ^ (word + RONDE_MIX_STEP));
 }
 
 static uint64_t take_operand(uint64_t hash, const struct ronde_program *program, uint8_t buffer,

@@ -1,5 +1,5 @@
 /** Which step overwrites what was sent, which touched what is received, and which sends may be pulled. */
-#include "lower.h"
+#include "finish.h"
 
 #include "engine/prove/accesses.h"
 

@@ -6,13 +6,13 @@
  * of the lane that will place it. Every operation is tried once plus once per wait, so the walk is
  * linear in operations and edges.
  */
-#include "dag_bytes.h"
-#include "dag_groups.h"
 #include "dag_index.h"
 #include "engine/ir/arena.h"
 
 #include "ronde/backend.h"
 #include "ronde/split.h"
+
+#include <math.h>
 
 /** One lane of one (channel, position) on its walk. */
 struct walker {
@@ -33,6 +33,7 @@ struct walk {
     const struct ronde_dag_index *index;
     struct ronde_dag *dag;
     bool is_named;    /**< also writes dag->origins */
+    bool is_sized;    /**< times depend on the bytes of messages */
     bool is_quotient; /**< of one channel, on position 0 alone */
     uint32_t channel; /**< of the quotient */
     uint32_t depth;   /**< slots of a connection */
@@ -43,6 +44,7 @@ struct walk {
     uint32_t queue_head;
     uint32_t queue_length;
     uint32_t *placed; /**< per flat id: place in dag->ops, or RONDE_NONE */
+    uint64_t *busy; /**< per rank, in BUSY_UNITS of a nanosecond, where lanes share a processor; else NULL */
     uint64_t *sent_bytes; /**< with groups, per operation: of its message, whoever moves it; else NULL */
 };
 
@@ -177,6 +179,18 @@ static uint64_t message_bytes(const struct walk *walk, uint32_t op)
     return walk->sent_bytes ? walk->sent_bytes[op] : walk->dag->ops[op].bytes;
 }
 
+/** Whole units, so that the sum is the same in any order. */
+#define BUSY_UNITS 1024.0
+
+/** What a message costs the one processor of its rank. */
+static void count_busy(struct walk *walk, uint32_t rank, double sized_ns)
+{
+    if (!walk->busy)
+        return;
+    walk->busy[rank] += (uint64_t)(sized_ns * BUSY_UNITS);
+    walk->dag->busy_ns = fmax(walk->dag->busy_ns, (double)walk->busy[rank] / BUSY_UNITS);
+}
+
 /** Places the walker's next step in the graph; its edges are there already. */
 static void place_op(struct walk *walk, struct walker *walker, const struct ronde_dag_actor *actor,
                      uint32_t first_edge)
@@ -195,6 +209,12 @@ static void place_op(struct walk *walk, struct walker *walker, const struct rond
     op->touched_bytes = bytes * ronde_step_touches((enum ronde_step_op)step->op);
     op->stage_ns = ronde_dag_stage_ns(walk->params, actor->steps[walker->step].reduces, bytes);
     op->delay_ns = walk->params->step_ns + op->stage_ns;
+    if (walk->is_sized) {
+        const double sized_ns =
+            ronde_time_sized_ns(walk->params, walk->schedule, step, (double)bytes);
+        op->delay_ns += sized_ns;
+        count_busy(walk, op->src, sized_ns);
+    }
     op->first_edge = first_edge;
     op->edge_count = dag->edge_count - first_edge;
     if (walk->sent_bytes) {
@@ -256,6 +276,28 @@ static void start_walkers(struct walk *walk)
     }
 }
 
+static bool has_messages(const struct ronde_program *program, uint32_t lane)
+{
+    for (uint32_t s = program->lane_first[lane]; s < program->lane_first[lane + 1]; s++)
+        if (program->steps[s].send != RONDE_NONE || program->steps[s].receive != RONDE_NONE)
+            return true;
+    return false;
+}
+
+/** Whether a rank has messages in several lanes at once; in one they take turns already. */
+static bool shares_processor(const struct ronde_schedule *schedule)
+{
+    for (uint32_t p = 0; p < schedule->program_count; p++) {
+        const struct ronde_program *program = &schedule->programs[p];
+        uint32_t lanes = 0;
+        for (uint32_t lane = 0; lane < program->lane_count; lane++)
+            lanes += has_messages(program, lane);
+        if (lanes * schedule->channel_count > 1)
+            return true;
+    }
+    return false;
+}
+
 static enum ronde_status run_walk(struct walk *walk, const struct ronde_load *load,
                                   struct ronde_arena *arena, struct ronde_error *error)
 {
@@ -266,7 +308,10 @@ static enum ronde_status run_walk(struct walk *walk, const struct ronde_load *lo
     walk->placed = ronde_arena_new(arena, index->op_count, sizeof *walk->placed);
     if (index->group_count > 0)
         walk->sent_bytes = ronde_arena_new(arena, index->op_count, sizeof *walk->sent_bytes);
-    if (!walk->walkers || !walk->queue || !walk->placed ||
+    const bool counts_busy = walk->is_sized && shares_processor(walk->schedule);
+    if (counts_busy)
+        walk->busy = ronde_arena_new(arena, walk->schedule->ranks, sizeof *walk->busy);
+    if (!walk->walkers || !walk->queue || !walk->placed || (!walk->busy && counts_busy) ||
         (!walk->sent_bytes && index->group_count > 0) ||
         !ronde_dag_sizes_make(walk->schedule, load, arena, &walk->sizes))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a walk of %u operations",
@@ -372,10 +417,12 @@ static enum ronde_status create(const struct ronde_schedule *schedule, const str
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a step graph");
     }
     walk->schedule = schedule;
+    walk->is_sized = ronde_time_is_sized(walk->params);
     walk->dag = dag;
     walk->depth = ronde_launch_depth(schedule, &(struct ronde_launch){.depth = load->depth});
     if (load->count > 0 || schedule->collective == RONDE_BARRIER) {
-        dag->launch_ns = walk->params->launch_ns;
+        dag->launch_ns = ronde_time_launch_ns(walk->params, schedule, load);
+        dag->least_ns = ronde_time_least_ns(walk->params, schedule, load);
         status = expand(dag, walk, load, arena, mem, error);
     }
     ronde_arena_destroy(arena);

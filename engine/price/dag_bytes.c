@@ -1,8 +1,10 @@
 /** Bytes of steps, for the step graph and for its quotient. */
-#include "dag_bytes.h"
+#include "dag_index.h"
 #include "engine/ir/arena.h"
 
 #include "ronde/split.h"
+
+#include <math.h>
 
 bool ronde_dag_sizes_make(const struct ronde_schedule *schedule, const struct ronde_load *load,
                           struct ronde_arena *arena, struct ronde_dag_sizes *out_sizes)
@@ -98,4 +100,65 @@ double ronde_dag_stage_ns(const struct ronde_time_params *params, bool reduces, 
     if (params->copy_GBps > 0)
         stage_ns += (double)bytes / params->copy_GBps;
     return stage_ns;
+}
+
+double ronde_sized_ns_at(const struct ronde_sized_ns *sized, double bytes)
+{
+    if (sized->count == 0)
+        return 0;
+    uint32_t above = 0;
+    while (above < sized->count && sized->bytes[above] < bytes)
+        above++;
+    if (above == 0 || sized->count == 1)
+        return sized->ns[0];
+    if (above == sized->count)
+        above--;
+    const double share =
+        (bytes - sized->bytes[above - 1]) / (sized->bytes[above] - sized->bytes[above - 1]);
+    return fmax(sized->ns[above - 1] + share * (sized->ns[above] - sized->ns[above - 1]), 0);
+}
+
+bool ronde_time_is_sized(const struct ronde_time_params *params)
+{
+    return params->send.count > 0 || params->receive.count > 0 || params->combine.count > 0 ||
+           params->fresh.count > 0;
+}
+
+/* All others wait for the position at which it does. */
+bool ronde_step_wraps(const struct ronde_schedule *schedule, const struct ronde_step *step,
+                      uint8_t buffer)
+{
+    return step->chunk_count > 1 && buffer < RONDE_BUFFER_COUNT && schedule->rotates[buffer] &&
+           schedule->symmetry == RONDE_SYMMETRY_ROTATE;
+}
+
+/* A message at one of its ends. */
+static double end_ns(const struct ronde_time_params *params, const struct ronde_sized_ns *sized,
+                     bool is_apart, bool is_copied, double bytes)
+{
+    double ns = ronde_sized_ns_at(sized, bytes);
+    if (is_apart)
+        ns += ronde_sized_ns_at(&params->send, bytes) + ronde_sized_ns_at(&params->receive, bytes);
+    return is_copied && params->gamma_GBps > 0 ? ns + bytes / params->gamma_GBps : ns;
+}
+
+double ronde_time_sized_ns(const struct ronde_time_params *params,
+                           const struct ronde_schedule *schedule, const struct ronde_step *step,
+                           double bytes)
+{
+    const enum ronde_step_op op = (enum ronde_step_op)step->op;
+    const bool is_from_apart = step->flags & RONDE_FLAG_SOURCE_RANGE;
+    const bool is_to_apart = step->flags & RONDE_FLAG_DESTINATION_RANGE;
+    double ns = 0;
+    if (ronde_step_sends(op))
+        ns += end_ns(params, &params->send, is_from_apart,
+                     is_from_apart || ronde_step_wraps(schedule, step, step->source), bytes);
+    if (ronde_step_receives(op))
+        ns += end_ns(params, &params->receive, is_to_apart,
+                     is_to_apart || ronde_step_wraps(schedule, step, step->destination), bytes);
+    if (ronde_step_reduces(op))
+        ns += ronde_sized_ns_at(&params->combine, bytes);
+    if (op == RONDE_STEP_COPY && params->gamma_GBps > 0)
+        ns += bytes / params->gamma_GBps;
+    return ns;
 }

@@ -8,6 +8,7 @@
 #define RONDE_ENGINE_PRICE_DAG_INDEX_H
 
 #include "ronde/cursor.h"
+#include "ronde/dag.h"
 #include "ronde/quotient.h"
 
 struct ronde_arena;
@@ -86,5 +87,55 @@ enum ronde_status ronde_dag_index_make(const struct ronde_schedule *schedule,
 enum ronde_status ronde_dag_create_quotient(const struct ronde_quotient_request *request,
                                             const struct ronde_mem *mem, struct ronde_dag **out_dag,
                                             struct ronde_error *error);
+
+/* The groups of a step graph: which ranks a run joins, and what its operations move. */
+
+/** Makes groups, members and group_of of a graph whose op_count is not set yet; false when there is no memory. */
+bool ronde_dag_groups_make(const struct ronde_dag_index *index, const struct ronde_mem *mem,
+                           struct ronde_dag *dag);
+
+/**
+ * Notes in the operation that is being placed, at dag->op_count, what it moves for a group, and takes off what others move
+ * for it. `bytes` are those of its step.
+ */
+void ronde_dag_place_group(const struct ronde_dag_index *index, const struct ronde_dag_actor *actor,
+                           uint32_t step, uint64_t bytes, struct ronde_dag *dag);
+
+/* Runs of steps that a switch which copies and adds makes one store or load of; see ronde_dag_group. */
+
+/** Finds those of a program and notes them in its steps. `runs` has room for half as many as there are steps. */
+uint32_t ronde_dag_find_runs(const struct ronde_program *program, struct ronde_dag_step *steps,
+                             struct ronde_dag_run *runs);
+
+/* How many bytes a step moves: the split rule and the pieces, applied to the chunks of a step. */
+
+struct ronde_arena;
+
+/** The chunks of a load. */
+struct ronde_dag_sizes {
+    const struct ronde_schedule *schedule;
+    uint64_t piece_bytes;  /**< of a full piece of one chunk; without slots more than any chunk */
+    uint64_t **part_bytes; /**< per channel: bytes of each part of a block */
+};
+
+/** Works out the chunks of every channel; false when there is no memory. */
+bool ronde_dag_sizes_make(const struct ronde_schedule *schedule, const struct ronde_load *load,
+                          struct ronde_arena *arena, struct ronde_dag_sizes *out_sizes);
+
+/**
+ * Bytes of a piece of a step that receives nothing: the sum over the chunks of one of its operands,
+ * at the rank of the view.
+ */
+uint64_t ronde_dag_operand_bytes(const struct ronde_dag_sizes *sizes, const struct ronde_view *view,
+                                 uint32_t channel, uint32_t step, uint32_t piece);
+
+/**
+ * Whether the symmetry leaves the bytes of every step of a channel the same at all positions:
+ * chunks it exchanges are equally long.
+ */
+bool ronde_dag_sizes_are_symmetric(const struct ronde_dag_sizes *sizes, uint32_t channel);
+
+/** Time a step spends on its bytes before they flow: reduction and staging. */
+double ronde_dag_stage_ns(const struct ronde_time_params *params, bool reduces, uint64_t bytes);
 
 #endif

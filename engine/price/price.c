@@ -20,6 +20,8 @@ double ronde_network_step_ns(const struct ronde_network *network, double bytes, 
     double step_ns = network->time.step_ns;
     if (reduces && network->time.gamma_GBps > 0)
         step_ns += bytes / network->time.gamma_GBps;
+    if (reduces)
+        step_ns += ronde_sized_ns_at(&network->time.combine, bytes);
     if (network->time.copy_GBps > 0)
         step_ns += bytes / network->time.copy_GBps;
     return step_ns;

@@ -1,5 +1,5 @@
 /** Sets of arrived ranks, one bit each, joined along lanes, dependencies and messages. */
-#include "barrier.h"
+#include "proofs.h"
 
 #include <string.h>
 

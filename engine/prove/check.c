@@ -1,5 +1,5 @@
 /** Bounds and shape. What passes here can be read by every cursor without leaving an array. */
-#include "check.h"
+#include "proofs.h"
 
 #include "ronde/cursor.h"
 

@@ -1,5 +1,5 @@
 /** Liveness backwards, accounting forwards. */
-#include "liveness.h"
+#include "proofs.h"
 
 #include "engine/prove/accesses.h"
 

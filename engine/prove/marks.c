@@ -1,5 +1,5 @@
-/** Tables and flags of the programs. See marks.h. */
-#include "marks.h"
+/** Tables and flags of the programs. See symbolic.h. */
+#include "symbolic.h"
 
 #include <string.h>
 

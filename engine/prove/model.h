@@ -4,7 +4,7 @@
  *
  * The model works in positions: channels differ only in their orders, and the definition of every collective follows
  * an order, so one proof holds for all channels. A step of several chunks sorts its message by absolute chunk, which an
- * order may change: such schedules are proved once per distinct order unless quotient_match.h shows that it does not
+ * order may change: such schedules are proved once per distinct order unless quotient.c shows that it does not
  * matter.
  */
 #ifndef RONDE_ENGINE_PROVE_MODEL_H
@@ -49,7 +49,7 @@ struct ronde_model {
     uint32_t *message_base; /**< per send end: its first message */
     uint64_t *item_base;    /**< per send end: its first message item (chunk) */
     uint32_t *place;        /**< quotient: per message item in the sender's order, which item of the
-                                  connection it is to the receiver; NULL = the same (see quotient_match.h) */
+                                  connection it is to the receiver; NULL = the same (see quotient.c) */
     uint32_t message_count; /**< of all send ends */
     uint64_t item_count;    /**< of all send ends */
     uint32_t most_messages; /**< of any send end */

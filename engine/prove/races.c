@@ -5,7 +5,7 @@
  * 2i+2 once it is over. A message carries the first of its sender (it cannot arrive before the source was read, but the
  * sender may still be storing its own copy); lane order and dependencies carry the second.
  */
-#include "races.h"
+#include "proofs.h"
 
 #include "engine/prove/accesses.h"
 

@@ -1,5 +1,5 @@
-/* Which block every chunk holds. See v_form.h. */
-#include "v_form.h"
+/* Which block every chunk holds. See proofs.h. */
+#include "proofs.h"
 
 #include "engine/prove/accesses.h"
 

@@ -52,8 +52,7 @@ bool text_draft_lane(struct text_draft *draft, struct text_lexer *lexer)
     if (!text_need_number(lexer, "lane", 0, RONDE_NONE - 1, &number))
         return false;
     if (number != next)
-        return text_fail(lexer, "lane %" PRIu32 " stands where lane %" PRIu32 " is due", number,
-                         next);
+        return text_fail(lexer, "expected lane %" PRIu32 ", found lane %" PRIu32, next, number);
     return text_need_end(lexer) && add_lane(draft, lexer);
 }
 

@@ -5,8 +5,90 @@
 #define RONDE_ENGINE_TEXT_DRAFT_H
 
 #include "engine/ir/arena.h"
-#include "lex.h"
+
 #include "ronde/ir.h"
+#include "ronde/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Tokens of the text form, one line at a time, and the errors every part of the reader reports alike. The lexer
+ * looks at the text once, from front to back, and allocates nothing. */
+
+/** Kinds of token. */
+enum text_token {
+    TEXT_END,     /**< end of the line, or of the text */
+    TEXT_WORD,    /**< letters, digits and underscores, beginning with a letter or underscore */
+    TEXT_NUMBER,  /**< decimal digits */
+    TEXT_SEND,    /**< "->" */
+    TEXT_RECEIVE, /**< "<-" */
+    TEXT_SYMBOL   /**< any other single character */
+};
+
+/** Where the reader is. The current token is looked at before it is taken. */
+struct text_lexer {
+    const char *name;          /**< of the text, for messages */
+    const char *end;           /**< of the text */
+    const char *start;         /**< of the current token */
+    size_t length;             /**< of the current token */
+    uint64_t number;           /**< value of a TEXT_NUMBER, UINT64_MAX if it is larger */
+    enum text_token kind;      /**< of the current token */
+    uint32_t line;             /**< of the current token, from 1 */
+    struct ronde_error *error; /**< the caller's record, may be NULL */
+    enum ronde_status status;  /**< RONDE_OK until the first failure */
+};
+
+/** Starts before the first line. */
+void text_lex_open(struct text_lexer *lexer, const char *text, size_t bytes, const char *name,
+                   struct ronde_error *error);
+
+/** Moves to the first token of the next line that has one; false at the end of the text. */
+bool text_lex_line(struct text_lexer *lexer);
+
+/** Moves to the next token of the line; stays at TEXT_END once there. */
+void text_lex_next(struct text_lexer *lexer);
+
+/** Whether the current token is this word. */
+bool text_is_word(const struct text_lexer *lexer, const char *word);
+
+/** Takes the current token if it is this word. */
+bool text_take_word(struct text_lexer *lexer, const char *word);
+
+/** Takes the current token if it is this character. */
+bool text_take_symbol(struct text_lexer *lexer, char symbol);
+
+/** Takes this character or fails. */
+bool text_need_symbol(struct text_lexer *lexer, char symbol);
+
+/** Takes a number least..most or fails; `what` names it in the message. */
+bool text_need_number(struct text_lexer *lexer, const char *what, uint32_t least, uint32_t most,
+                      uint32_t *out);
+
+/** Takes a name (letters, digits, "_", "-", ".") of at most size-1 characters, or fails; `what` names it. */
+bool text_need_name(struct text_lexer *lexer, const char *what, char *out, size_t size);
+
+/** Fails unless the line is over. */
+bool text_need_end(struct text_lexer *lexer);
+
+/** Called for each number of a list; false stops the list, having failed. */
+typedef bool (*text_take_number)(void *self, struct text_lexer *lexer, uint32_t number);
+
+/** Reads numbers below `bound` and runs of them ("1 3 5-7 9-8") to the end of the line; at least one. */
+bool text_need_list(struct text_lexer *lexer, const char *what, uint32_t bound,
+                    text_take_number take, void *self);
+
+/** Records "name:line: message" as BAD_INPUT at the current line; always false. */
+bool text_fail(struct text_lexer *lexer, const char *format, ...) RONDE_FORMAT(2, 3);
+
+/** The same at another line. */
+bool text_fail_at(struct text_lexer *lexer, uint32_t line, const char *format, ...)
+    RONDE_FORMAT(3, 4);
+
+/** Records NO_MEMORY; always false. */
+bool text_fail_memory(struct text_lexer *lexer);
+
+/** Fails with "expected `what`, found ..." about the current token; always false. */
+bool text_fail_expected(struct text_lexer *lexer, const char *what);
 
 /** Most chunks of any buffer a text may declare: 16 for each of the most ranks. Proving takes memory for each. */
 #define TEXT_MOST_CHUNKS (1u << 24)
@@ -108,5 +190,62 @@ static inline struct ronde_connection text_use_connection(uint64_t key)
     connection.is_send = (key & 1) != 0;
     return connection;
 }
+
+/* The state of the text reader, shared by its parts: the header (header.c), programs (read.c). */
+
+/** Entries of all orders together that a text may ask for beyond one per byte: runs like 0-1048575 are short. */
+#define TEXT_FREE_ORDER_ENTRIES ((uint64_t)1 << 22)
+
+/** Words that begin a line of the header, in the order in which they are printed. */
+enum text_header_word {
+    TEXT_HEADER_COLLECTIVE,
+    TEXT_HEADER_ALGORITHM,
+    TEXT_HEADER_RANKS,
+    TEXT_HEADER_ROOT,
+    TEXT_HEADER_PAIRS,
+    TEXT_HEADER_CHUNKS,
+    TEXT_HEADER_SHAPE,
+    TEXT_HEADER_ROTATE,
+    TEXT_HEADER_XOR,
+    TEXT_HEADER_PEERS,
+    TEXT_HEADER_STRICT,
+    TEXT_HEADER_CLOBBERS,
+    TEXT_HEADER_UNSCALED,
+    TEXT_HEADER_PLACEMENT,
+    TEXT_HEADER_CHANNEL,
+    TEXT_HEADER_COUNT
+};
+
+/** Everything known while a text is read. */
+struct text_reader {
+    struct text_lexer lexer;
+    const struct ronde_mem *mem;
+    struct ronde_schedule *schedule;
+    uint32_t header_lines[TEXT_HEADER_COUNT]; /**< where a word stood last, 0 if it did not */
+    struct ronde_list channels;               /**< struct ronde_channel */
+    struct ronde_list programs;               /**< struct ronde_program */
+    struct text_draft draft;                  /**< the open program, if there is one */
+    bool is_open;                             /**< a program has begun, so the header is over */
+    uint32_t served;                          /**< positions that have a program */
+    uint32_t *seen; /**< per rank: 1 + the last channel whose order names it; made with the first order */
+    uint32_t *order;       /**< of the channel being read */
+    uint32_t order_count;  /**< entries read so far */
+    uint64_t order_budget; /**< entries that may still be read */
+};
+
+/** Whether the current token is a word of the header. */
+bool text_is_header(const struct text_reader *reader);
+
+/** Reads a line that begins with a word of the header. */
+bool text_read_header(struct text_reader *reader);
+
+/** Checks what the lines of the header must be together and fills in what they left out. */
+bool text_finish_header(struct text_reader *reader);
+
+/**
+ * Checks that a buffer can follow its position, if it has to; `line` is where its size was given.
+ */
+bool text_check_rotates(struct text_reader *reader, uint32_t line, enum ronde_buffer buffer,
+                        const struct ronde_program *program);
 
 #endif

@@ -1,5 +1,5 @@
 /* The header of the text form: one function per word, then what the lines must be together. */
-#include "reader.h"
+#include "draft.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Tokens of the text form, see lex.h. */
-#include "lex.h"
+/* Tokens of the text form, see draft.h. */
+#include "draft.h"
+#include "engine/text/refuse.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -218,13 +219,8 @@ bool text_need_list(struct text_lexer *lexer, const char *what, uint32_t bound,
 /* The first failure counts; "path:line: " is what editors jump to. */
 static bool fail_at(struct text_lexer *lexer, uint32_t line, const char *format, va_list arguments)
 {
-    char message[RONDE_ERROR_MESSAGE_BYTES];
-    if (lexer->status != RONDE_OK)
-        return false;
-    if (vsnprintf(message, sizeof message, format, arguments) < 0)
-        message[0] = '\0';
-    lexer->status = ronde_fail_at(lexer->error, RONDE_BAD_INPUT, line, "%s:%" PRIu32 ": %s",
-                                  lexer->name, line, message);
+    if (lexer->status == RONDE_OK)
+        lexer->status = ronde_refuse_line(lexer->error, lexer->name, line, format, arguments);
     return false;
 }
 

@@ -20,6 +20,13 @@ RONDE_API void ronde_text_put(struct ronde_text_out *out, const char *format, ..
     RONDE_FORMAT(2, 3);
 
 /**
+ * Appends the line of an algorithm's name: its first 31 characters, those that a name cannot have as '-'; `fallback` where
+ * it is empty.
+ */
+RONDE_API void ronde_text_put_algorithm(struct ronde_text_out *out, const char *name,
+                                        const char *fallback);
+
+/**
  * Ends the text: *out_text is zero-terminated, *out_bytes long without the zero, to be freed with
  * ronde_mem_free(mem, text, bytes + 1, 1). Frees everything and returns NO_MEMORY if some was missing.
  */

@@ -1,12 +1,71 @@
 /* The printer of the text form. Canonical: the order of lines and the spacing are fixed, defaults are left out. */
-#include "ronde/text.h"
-
 #include "draft.h"
 #include "engine/execute/operation.h"
 #include "out.h"
 
+#include "ronde/text.h"
+
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+/* A text that grows as it is printed. */
+
+/* Room that one formatted piece never exceeds, its zero included. */
+#define PIECE_BYTES 512
+
+void ronde_text_put(struct ronde_text_out *out, const char *format, ...)
+{
+    if (out->is_short ||
+        !ronde_mem_grow(out->mem, &out->text, &out->capacity, out->bytes + PIECE_BYTES, 1)) {
+        out->is_short = true;
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    const int written = vsnprintf((char *)out->text + out->bytes, PIECE_BYTES, format, arguments);
+    va_end(arguments);
+    if (written > 0)
+        out->bytes += (size_t)written;
+}
+
+void ronde_text_put_algorithm(struct ronde_text_out *out, const char *name, const char *fallback)
+{
+    char plain[32];
+    size_t length = 0;
+    for (const char *at = name; *at && length + 1 < sizeof plain; at++) {
+        const bool is_plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+                              (*at >= '0' && *at <= '9') || *at == '_' || *at == '.';
+        plain[length++] = is_plain ? *at : '-';
+    }
+    plain[length] = '\0';
+    ronde_text_put(out, "algorithm %s\n", length > 0 ? plain : fallback);
+}
+
+/* Returns the text in a block of exactly its size; the caller put something in. */
+static bool trim(struct ronde_text_out *out, char **out_text)
+{
+    if (out->is_short || out->bytes == 0)
+        return false;
+    char *text = ronde_mem_resize(out->mem, out->text, out->capacity, out->bytes + 1);
+    if (!text)
+        return false;
+    out->text = NULL;
+    *out_text = text;
+    return true;
+}
+
+enum ronde_status ronde_text_finish(struct ronde_text_out *out, char **out_text, size_t *out_bytes,
+                                    struct ronde_error *error)
+{
+    *out_text = NULL;
+    const bool is_whole = trim(out, out_text);
+    *out_bytes = is_whole ? out->bytes : 0;
+    ronde_mem_free(out->mem, out->text, out->capacity, 1);
+    out->text = NULL;
+    return is_whole ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory to print a schedule");
+}
 
 /* Numbers in a row, at least, that are printed as a run: "3-5" but "3 4". */
 #define RUN_LEAST 3

@@ -6,8 +6,8 @@
  */
 #include "ronde/text.h"
 
+#include "draft.h"
 #include "engine/ir/finish.h"
-#include "reader.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -64,8 +64,8 @@ static bool read_program(struct text_reader *reader)
     if (!text_need_number(lexer, "program", 0, RONDE_NONE - 1, &number))
         return false;
     if (number != reader->programs.count)
-        return text_fail(lexer, "program %" PRIu32 " stands where program %" PRIu32 " is due",
-                         number, reader->programs.count);
+        return text_fail(lexer, "expected program %" PRIu32 ", found program %" PRIu32,
+                         reader->programs.count, number);
     if (number > 0 && reader->schedule->symmetry != RONDE_SYMMETRY_NONE)
         return text_fail(lexer, "a symmetric schedule has one program");
     if (text_take_word(lexer, "scratch") &&

@@ -1,6 +1,8 @@
 /* Texts to numbers and back, and the name that a misspelt one may have meant. What is refused is named, as it was typed. */
 #include "ronde/values.h"
 
+#include "refuse.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -28,8 +30,14 @@ enum ronde_status ronde_size_parse(const char *text, uint64_t *out_bytes, struct
     for (const char *at = letters; letter && at <= letter; at++)
         scale *= 1024.0;
     end += letter != NULL;
-    if (letter && *end == 'i')
-        end++;
+    const bool is_binary = letter && *end == 'i';
+    end += is_binary;
+    /* Elsewhere 1 MB is 10^6 bytes: a size that two people read differently is refused. */
+    if (letter && !is_binary && *end == 'B' && end[1] == '\0')
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "size \"%s\": %cB is read as a power of 1000 or of 1024; type %.*s or "
+                          "%.*siB for a power of 1024, or all digits",
+                          text, upper, (int)(end - text), text, (int)(end - text), text);
     if (*end == 'B')
         end++;
     const double bytes = number * scale;
@@ -112,6 +120,15 @@ static uint32_t edit_distance(const char *a, const char *b)
         }
     }
     return row[b_length];
+}
+
+enum ronde_status ronde_refuse_line(struct ronde_error *error, const char *path, uint32_t line,
+                                    const char *format, va_list arguments)
+{
+    char message[RONDE_ERROR_MESSAGE_BYTES];
+    if (vsnprintf(message, sizeof message, format, arguments) < 0)
+        message[0] = '\0';
+    return ronde_fail_at(error, RONDE_BAD_INPUT, line, "%s:%" PRIu32 ": %s", path, line, message);
 }
 
 const char *ronde_nearest(const char *text, const char *const *names, uint32_t count)

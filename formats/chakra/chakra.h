@@ -21,4 +21,62 @@ RONDE_MUST_CHECK enum ronde_status chakra_prefix(const char *path, char out_pref
 RONDE_MUST_CHECK enum ronde_status chakra_count_files(const char *prefix, uint32_t *out_ranks,
                                                       struct ronde_error *error);
 
+/* Reading Chakra execution traces: what its parts share. Needs no protobuf-c. */
+
+/** Sizes that a double still holds exactly. */
+#define CHAKRA_MOST ((uint64_t)1 << 53)
+
+/* What protobuf-c passes back: it says of a message that is wrong and of a lack of memory the same. */
+struct arena {
+    const struct ronde_mem *mem;
+    bool is_short;
+};
+
+/* A node's id and its item. */
+struct node_id {
+    uint64_t id;
+    uint32_t work;
+};
+
+/* A rank that uses a group. */
+struct user {
+    uint32_t name; /* of the group, into names: the first time it was seen */
+    uint32_t rank;
+    uint32_t family; /* its name, where the trace has one; else 0 */
+};
+
+/* What is being read. */
+struct reading {
+    struct ronde_workload *workload;
+    const struct ronde_mem *mem;
+    struct arena arena; /* of protobuf-c */
+    const char *prefix;
+    uint32_t rank;
+    struct node_id *ids; /* of the rank */
+    uint32_t id_count;
+    size_t id_capacity;
+    uint64_t *deps; /* ids, in the order of the items that have them */
+    uint32_t dep_count;
+    size_t dep_capacity;
+    uint32_t *dep_counts; /* per item of the rank */
+    size_t dep_counts_capacity;
+    struct user *users;
+    uint32_t user_count;
+    size_t user_capacity;
+    struct ronde_error *error;
+    enum ronde_status status;
+};
+
+/** For a ProtobufCAllocator, whose data is a struct arena. */
+void *chakra_allocate(void *data, size_t bytes);
+
+/** Likewise: it frees without saying how much. */
+void chakra_release(void *data, void *pointer);
+
+/** Keeps the first status that is not OK. */
+void chakra_keep(struct reading *reading, enum ronde_status status);
+
+/** Makes groups of all ranks that use one name; items have had the place of the name for theirs. */
+void chakra_make_groups(struct reading *reading);
+
 #endif

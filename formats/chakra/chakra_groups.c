@@ -1,5 +1,5 @@
 /* Groups of Chakra traces: all ranks that use one name. And the memory protobuf-c works in. */
-#include "chakra_reading.h"
+#include "chakra.h"
 
 #include "ronde/mem.h"
 

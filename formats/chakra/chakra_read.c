@@ -2,7 +2,7 @@
  * Chakra execution traces as workloads. As in Chakra's feeder, a node waits for its data_deps; ctrl_deps are information. A
  * group is all ranks whose traces name it.
  */
-#include "chakra_reading.h"
+#include "chakra.h"
 #include "formats/workload/readers.h"
 
 #include <et_def.pb-c.h>

@@ -3,12 +3,12 @@
  * receiver and tag. Times in the schema are whole microseconds; an attribute of ours keeps the nanoseconds.
  */
 #include "chakra.h"
-#include "formats/workload/by_rank.h"
 #include "formats/workload/matching.h"
 
 #include <et_def.pb-c.h>
 
 #include "ronde/mem.h"
+#include "ronde/output_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -143,10 +143,14 @@ static enum ronde_status write_groups(const struct ronde_workload *workload, con
     char path[4096];
     if (workload->group_count == 0)
         return RONDE_OK;
+    struct ronde_output_file output;
     const int length = snprintf(path, sizeof path, "%s.groups.json", prefix);
-    FILE *file = length > 0 && length < (int)sizeof path ? fopen(path, "w") : NULL;
-    if (!file)
-        return ronde_fail(error, RONDE_IO, "%s.groups.json: cannot be written", prefix);
+    if (length < 0 || length >= (int)sizeof path)
+        return ronde_fail(error, RONDE_IO, "%s.groups.json: path too long", prefix);
+    const enum ronde_status status = ronde_output_file_open(path, &output, error);
+    if (status != RONDE_OK)
+        return status;
+    FILE *file = output.file;
     for (uint32_t g = 0; g < workload->group_count; g++) {
         const struct ronde_work_group *group = &workload->groups[g];
         fprintf(file, "%s\"%" PRIu32 "\": [", g == 0 ? "{" : ",\n ", g + 1);
@@ -156,9 +160,7 @@ static enum ronde_status write_groups(const struct ronde_workload *workload, con
         fputs("]", file);
     }
     fputs("}\n", file);
-    const bool is_bad = ferror(file) != 0;
-    return fclose(file) != 0 || is_bad ? ronde_fail(error, RONDE_IO, "%s: cannot be written", path)
-                                       : RONDE_OK;
+    return ronde_output_file_close(&output, status, error);
 }
 
 /* --- files --------------------------------------------------------------------------------------- */
@@ -238,16 +240,17 @@ static enum ronde_status write_rank(struct writing *writing, const char *prefix,
     enum ronde_status status = chakra_path(prefix, rank, path, error);
     if (status != RONDE_OK)
         return status;
-    FILE *file = fopen(path, "wb");
-    if (!file)
-        return ronde_fail(error, RONDE_IO, "%s: cannot be written: %s", path, strerror(errno));
+    struct ronde_output_file output;
+    status = ronde_output_file_open(path, &output, error);
+    if (status != RONDE_OK)
+        return status;
+    FILE *file = output.file;
     if (!put_head(writing, file))
         status = ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
     for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
         status = put_item(writing, items[i], file, path, error);
-    if (fclose(file) != 0 && status == RONDE_OK)
-        status = ronde_fail(error, RONDE_IO, "%s: cannot be written: %s", path, strerror(errno));
-    return status;
+    const enum ronde_status closed = ronde_output_file_close(&output, status, error);
+    return status == RONDE_OK ? closed : status;
 }
 
 /* --- the whole --------------------------------------------------------------------------------------- */

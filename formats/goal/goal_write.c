@@ -1,5 +1,5 @@
 /* Workloads as GOAL. Every operation has a label; dependencies stand behind the operation that has them. */
-#include "formats/workload/by_rank.h"
+#include "formats/workload/matching.h"
 
 #include "engine/text/out.h"
 

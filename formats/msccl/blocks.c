@@ -1,5 +1,5 @@
-/* Lanes to threadblocks. See blocks.h. */
-#include "blocks.h"
+/* Lanes to threadblocks. See algo.h. */
+#include "algo.h"
 
 #include <stdlib.h>
 #include <string.h>

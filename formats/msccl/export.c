@@ -1,5 +1,5 @@
 /* Schedules to MSCCL files in memory, and what neither the format nor its runtimes can do. See algo.h. */
-#include "blocks.h"
+#include "algo.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -123,7 +123,7 @@ static enum ronde_status survey_step(struct exporter *exporter, const struct ron
 {
     const enum ronde_step_op op = (enum ronde_step_op)step->op;
     if (op != RONDE_STEP_NOP && step->chunk_count == 0)
-        return refuse(exporter, "it has messages without data, which the format has not");
+        return refuse(exporter, "the format cannot express messages without data");
     if ((ronde_step_reads_source(op) && !is_contiguous(exporter, view, channel, step, true)) ||
         (ronde_step_writes(op) && !is_contiguous(exporter, view, channel, step, false)))
         exporter->is_single = true;

@@ -24,20 +24,6 @@ static uint32_t position_of(const struct writer *writer, uint32_t rank)
     return (rank + ranks - writer->reading->root) % ranks;
 }
 
-/* The first 31 letters of the name; other characters than those a name may have become '-'. */
-static void put_name(struct writer *writer)
-{
-    char name[32];
-    size_t length = 0;
-    for (const char *at = writer->algo->name; *at && length + 1 < sizeof name; at++) {
-        const bool is_plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-                              (*at >= '0' && *at <= '9') || *at == '_' || *at == '.';
-        name[length++] = is_plain ? *at : '-';
-    }
-    name[length] = '\0';
-    ronde_text_put(&writer->out, "algorithm %s\n", length > 0 ? name : "msccl");
-}
-
 /* --- header ---------------------------------------------------------------------------------- */
 
 /* alltonext: every rank but the one at the end of the line sends to its neighbour. */
@@ -89,7 +75,7 @@ static void put_header(struct writer *writer)
     const uint32_t root = writer->reading->root;
     struct ronde_text_out *out = &writer->out;
     ronde_text_put(out, "ronde 1\ncollective %s\n", ronde_collective_text(algo->collective));
-    put_name(writer);
+    ronde_text_put_algorithm(&writer->out, writer->algo->name, "msccl");
     ronde_text_put(out, "ranks %" PRIu32 "\n", algo->ranks);
     if (root > 0)
         ronde_text_put(out, "root %" PRIu32 "\n", root);

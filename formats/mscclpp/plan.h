@@ -91,13 +91,13 @@ enum ronde_status mscclpp_fail(const struct mscclpp_plan *plan, enum ronde_statu
 /** Returns NO_MEMORY. */
 enum ronde_status mscclpp_fail_memory(const struct mscclpp_plan *plan);
 
-/** The JSON as a plan. (parse.c) Errors: those of ronde_mscclpp_read but REJECTED. */
+/** The JSON as a plan. (plan_parse.c) Errors: those of ronde_mscclpp_read but REJECTED. */
 enum ronde_status mscclpp_parse(const char *text, size_t bytes, struct mscclpp_plan *plan);
 
 /** Pairs signals with waits, puts and fetches with these, packets with their readers. (match.c) Errors: UNSUPPORTED, REJECTED. */
 enum ronde_status mscclpp_match(struct mscclpp_plan *plan);
 
-/** Gives every message a tag: one for as many between two threadblocks as arrive in their order. (tag.c) Errors: NO_MEMORY. */
+/** Gives every message a tag: one for as many between two threadblocks as arrive in their order. (plan_read.c) Errors: NO_MEMORY. */
 enum ronde_status mscclpp_give_tags(struct mscclpp_plan *plan);
 
 /** The act of another threadblock of the rank that meets a barrier's act there, or RONDE_NONE. (match.c) */
@@ -106,7 +106,7 @@ uint32_t mscclpp_same_barrier(const struct mscclpp_plan *plan, uint32_t act, uin
 /** Races of a matched plan, by what orders one-sided accesses; and cycles. (order.c) Errors: NO_MEMORY, UNSUPPORTED, REJECTED. */
 enum ronde_status mscclpp_check_order(const struct mscclpp_plan *plan);
 
-/** A matched plan as a schedule in ronde's text form. (to_text.c) Errors: NO_MEMORY. */
+/** A matched plan as a schedule in ronde's text form. (plan_to_text.c) Errors: NO_MEMORY. */
 enum ronde_status mscclpp_to_text(const struct mscclpp_plan *plan, bool is_unscaled,
                                   char **out_text, size_t *out_bytes);
 

@@ -71,6 +71,10 @@ static void print_cell(const struct ronde_field *field, FILE *file)
         for (size_t i = 0; i < field->count; i++)
             fprintf(file, "%s%s", i ? ";" : "", field->texts[i]);
         break;
+    case RONDE_FIELD_NUMBERS:
+        for (size_t i = 0; i < field->count; i++)
+            fprintf(file, "%s%" PRIu32, i ? ";" : "", field->numbers[i]);
+        break;
     case RONDE_FIELD_NULL:
     case RONDE_FIELD_ROWS:
         break;

@@ -30,8 +30,9 @@ static json_t *array_of(const struct ronde_field *field)
 {
     json_t *array = json_array();
     for (size_t i = 0; array && i < field->count; i++) {
-        json_t *item = field->kind == RONDE_FIELD_TEXTS ? text_of(field->texts[i])
-                                                        : object_of(&field->rows[i]);
+        json_t *item = field->kind == RONDE_FIELD_TEXTS     ? text_of(field->texts[i])
+                       : field->kind == RONDE_FIELD_NUMBERS ? json_integer(field->numbers[i])
+                                                            : object_of(&field->rows[i]);
         /* append_new takes the item even when it fails, and refuses NULL. */
         if (json_array_append_new(array, item) != 0) {
             json_decref(array);
@@ -56,6 +57,7 @@ static json_t *value_of(const struct ronde_field *field)
     case RONDE_FIELD_BOOLEAN:
         return json_boolean(field->integer != 0);
     case RONDE_FIELD_TEXTS:
+    case RONDE_FIELD_NUMBERS:
     case RONDE_FIELD_ROWS:
         return array_of(field);
     }

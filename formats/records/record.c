@@ -85,24 +85,8 @@ double ronde_record_algbw_GBps(const struct ronde_record *record)
 
 double ronde_record_busbw_GBps(const struct ronde_record *record)
 {
-    const double n = record->ranks, algbw = ronde_record_algbw_GBps(record);
-    switch (record->collective) {
-    case RONDE_ALL_REDUCE:
-        return algbw * 2.0 * (n - 1.0) / n;
-    case RONDE_ALL_GATHER:
-    case RONDE_REDUCE_SCATTER:
-    case RONDE_ALL_TO_ALL:
-    case RONDE_GATHER:
-    case RONDE_SCATTER:
-        return algbw * (n - 1.0) / n;
-    case RONDE_BROADCAST:
-    case RONDE_REDUCE:
-    case RONDE_SEND_RECV:
-    case RONDE_BARRIER:
-    case RONDE_COLLECTIVE_COUNT:
-        break;
-    }
-    return algbw;
+    return ronde_record_algbw_GBps(record) *
+           ronde_collective_bus_factor(record->collective, record->ranks);
 }
 
 /* Predicted times keep all their digits; a clock's nanoseconds are whole. */

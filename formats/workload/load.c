@@ -39,3 +39,22 @@ enum ronde_status workload_load_file(const char *path, const struct ronde_mem *m
     *out_bytes = bytes;
     return RONDE_OK;
 }
+
+/* Workloads from files, by what is in them. */
+
+enum ronde_status ronde_workload_read(const char *path, const struct ronde_mem *mem,
+                                      struct ronde_workload **out_workload,
+                                      struct ronde_error *error)
+{
+    char *data = NULL;
+    size_t bytes = 0;
+    *out_workload = NULL;
+    if (ronde_chakra_is(path))
+        return ronde_chakra_read(path, mem, out_workload, error);
+    enum ronde_status status = workload_load_file(path, mem, &data, &bytes, error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_workload_parse(data, bytes, path, mem, out_workload, error);
+    ronde_mem_free(mem, data, bytes + 1, 1);
+    return status;
+}

@@ -10,80 +10,81 @@
 #include <string.h>
 
 /* A rank's place in a group. */
-struct seat {
+struct member_slot {
     uint32_t rank, place;
 };
 
 /* What matching collectives needs beside its result. Arrays go by place in workload->members. */
-struct roster {
+struct group_index {
     const struct ronde_workload *workload;
-    struct seat *seats;    /* of each group, by rank */
-    uint32_t *counts;      /* operations of the group on that rank */
-    uint32_t *last;        /* the one before, or RONDE_NONE */
-    uint32_t *group_first; /* per group: its first instance; one more entry at the end */
+    struct member_slot *slots; /* of each group, by rank */
+    uint32_t *counts;          /* operations of the group on that rank */
+    uint32_t *last;            /* the one before, or RONDE_NONE */
+    uint32_t *group_first;     /* per group: its first instance; one more entry at the end */
 };
 
 static int by_rank(const void *left, const void *right)
 {
-    const struct seat *a = left, *b = right;
+    const struct member_slot *a = left, *b = right;
     return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
 /* Place in members of an item's rank in its group, or RONDE_NONE. */
-static uint32_t seat_of(const struct roster *roster, const struct ronde_work *work)
+static uint32_t slot_of(const struct group_index *group_index, const struct ronde_work *work)
 {
-    const struct ronde_work_group *group = &roster->workload->groups[work->group];
-    const struct seat key = {work->rank, 0};
-    const struct seat *found = bsearch(&key, roster->seats + group->first_member,
-                                       group->member_count, sizeof key, by_rank);
+    const struct ronde_work_group *group = &group_index->workload->groups[work->group];
+    const struct member_slot key = {work->rank, 0};
+    const struct member_slot *found = bsearch(&key, group_index->slots + group->first_member,
+                                              group->member_count, sizeof key, by_rank);
     return found ? group->first_member + found->place : RONDE_NONE;
 }
 
-static void seat_all(struct roster *roster)
+static void fill_slots(struct group_index *group_index)
 {
-    const struct ronde_workload *workload = roster->workload;
+    const struct ronde_workload *workload = group_index->workload;
     for (uint32_t g = 0; g < workload->group_count; g++) {
         const struct ronde_work_group *group = &workload->groups[g];
-        struct seat *seats = roster->seats + group->first_member;
+        struct member_slot *slots = group_index->slots + group->first_member;
         for (uint32_t i = 0; i < group->member_count; i++)
-            seats[i] = (struct seat){workload->members[group->first_member + i], i};
-        qsort(seats, group->member_count, sizeof *seats, by_rank);
+            slots[i] = (struct member_slot){workload->members[group->first_member + i], i};
+        qsort(slots, group->member_count, sizeof *slots, by_rank);
     }
 }
 
 /* How often each rank comes to each of its groups. */
-static enum ronde_status count(struct roster *roster, struct ronde_error *error)
+static enum ronde_status count(struct group_index *group_index, struct ronde_error *error)
 {
-    const struct ronde_workload *workload = roster->workload;
+    const struct ronde_workload *workload = group_index->workload;
     for (uint32_t w = 0; w < workload->work_count; w++) {
         const struct ronde_work *work = &workload->works[w];
         if (work->kind != RONDE_WORK_COLLECTIVE)
             continue;
-        const uint32_t seat = seat_of(roster, work);
-        if (seat == RONDE_NONE)
+        const uint32_t member_slot = slot_of(group_index, work);
+        if (member_slot == RONDE_NONE)
             return ronde_work_fail(workload, w, error, "rank %u is not in group %s", work->rank,
                                    ronde_workload_text(workload, workload->groups[work->group].name));
-        roster->counts[seat]++;
-        roster->last[seat] = w;
+        group_index->counts[member_slot]++;
+        group_index->last[member_slot] = w;
     }
     return RONDE_OK;
 }
 
 /* Every rank of a group comes as often as its first. */
-static enum ronde_status compare_counts(struct roster *roster, uint32_t *out_instances,
+static enum ronde_status compare_counts(struct group_index *group_index, uint32_t *out_instances,
                                         struct ronde_error *error)
 {
-    const struct ronde_workload *workload = roster->workload;
+    const struct ronde_workload *workload = group_index->workload;
     uint64_t instances = 0;
     for (uint32_t g = 0; g < workload->group_count; g++) {
         const struct ronde_work_group *group = &workload->groups[g];
-        const uint32_t *counts = roster->counts + group->first_member;
-        roster->group_first[g] = (uint32_t)instances;
+        const uint32_t *counts = group_index->counts + group->first_member;
+        group_index->group_first[g] = (uint32_t)instances;
         for (uint32_t i = 1; i < group->member_count; i++) {
             const uint32_t more = counts[i] > counts[0] ? i : 0, fewer = more == 0 ? i : 0;
             const uint32_t *members = workload->members + group->first_member;
             if (counts[i] != counts[0])
-                return ronde_work_fail(workload, roster->last[group->first_member + more], error,
+                return ronde_work_fail(workload, group_index->last[group->first_member + more],
+                                       error,
                                        "rank %u has %u operations of group %s, but rank %u has %u",
                                        members[more], counts[more],
                                        ronde_workload_text(workload, group->name), members[fewer],
@@ -91,7 +92,7 @@ static enum ronde_status compare_counts(struct roster *roster, uint32_t *out_ins
         }
         instances += group->member_count > 0 ? counts[0] : 0;
     }
-    roster->group_first[workload->group_count] = (uint32_t)instances;
+    group_index->group_first[workload->group_count] = (uint32_t)instances;
     *out_instances = (uint32_t)instances;
     return RONDE_OK;
 }
@@ -115,26 +116,27 @@ static enum ronde_status compare_parts(const struct ronde_workload *workload, ui
                            a->root, a->algorithm ? a->algorithm : "any algorithm");
 }
 
-static enum ronde_status join(struct roster *roster, struct workload_matching *matching,
+static enum ronde_status join(struct group_index *group_index, struct workload_matching *matching,
                               struct ronde_error *error)
 {
-    const struct ronde_workload *workload = roster->workload;
-    memset(roster->counts, 0, workload->member_count * sizeof *roster->counts);
+    const struct ronde_workload *workload = group_index->workload;
+    memset(group_index->counts, 0, workload->member_count * sizeof *group_index->counts);
     for (uint32_t i = 0; i < workload->member_count; i++)
-        roster->last[i] = RONDE_NONE;
+        group_index->last[i] = RONDE_NONE;
     for (uint32_t s = 0; s < workload->work_count; s++) {
         const uint32_t w = matching->sequence[s];
         const struct ronde_work *work = &workload->works[w];
         if (work->kind != RONDE_WORK_COLLECTIVE)
             continue;
-        const uint32_t seat = seat_of(roster, work);
+        const uint32_t member_slot = slot_of(group_index, work);
         const struct ronde_work_group *group = &workload->groups[work->group];
-        const uint32_t index = roster->group_first[work->group] + roster->counts[seat]++;
+        const uint32_t index =
+            group_index->group_first[work->group] + group_index->counts[member_slot]++;
         struct workload_instance *instance = &matching->instances[index];
         matching->instance_of[w] = index;
-        matching->previous[w] = roster->last[seat];
-        roster->last[seat] = w;
-        matching->parts[instance->first + seat - group->first_member] = w;
+        matching->previous[w] = group_index->last[member_slot];
+        group_index->last[member_slot] = w;
+        matching->parts[instance->first + member_slot - group->first_member] = w;
         /* `joined` counts, and until the first has come `group` is not set. */
         if (instance->joined++ == 0)
             instance->group = w;
@@ -147,15 +149,15 @@ static enum ronde_status join(struct roster *roster, struct workload_matching *m
     return RONDE_OK;
 }
 
-static enum ronde_status reserve_instances(const struct roster *roster, uint32_t instances,
-                                           struct workload_matching *matching,
+static enum ronde_status reserve_instances(const struct group_index *group_index,
+                                           uint32_t instances, struct workload_matching *matching,
                                            struct ronde_error *error)
 {
-    const struct ronde_workload *workload = roster->workload;
+    const struct ronde_workload *workload = group_index->workload;
     uint64_t parts = 0;
     for (uint32_t g = 0; g < workload->group_count; g++)
         parts += (uint64_t)workload->groups[g].member_count *
-                 (roster->group_first[g + 1] - roster->group_first[g]);
+                 (group_index->group_first[g + 1] - group_index->group_first[g]);
     /* Each part is an item, so there are no more than of those. */
     matching->part_count = (uint32_t)parts;
     matching->instance_count = instances;
@@ -165,7 +167,7 @@ static enum ronde_status reserve_instances(const struct roster *roster, uint32_t
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u collectives", instances);
     uint32_t first = 0;
     for (uint32_t g = 0; g < workload->group_count; g++)
-        for (uint32_t i = roster->group_first[g]; i < roster->group_first[g + 1]; i++) {
+        for (uint32_t i = group_index->group_first[g]; i < group_index->group_first[g + 1]; i++) {
             matching->instances[i].first = first;
             first += workload->groups[g].member_count;
         }
@@ -179,31 +181,31 @@ static enum ronde_status match_collectives(const struct ronde_workload *workload
     const struct ronde_mem *mem = matching->mem;
     const size_t members = workload->member_count, groups = (size_t)workload->group_count + 1;
     uint32_t instances = 0;
-    struct roster roster = {
+    struct group_index group_index = {
         .workload = workload,
-        .seats = ronde_mem_new(mem, members, sizeof *roster.seats),
-        .counts = ronde_mem_new(mem, members, sizeof *roster.counts),
-        .last = ronde_mem_new(mem, members, sizeof *roster.last),
-        .group_first = ronde_mem_new(mem, groups, sizeof *roster.group_first),
+        .slots = ronde_mem_new(mem, members, sizeof *group_index.slots),
+        .counts = ronde_mem_new(mem, members, sizeof *group_index.counts),
+        .last = ronde_mem_new(mem, members, sizeof *group_index.last),
+        .group_first = ronde_mem_new(mem, groups, sizeof *group_index.group_first),
     };
     enum ronde_status status = RONDE_OK;
-    if (!roster.seats || !roster.counts || !roster.last || !roster.group_first) {
+    if (!group_index.slots || !group_index.counts || !group_index.last || !group_index.group_first) {
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu ranks of groups", members);
         goto out;
     }
-    seat_all(&roster);
-    status = count(&roster, error);
+    fill_slots(&group_index);
+    status = count(&group_index, error);
     if (status == RONDE_OK)
-        status = compare_counts(&roster, &instances, error);
+        status = compare_counts(&group_index, &instances, error);
     if (status == RONDE_OK)
-        status = reserve_instances(&roster, instances, matching, error);
+        status = reserve_instances(&group_index, instances, matching, error);
     if (status == RONDE_OK)
-        status = join(&roster, matching, error);
+        status = join(&group_index, matching, error);
 out:
-    ronde_mem_free(mem, roster.seats, members, sizeof *roster.seats);
-    ronde_mem_free(mem, roster.counts, members, sizeof *roster.counts);
-    ronde_mem_free(mem, roster.last, members, sizeof *roster.last);
-    ronde_mem_free(mem, roster.group_first, groups, sizeof *roster.group_first);
+    ronde_mem_free(mem, group_index.slots, members, sizeof *group_index.slots);
+    ronde_mem_free(mem, group_index.counts, members, sizeof *group_index.counts);
+    ronde_mem_free(mem, group_index.last, members, sizeof *group_index.last);
+    ronde_mem_free(mem, group_index.group_first, groups, sizeof *group_index.group_first);
     return status;
 }
 

@@ -44,9 +44,18 @@ RONDE_MUST_CHECK enum ronde_status workload_match_messages(const struct ronde_wo
                                                            struct workload_matching *matching,
                                                            struct ronde_error *error);
 
-/** sequence.c: fills in sequence. Errors: as ronde_workload_match. */
+/** messages.c: fills in sequence. Errors: as ronde_workload_match. */
 RONDE_MUST_CHECK enum ronde_status workload_sequence(const struct ronde_workload *workload,
                                                      struct workload_matching *matching,
                                                      struct ronde_error *error);
+
+/* The items of a workload, rank by rank. */
+
+/**
+ * Sorts items by rank and leaves those of a rank in their order: rank r has items[first[r]] .. items[first[r + 1] - 1].
+ * `first` has ranks + 1 entries and comes zeroed, `items` has one per item.
+ */
+RONDE_API void ronde_workload_sort_by_rank(const struct ronde_workload *workload, uint32_t *first,
+                                           uint32_t *items);
 
 #endif

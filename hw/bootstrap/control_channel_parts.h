@@ -1,7 +1,7 @@
 /**
- * Internals of the control channel: frames (control_frame.c), the failure of a communicator (control_failure.c), parts that
- * have arrived early (control_inbox.c), waiting (control_poll.c), who stalls a run (stall_diagnosis.c), allgather
- * (control_allgather.c), connecting (rendezvous.c), opening and closing (control_channel.c).
+ * Internals of the control channel: frames, waiting for them, parts that have arrived early, and the failure of a
+ * communicator (control_frame.c); opening, closing and allgather (control_channel.c); who stalls a run
+ * (stall_diagnosis.c); connecting (rendezvous.c).
  */
 #ifndef RONDE_HW_BOOTSTRAP_CONTROL_CHANNEL_PARTS_H
 #define RONDE_HW_BOOTSTRAP_CONTROL_CHANNEL_PARTS_H

@@ -49,7 +49,7 @@ struct acceptor {
     const char *secret; /* the join's token, or the rendezvous file's secret */
     const struct ronde_comm_options *options;
     int listener;
-    int spare;    /* a descriptor reserved for when no other is left; -1 = it is in use */
+    int spare; /* a descriptor reserved for when no other is left; -1 = in use, or there was none */
     bool is_full; /* none was left to accept with */
     uint32_t incoming_count;
     uint32_t arrived;
@@ -207,15 +207,20 @@ static void handle_shortage(struct acceptor *acceptor, int reason)
 {
     struct ronde_error why = {0};
     acceptor->is_full = true;
-    if (acceptor->incoming_count > 0 || acceptor->spare < 0)
+    if (acceptor->incoming_count > 0 || acceptor->verdict.status != RONDE_OK)
         return;
-    close(acceptor->spare);
+    const bool can_tell = acceptor->spare >= 0;
+    if (can_tell)
+        close(acceptor->spare);
     acceptor->spare = -1;
-    acceptor->is_full = false;
+    acceptor->is_full = !can_tell;
     (void)ronde_fail(&why, RONDE_DEVICE,
                      "rank 0 cannot hold connections to %u ranks, after %u of them: %s (ulimit -n)",
                      acceptor->control->ranks - 1, acceptor->arrived, strerror(reason));
     decide(acceptor, &why);
+    /* Without one nobody can be told, and waiting for who comes later is of no use. */
+    if (!can_tell)
+        acceptor->verdict_ns = 0;
 }
 
 static void accept_incoming(struct acceptor *acceptor)
@@ -423,7 +428,8 @@ static enum ronde_status await_connected(const struct ronde_control_channel *con
         return ronde_fail(error, RONDE_DEVICE,
                           "rank 0 at %s has hung up: it has ended, or rank %u was started twice",
                           address, join->rank);
-    return ronde_fail(error, RONDE_REJECTED, "who answers at %s is no rank 0 of ronde", address);
+    return ronde_fail(error, RONDE_REJECTED, "the server at %s is not rank 0 of a ronde job",
+                      address);
 }
 
 /* A rendezvous file may be left by an earlier job: it is read again after each refused connection. */

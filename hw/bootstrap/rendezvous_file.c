@@ -1,10 +1,13 @@
 /* Rendezvous files of one machine. See rendezvous_file.h. */
 #include "hw/bootstrap/rendezvous_file.h"
 
+#include "ronde/comm.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,4 +79,16 @@ void ronde_rendezvous_file_remove(const char *job)
     char path[PATH_BYTES];
     path_of(job, path);
     (void)unlink(path);
+}
+
+/* What shows that a rank belongs to a communicator. */
+
+enum ronde_status ronde_token_draw(char token[RONDE_TOKEN_BYTES], struct ronde_error *error)
+{
+    uint64_t number[2];
+    if (getrandom(number, sizeof number, 0) != (ssize_t)sizeof number)
+        return ronde_fail(error, RONDE_DEVICE, "the system gives no random numbers");
+    snprintf(token, RONDE_TOKEN_BYTES, "%016llx%016llx", (unsigned long long)number[0],
+             (unsigned long long)number[1]);
+    return RONDE_OK;
 }

@@ -1,5 +1,5 @@
-/* Handshake records: what ranks publish before data moves. See comm.h. */
-#include "hw/comm/comm.h"
+/* Handshake records: what ranks publish before data moves. See comm_parts.h. */
+#include "hw/comm/comm_parts.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * Both transports at once: connections inside a host are in its shared memory, those between hosts are UCX's. Each of
  * the two skips the other's connections (ronde_comm_is_local), so here each call only goes to one after the other.
  */
-#include "hw/comm/comm.h"
-#include "hw/shm/doorbell.h"
+#include "hw/comm/comm_parts.h"
+#include "hw/shm/layout.h"
 
 #include <poll.h>
 

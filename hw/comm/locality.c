@@ -1,11 +1,11 @@
 /*
- * Where the ranks are, and which transport that leaves for each pair of them. See comm.h.
+ * Where the ranks are, and which transport that leaves for each pair of them. See comm_parts.h.
  *
  * A host is a set of ranks that map each other's memory: one boot of one kernel, one PID namespace, the right to open
  * each other's descriptors (tried, not assumed), and the same host_id, which the caller may choose. Without a chosen
  * one it is the network namespace, so that the hosts a test makes of one kernel are hosts.
  */
-#include "hw/comm/comm.h"
+#include "hw/comm/comm_parts.h"
 #include "hw/streams.h"
 
 #include <fcntl.h>

@@ -15,7 +15,6 @@
 #include "ronde/caches.h"
 
 #include "engine/execute/kernels.h"
-#include "hw/cpu/affinity.h"
 #include "hw/cpu/thread_pool.h"
 #include "hw/streams.h"
 #include "ronde/hw.h"

@@ -7,6 +7,8 @@
 #include "hw/cuda/gpu.h"
 #include "hw/cuda/rank_map.h"
 
+#include "ronde/gpus.h"
+
 /** Slots of up to so many bytes travel in lines where nobody says (place.lines_up_to_bytes). */
 #define RONDE_CUDA_LINES_UP_TO_BYTES 16384u
 #define RONDE_CUDA_LINES_GRAIN_BYTES                                                               \
@@ -74,5 +76,13 @@ enum ronde_status ronde_cuda_wait(void *run, struct ronde_result *out_result,
                                   struct ronde_error *error);
 void ronde_cuda_abort(void *run);
 void ronde_cuda_unload(void *program);
+
+/* The driver's facts about the GPUs, without what hwloc adds to them. */
+
+/**
+ * Reads the driver into a zeroed survey; the library is closed afterwards. Errors: UNAVAILABLE with what is missing, as
+ * ronde_gpu_survey's.
+ */
+enum ronde_status ronde_nvml_survey(struct ronde_gpu_survey *survey, struct ronde_error *error);
 
 #endif

@@ -12,7 +12,8 @@
  *   RONDE_INTERP                 what stands before every function
  *   RONDE_PORT_ISSUE(block)      all movers execute block->command, once; what was written before is visible to them
  *   RONDE_PORT_NOW(block)        a clock, in ns
- *   RONDE_PORT_ACQUIRE(pointer)  reads a counter of 8 bytes that another block writes
+ *   RONDE_PORT_ACQUIRE(pointer)  reads a counter of 8 bytes that another block writes; RONDE_PORT_POLL(pointer)
+ *                                the same, without order
  *   RONDE_PORT_SET(pointer, v)   writes such a counter, in order after RONDE_PORT_FENCE
  *   RONDE_PORT_FENCE()           all that the block has written is visible before the counters set from now on
  *   RONDE_PORT_PEEK(pointer)     reads 4 bytes that the host or another block may write at any time
@@ -27,6 +28,7 @@
 
 #define RONDE_INTERP_APART RONDE_INTERP
 #define RONDE_ACQUIRE(frame, pointer) RONDE_PORT_ACQUIRE(pointer)
+#define RONDE_ACQUIRE_FROM(frame, pointer, least) ronde_block_acquire_from((pointer), (least))
 #define RONDE_SETTLE(task) ronde_block_settle(task)
 /* A lane has no addresses of other ranks' buffers, and its stores do not displace what other ranks have cached. */
 #define RONDE_PUSHES(frame) ((void)(frame), false)
@@ -38,9 +40,11 @@
 #define RONDE_POST_LENGTH(frame, end, length) ronde_block_write_length((frame), (end), (length))
 #define RONDE_ITEM_STRIDE(frame, bytes) ronde_block_stride((frame), (bytes))
 #define RONDE_USE(frame, from, to) ronde_block_use((frame), (from), (to))
+#define RONDE_GAVE_UP(frame) (ronde_block_of(frame)->gave_up != 0)
+#define RONDE_MAY_POLL(lane) (!RONDE_GAVE_UP((lane)->task->frame))
 #define RONDE_COPY(frame, to, from, bytes)                                                         \
-    ronde_block_issue((frame), RONDE_MOVE_COPY, (to), (from), 0, (bytes) / (frame)->element_bytes, \
-                      0)
+    ronde_block_issue((frame), RONDE_MOVE_COPY, (to), (from), 0,                                   \
+                      (bytes) >> ronde_block_element_shift(frame), 0)
 #define RONDE_COMBINE(frame, to, local, received, elements, is_final)                              \
     ronde_block_issue((frame), ronde_block_operator((frame), (is_final)), (to), (local),           \
                       (received), (elements), (uint64_t)(frame)->op)
@@ -106,9 +110,10 @@ struct ronde_block {
     uint32_t lane_slot_count;
     uint64_t deadline_ns; /**< 0 = none */
     uint32_t turns;       /**< since it began */
-    uint32_t room_used;   /**< bytes of shared memory that hold something */
-    uint32_t room_bytes;  /**< bytes of it */
-    unsigned char *room;  /**< shared memory, aligned to 16 bytes */
+    uint32_t gave_up; /**< not 0: a mover did not get what it waited for, and the run has to end */
+    uint32_t room_bytes; /**< bytes of shared memory */
+    bool is_shared;      /**< the lane slots are there */
+    unsigned char *room; /**< shared memory, aligned to 16 bytes */
 };
 
 /** Turns between two checks whether a block has to stop: the flag lies in the host's memory, a microsecond away. */
@@ -142,10 +147,23 @@ RONDE_INTERP bool ronde_block_must_stop(const struct ronde_block *block)
 }
 
 /** The block whose movers execute a command. */
-RONDE_INTERP const struct ronde_block *ronde_command_block(const struct ronde_block_command *command)
+RONDE_INTERP struct ronde_block *ronde_command_block(const struct ronde_block_command *command)
 {
     const unsigned char *const at = (const unsigned char *)(const void *)command;
-    return (const struct ronde_block *)(const void *)(at - offsetof(struct ronde_block, command));
+    return (struct ronde_block *)(uintptr_t)(at - offsetof(struct ronde_block, command));
+}
+
+/** Reads a counter: in order with what was written before it was set, once it has reached what is waited for. */
+RONDE_INTERP uint64_t ronde_block_acquire_from(const uint64_t *pointer, uint64_t least)
+{
+    const uint64_t value = RONDE_PORT_POLL(pointer);
+    return value < least ? value : RONDE_PORT_ACQUIRE(pointer);
+}
+
+/** Binary logarithm of the bytes of an element, 1, 2, 4 or 8: a division would take longer than the rest of a step. */
+RONDE_INTERP uint32_t ronde_block_element_shift(const struct ronde_frame *frame)
+{
+    return (frame->element_bytes >> 1) - (frame->element_bytes >> 3);
 }
 
 /** Flag of the lines of the message after the first `count` of a connection. Never 0, which cleared lines hold. */
@@ -189,7 +207,7 @@ RONDE_INTERP uint64_t ronde_block_posted(const struct ronde_frame *frame,
                                          const struct ronde_end *end)
 {
     if (!frame->has_lines)
-        return RONDE_PORT_ACQUIRE(end->theirs);
+        return ronde_block_acquire_from(end->theirs, end->count + 1);
     const struct ronde_line line = RONDE_PORT_LOAD_LINE(ronde_end_header(frame, end));
     const uint32_t flag = ronde_line_flag(end->count);
     return end->count + (line.flag[0] == flag && line.flag[1] == flag);
@@ -259,12 +277,14 @@ RONDE_INTERP enum ronde_move ronde_block_operator(const struct ronde_frame *fram
     return RONDE_MOVE_SUM;
 }
 
-/** Issues a command to all movers, and waits until they have executed it. */
+/** Issues a command to all movers, and waits until they have executed it; none once they gave up. */
 RONDE_INTERP void ronde_block_issue(const struct ronde_frame *frame, enum ronde_move move,
                                     unsigned char *to, const unsigned char *a,
                                     const unsigned char *b, uint64_t elements, uint64_t factor)
 {
     struct ronde_block *block = ronde_block_of(frame);
+    if (block->gave_up != 0)
+        return;
     block->command.move = move;
     block->command.ranks = frame->ranks;
     block->command.to = to;
@@ -277,22 +297,129 @@ RONDE_INTERP void ronde_block_issue(const struct ronde_frame *frame, enum ronde_
 
 #include "engine/execute/interp.h"
 
-/** Copies words of 8 bytes, which all structs here consist of. */
-RONDE_INTERP void ronde_block_copy_words(void *to, const void *from, uint64_t bytes)
+/*
+ * Beginning a run. What a block polls is copied into shared memory as far as it fits, by all movers: one thread alone would
+ * wait for memory once per word. Four parts, with a barrier after each of the first three; the deciding thread and the
+ * movers do the first at the same time, the next two are the movers', the last is the deciding thread's.
+ */
+
+/** The lane slots of a block. */
+struct ronde_block_share {
+    uint32_t first; /**< among all */
+    uint32_t count;
+    bool is_shared; /**< they fit shared memory */
+};
+
+/** Which lane slots are those of block `index`; every thread finds out for itself. */
+RONDE_INTERP struct ronde_block_share ronde_block_share_of(const struct ronde_job *job,
+                                                           uint32_t index, uint32_t room_bytes)
 {
-    for (uint64_t k = 0; k < bytes / sizeof(uint64_t); k++)
-        ((uint64_t *)to)[k] = ((const uint64_t *)from)[k];
+    const uint64_t slots = job->lane_slot_count;
+    const uint32_t blocks = job->block_count;
+    struct ronde_block_share share = {index, 1, false};
+    if (slots != blocks) {
+        share.first = (uint32_t)(index * slots / blocks);
+        share.count = (uint32_t)((index + UINT64_C(1)) * slots / blocks) - share.first;
+    }
+    share.is_shared = share.count * sizeof(struct ronde_lane_slot) <= room_bytes;
+    return share;
 }
 
-/** A copy in shared memory of something that is polled often, or the original where there is no room. */
-RONDE_INTERP void *ronde_block_to_shared(struct ronde_block *block, void *from, uint64_t bytes)
+/** Words of 8 bytes, which all structs here consist of. */
+#define RONDE_WORDS(type) ((uint32_t)(sizeof(type) / sizeof(uint64_t)))
+
+/** First part, deciding thread: which lanes it polls. */
+RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde_job *from,
+                                   uint32_t index, unsigned char *room, uint32_t room_bytes)
 {
-    if (bytes > block->room_bytes - block->room_used)
-        return from;
-    void *const kept = block->room + block->room_used;
-    ronde_block_copy_words(kept, from, bytes);
-    block->room_used += (uint32_t)((bytes + 15) / 16 * 16);
-    return kept;
+    const struct ronde_job job = *from;
+    /* Runs queued behind a stopped one send nothing: peers still in that run would read the messages as that run's. */
+    const uint32_t stop = RONDE_PORT_PEEK(job.stop);
+    const struct ronde_block_share share = ronde_block_share_of(&job, index, room_bytes);
+    block->job = from;
+    block->room = room;
+    block->room_bytes = room_bytes;
+    block->turns = 0;
+    block->gave_up = 0;
+    block->first = share.first;
+    block->is_shared = share.is_shared;
+    block->lane_slots =
+        share.is_shared ? (struct ronde_lane_slot *)(void *)room : job.lane_slots + share.first;
+    block->lane_slot_count = stop == RONDE_STOP_NOT ? share.count : 0;
+}
+
+/** First part, movers: the frame, and the lane slots behind it, word by word; those of the job at once. */
+RONDE_INTERP void ronde_block_fetch_slots(struct ronde_block *block, const struct ronde_job *from,
+                                          uint32_t index, unsigned char *room, uint32_t room_bytes,
+                                          struct ronde_mover mover)
+{
+    const struct ronde_job job = *from;
+    const struct ronde_block_share share = ronde_block_share_of(&job, index, room_bytes);
+    const uint64_t *const frame = (const uint64_t *)(const void *)job.frame;
+    const uint64_t *const slots = (const uint64_t *)(const void *)(job.lane_slots + share.first);
+    const uint32_t words = RONDE_WORDS(struct ronde_frame) +
+                           (share.is_shared ? share.count * RONDE_WORDS(struct ronde_lane_slot) : 0);
+    RONDE_ROLLED
+    for (uint32_t k = mover.thread; k < words; k += mover.threads) {
+        if (k < RONDE_WORDS(struct ronde_frame))
+            ((uint64_t *)(void *)&block->frame)[k] = frame[k];
+        else
+            ((uint64_t *)(void *)room)[k - RONDE_WORDS(struct ronde_frame)] =
+                slots[k - RONDE_WORDS(struct ronde_frame)];
+    }
+}
+
+/**
+ * Where a lane's ends are during the run: in shared memory if they fit behind all before them, which *io_used counts, from 0
+ * on. A lane slot that stays in device memory serves the next run too, and must not point into shared memory, which will
+ * be another block's by then.
+ */
+RONDE_INTERP struct ronde_end *ronde_block_place_ends(const struct ronde_block *block,
+                                                      const struct ronde_lane_slot *lane_slot,
+                                                      uint64_t *io_used)
+{
+    const uint64_t slots = block->lane_slot_count * sizeof *block->lane_slots;
+    const uint64_t bytes = lane_slot->end_count * sizeof(struct ronde_end);
+    if (!block->is_shared || slots + *io_used + bytes > block->room_bytes)
+        return lane_slot->task.ends;
+    *io_used += bytes;
+    return (struct ronde_end *)(void *)(block->room + slots + *io_used - bytes);
+}
+
+/** Second part, movers: the ends. */
+RONDE_INTERP void ronde_block_fetch_ends(const struct ronde_block *block, const unsigned char *room,
+                                         struct ronde_mover mover)
+{
+    const struct ronde_lane_slot *const lane_slots =
+        (const struct ronde_lane_slot *)(const void *)room;
+    uint64_t used = 0;
+    for (uint32_t k = 0; block->is_shared && k < block->lane_slot_count; k++) {
+        const uint64_t *const from = (const uint64_t *)(const void *)lane_slots[k].task.ends;
+        uint64_t *const to =
+            (uint64_t *)(void *)ronde_block_place_ends(block, &lane_slots[k], &used);
+        const uint32_t words =
+            to == from ? 0 : (uint32_t)lane_slots[k].end_count * RONDE_WORDS(struct ronde_end);
+        RONDE_ROLLED
+        for (uint32_t w = mover.thread; w < words; w += mover.threads)
+            to[w] = from[w];
+    }
+}
+
+/**
+ * Sets an end to where its connection is. Messages of an earlier run may still be unread on another device, whose run need
+ * not be over. Messages that have arrived already are polled for when they are needed.
+ */
+RONDE_INTERP void ronde_block_start_end(const struct ronde_block *block, uint32_t lane,
+                                        struct ronde_end *end)
+{
+    const struct ronde_end now = *end;
+    if (now.lane != lane || !now.mine)
+        return;
+    const uint64_t mine = *now.mine;
+    const uint64_t theirs = RONDE_PORT_ACQUIRE(now.theirs);
+    end->count = mine;
+    end->seen = theirs < mine ? theirs : mine;
+    end->slot = mine % block->frame.depth;
 }
 
 /**
@@ -302,70 +429,49 @@ RONDE_INTERP void *ronde_block_to_shared(struct ronde_block *block, void *from, 
 RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block,
                                          struct ronde_lane_slot *lane_slot)
 {
+    const struct ronde_counter *const progress = lane_slot->task.progress;
+    const struct ronde_lane now = lane_slot->lane;
     struct ronde_lane *lane = &lane_slot->lane;
-    struct ronde_task *task = &lane_slot->task;
-    const uint64_t steps = lane->end - lane->first;
-    lane->task = task;
-    task->frame = &block->frame;
-    lane->step = lane->first;
-    lane->piece = steps > 0 ? 0 : block->frame.piece_count;
+    lane->done = progress[now.index].value;
+    lane->task = &lane_slot->task;
+    lane_slot->task.frame = &block->frame;
+    lane->step = now.first;
+    lane->piece = now.end > now.first ? 0 : block->frame.piece_count;
     lane->reason = RONDE_REASON_NONE;
-    lane->done = task->progress[lane->index].value;
-    if (steps > 0)
-        block->frame.first_piece = lane->done / steps;
-    for (uint32_t c = 0; c < task->view.program->connection_count; c++) {
-        struct ronde_end *end = &task->ends[c];
-        if (end->lane != lane->index || !end->mine)
-            continue;
-        /*
-         * Messages of an earlier run may still be unread on another device, whose run need not be over. Messages that
-         * have arrived already are polled for when they are needed.
-         */
-        const uint64_t theirs = RONDE_PORT_ACQUIRE(end->theirs);
-        end->count = *end->mine;
-        end->seen = theirs < end->count ? theirs : end->count;
-        end->slot = end->count % block->frame.depth;
+}
+
+/** Third part, movers: lanes and ends are set to where they begin; counters are read by a thread each. */
+RONDE_INTERP void ronde_block_start(struct ronde_block *block, struct ronde_mover mover)
+{
+    uint64_t used = 0;
+    for (uint32_t k = 0; k < block->lane_slot_count; k++) {
+        struct ronde_lane_slot *lane_slot = &block->lane_slots[k];
+        struct ronde_end *const ends = ronde_block_place_ends(block, lane_slot, &used);
+        RONDE_ROLLED
+        for (uint32_t c = mover.thread; c < lane_slot->end_count; c += mover.threads)
+            ronde_block_start_end(block, lane_slot->lane.index, &ends[c]);
+        /* The last threads: the first ones have ends. */
+        if (mover.threads - 1 - k % mover.threads == mover.thread)
+            ronde_block_start_lane(block, lane_slot);
     }
 }
 
-/**
- * Copies as much as possible of what a lane polls into shared memory. A lane slot that stays in device memory serves the
- * next run too, and must not point into shared memory, which will be another block's by then.
- */
-RONDE_INTERP void ronde_block_take_lane_slot(struct ronde_block *block,
-                                             struct ronde_lane_slot *lane_slot)
+/** Last part, deciding thread. */
+RONDE_INTERP void ronde_block_begin(struct ronde_block *block)
 {
-    struct ronde_view *view = &lane_slot->task.view;
-    const struct ronde_program *program = view->program;
-    if (block->lane_slots != block->job->lane_slots + block->first)
-        lane_slot->task.ends = (struct ronde_end *)ronde_block_to_shared(
-            block, lane_slot->task.ends, program->connection_count * sizeof(struct ronde_end));
-    ronde_block_start_lane(block, lane_slot);
-}
-
-/** Begins a run: block `index` of the job's. */
-RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde_job *job,
-                                   uint32_t index, unsigned char *room, uint32_t room_bytes)
-{
-    /* Loaded early: what follows overlaps the latency of the host's memory. */
-    const uint32_t stop = RONDE_PORT_PEEK(job->stop);
-    ronde_block_copy_words(&block->frame, job->frame, sizeof block->frame);
-    block->job = job;
-    block->room = room;
-    block->room_bytes = room_bytes;
-    block->room_used = 0;
-    block->turns = 0;
-    block->first = (uint32_t)((uint64_t)index * job->lane_slot_count / job->block_count);
-    const uint64_t end = ((uint64_t)index + 1) * job->lane_slot_count / job->block_count;
-    block->lane_slot_count = (uint32_t)end - block->first;
-    block->lane_slots = (struct ronde_lane_slot *)ronde_block_to_shared(
-        block, job->lane_slots + block->first, block->lane_slot_count * sizeof *block->lane_slots);
-    /* Runs queued behind a stopped one send nothing: peers still in that run would read the messages as that run's. */
-    if (stop != RONDE_STOP_NOT)
-        block->lane_slot_count = 0;
-    for (uint32_t k = 0; k < block->lane_slot_count; k++)
-        ronde_block_take_lane_slot(block, &block->lane_slots[k]);
-    block->deadline_ns = job->timeout_ns > 0 ? RONDE_PORT_NOW(block) + job->timeout_ns : 0;
+    const uint64_t timeout_ns = block->job->timeout_ns;
+    bool is_known = false;
+    uint64_t used = 0;
+    for (uint32_t k = 0; k < block->lane_slot_count; k++) {
+        struct ronde_lane_slot *lane_slot = &block->lane_slots[k];
+        const uint32_t steps = lane_slot->lane.end - lane_slot->lane.first;
+        lane_slot->task.ends = ronde_block_place_ends(block, lane_slot, &used);
+        /* The same number for all lanes. */
+        if (!is_known && steps > 0)
+            block->frame.first_piece = lane_slot->lane.done / steps;
+        is_known |= steps > 0;
+    }
+    block->deadline_ns = timeout_ns > 0 ? RONDE_PORT_NOW(block) + timeout_ns : 0;
 }
 
 /** Polls every lane once. Returns whether the block's part of the run is over. */
@@ -375,7 +481,8 @@ RONDE_INTERP bool ronde_block_turn(struct ronde_block *block)
     for (uint32_t k = 0; k < block->lane_slot_count; k++)
         is_over &= ronde_lane_burst(&block->lane_slots[k].lane, &has_moved) == RONDE_POLL_DONE;
     block->turns++;
-    return is_over || (block->turns % RONDE_TURNS_PER_CHECK == 0 && ronde_block_must_stop(block));
+    return is_over || block->gave_up != 0 ||
+           (block->turns % RONDE_TURNS_PER_CHECK == 0 && ronde_block_must_stop(block));
 }
 
 /** Ends the block's part of a run: writes back, for the host, how far each lane got and what it waits for. */

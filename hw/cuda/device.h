@@ -18,6 +18,7 @@
 #define RONDE_BYTES(to, from, bytes) memcpy((to), (from), (bytes))
 #define RONDE_PORT_ISSUE(block) ((void)(block), ronde_port_barrier(), ronde_port_barrier())
 #define RONDE_PORT_NOW(block) ronde_port_now()
+#define RONDE_PORT_POLL(pointer) ronde_port_poll(pointer)
 #define RONDE_PORT_ACQUIRE(pointer) ronde_port_acquire(pointer)
 #define RONDE_PORT_SET(pointer, value) ronde_port_set((pointer), (value))
 #define RONDE_PORT_FENCE() asm volatile("fence.acq_rel.sys;" ::: "memory")
@@ -46,6 +47,14 @@ RONDE_INTERP uint64_t ronde_port_now(void)
     return now;
 }
 
+/** Reads a counter, and orders nothing: an acquiring load would empty the first-level cache every time. */
+RONDE_INTERP uint64_t ronde_port_poll(const uint64_t *pointer)
+{
+    uint64_t value;
+    asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(pointer) : "memory");
+    return value;
+}
+
 /** Reads a counter; what was written before it was set is visible afterwards. */
 RONDE_INTERP uint64_t ronde_port_acquire(const uint64_t *pointer)
 {
@@ -60,18 +69,18 @@ RONDE_INTERP void ronde_port_set(uint64_t *pointer, uint64_t value)
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(pointer), "l"(value) : "memory");
 }
 
-/** Reads a word that may change at any time. */
+/** Reads a word that may change at any time, of any memory. */
 RONDE_INTERP uint32_t ronde_port_peek(const uint32_t *pointer)
 {
     uint32_t value;
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(pointer) : "memory");
+    asm volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(value) : "l"(pointer) : "memory");
     return value;
 }
 
 /** Writes such a word. */
 RONDE_INTERP void ronde_port_poke(uint32_t *pointer, uint32_t value)
 {
-    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(pointer), "r"(value) : "memory");
+    asm volatile("st.relaxed.sys.u32 [%0], %1;" ::"l"(pointer), "r"(value) : "memory");
 }
 
 #include "hw/cuda/block.h"

@@ -235,7 +235,7 @@ enum ronde_status ronde_device_program_send(struct ronde_device_program *part, u
     return status == RONDE_OK ? send_launch(part, error) : status;
 }
 
-enum ronde_status ronde_device_program_start(struct ronde_device_program *part, void *stream,
+enum ronde_status ronde_device_program_start(struct ronde_device_program *part, void *const *stream,
                                              struct ronde_error *error)
 {
     const struct ronde_job *job = ronde_image_address(&part->launch_image, &part->flat.job);

@@ -1,6 +1,5 @@
 /* The driver's calls. See driver.h. */
 #include "hw/cuda/driver.h"
-
 #include "hw/cuda/library.h"
 
 /* The driver's package installs it under this name in every version. */
@@ -9,8 +8,14 @@ static const struct ronde_library_call calls[] = {
     RONDE_DRIVER_CALLS(CALL_PLACE)
 #undef CALL_PLACE
 };
-static const struct ronde_library library = {"libcuda.so.1", "450", calls,
-                                             sizeof calls / sizeof calls[0]};
+static const struct ronde_library library = {
+    .name = "libcuda.so.1",
+    .absent = "no NVIDIA driver here",
+    .remedy = "package nvidia-driver",
+    .old = "the driver is too old (460 or newer is needed)",
+    .calls = calls,
+    .call_count = sizeof calls / sizeof calls[0],
+};
 
 enum ronde_status ronde_driver_open(struct ronde_driver *driver, struct ronde_error *why_not)
 {

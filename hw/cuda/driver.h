@@ -1,9 +1,9 @@
 /**
- * The calls of NVIDIA's driver that memory by handles needs, looked up at run time.
+ * The calls of NVIDIA's driver that memory by handles and a thread's current context need, looked up at run time.
  *
  * Declared here, so that a machine without the toolkit compiles what uses them and tests it on a fake driver;
- * runtime_memory.c, which has NVIDIA's header, asserts that the two agree. None of these calls has a second
- * version under a suffixed name, so a symbol means one thing in every driver.
+ * runtime_memory.c, which has NVIDIA's header, asserts that the two agree. Where a call has a second version under a
+ * suffixed name, that is the one: so a symbol means one thing in every driver.
  */
 #ifndef RONDE_HW_CUDA_DRIVER_H
 #define RONDE_HW_CUDA_DRIVER_H
@@ -33,6 +33,7 @@ enum {
 /** Attributes of pointers (cuda.h: CUpointer_attribute). */
 enum {
     RONDE_DRIVER_ALLOWED_HANDLES = 14,
+    RONDE_DRIVER_POOL = 17,
     RONDE_DRIVER_MAPPING_BYTES = 18,
     RONDE_DRIVER_MAPPING_START = 19
 };
@@ -101,6 +102,12 @@ struct ronde_driver_access {
     X("cuMemImportFromShareableHandle", import_handle,                                             \
       (uint64_t * out_handle, void *shared, int kind))                                             \
     X("cuMemRetainAllocationHandle", retain, (uint64_t * out_handle, void *address))               \
+    X("cuMemPoolGetAccess", pool_access,                                                           \
+      (int *out_flags, void *pool, const struct ronde_driver_location *whom))                      \
+    X("cuCtxGetCurrent", current, (void **out_context))                                            \
+    X("cuCtxSetCurrent", set_current, (void *context))                                             \
+    X("cuDevicePrimaryCtxRetain", keep_context, (void **out_context, int device))                  \
+    X("cuDevicePrimaryCtxRelease_v2", drop_context, (int device))                                  \
     X("cuPointerGetAttribute", about, (void *out_value, int attribute, uint64_t pointer))
 
 /** The library and its calls. */

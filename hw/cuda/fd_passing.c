@@ -98,12 +98,13 @@ enum ronde_status ronde_fd_send(const struct ronde_fd_address *to, uint32_t numb
     memcpy(place.sun_path, to->name, to->name_bytes);
     const socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + to->name_bytes);
     if (connect(fd, (struct sockaddr *)(void *)&place, bytes) != 0)
-        status = fail(error, "its door (processes of a host share a network's name space, or use "
+        status = fail(error, "its socket (processes of a host share a network's name space, or use "
                              "sharing ipc)");
     else if (process_of(fd) != to->process)
-        status = ronde_fail(error, RONDE_DEVICE,
-                            "handing a descriptor to process %d: process %d stands at its door",
-                            to->process, process_of(fd));
+        status =
+            ronde_fail(error, RONDE_DEVICE,
+                       "cannot pass a descriptor to process %d: its socket is held by process %d",
+                       to->process, process_of(fd));
     else if (!send_with(fd, number, descriptor))
         status = fail(error, "sending");
     /* What was sent stays queued at the listener until it is accepted. */

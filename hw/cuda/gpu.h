@@ -18,6 +18,12 @@ struct ronde_share {
     uint64_t words[8]; /**< the handle, opaque */
 };
 
+/** What a thread had before it entered a device, to be put back. */
+struct ronde_gpu_before {
+    void *context;    /**< its current context, of any device or none */
+    int capture_mode; /**< which calls a capture of any thread forbids it */
+};
+
 /** A device. Calls that take a queue act in its order. */
 struct ronde_gpu {
     /** Memory of the device; the host never touches its content. */
@@ -45,7 +51,7 @@ struct ronde_gpu {
                                 void **out_block, struct ronde_error *error);
     /** Unmaps it. */
     void (*detach)(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes);
-    /** Pins memory of the host, which kernels here then access under its address. Errors: DEVICE. */
+    /** Pins whole pages of the host, which kernels here then access under its address. Errors: DEVICE. */
     enum ronde_status (*pin)(void *self, void *memory, uint64_t bytes, struct ronde_error *error);
     /** Ends that. */
     void (*unpin)(void *self, void *memory, uint64_t bytes);
@@ -54,9 +60,9 @@ struct ronde_gpu {
     /** Makes what other devices have written to its memory until now visible to kernels. */
     void (*settle)(void *self);
     /** Makes it this thread's current device, which libraries look up; returns the argument of leave. */
-    int (*enter)(void *self);
+    struct ronde_gpu_before (*enter)(void *self);
     /** Ends that. */
-    void (*leave)(void *self, int before);
+    void (*leave)(void *self, struct ronde_gpu_before before);
     /** Opens a queue. Errors: NO_MEMORY, DEVICE. */
     enum ronde_status (*open_queue)(void *self, void **out_queue, struct ronde_error *error);
     /** Closes a queue whose work is over; NULL is allowed. */
@@ -77,13 +83,13 @@ struct ronde_gpu {
     /** Words that the host and all devices access under one address: job->abort and job->stop. */
     uint32_t *(*words)(void *queue);
     /**
-     * Starts a kernel, in the caller's stream if one is given, else in the queue's own.
-     * Errors: DEVICE, UNSUPPORTED if not all blocks can run at the same time.
+     * Starts a kernel in *stream, a stream of the caller's, of which CUDA's default one is NULL; without `stream` in the
+     * queue's own. Errors: DEVICE, UNSUPPORTED if not all blocks can run at the same time.
      */
-    enum ronde_status (*start)(void *queue, void *stream, enum ronde_dtype dtype,
+    enum ronde_status (*start)(void *queue, void *const *stream, enum ronde_dtype dtype,
                                const struct ronde_job *job, uint32_t blocks,
                                struct ronde_error *error);
-    /** Enqueues a call of a host function in the stream, or the queue; the function uses no device. Errors: DEVICE. */
+    /** Enqueues a call of a host function in a stream of the caller's; the function uses no device. Errors: DEVICE. */
     enum ronde_status (*call)(void *queue, void *stream, void (*function)(void *self), void *self,
                               struct ronde_error *error);
     /** Whether a caller's stream is being captured: then it runs nothing yet. Errors: DEVICE. */

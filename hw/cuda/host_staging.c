@@ -1,9 +1,9 @@
-/* Connections staged in memory of the host. See host_staging.h. */
-#include "hw/cuda/host_staging.h"
+/* Connections staged in memory of the host. See program.h. */
+#include "hw/cuda/program.h"
+
+#include "hw/page.h"
 
 #include <string.h>
-
-#define ALIGNMENT UINT64_C(128)
 
 /* Whether connections between a device and any other are staged in the host. */
 static bool has_host_staging(const struct ronde_host_stagings *stagings, uint32_t device)
@@ -53,8 +53,8 @@ enum ronde_status ronde_host_stagings_init(struct ronde_host_stagings *stagings,
 static void release(const struct ronde_host_stagings *stagings, struct ronde_pinned *pinned)
 {
     if (pinned->block)
-        stagings->gpu->unpin(stagings->gpu->self, pinned->block, pinned->bytes);
-    ronde_mem_free(stagings->mem, pinned->block, pinned->bytes, 1);
+        stagings->gpu->unpin(stagings->gpu->self, pinned->start, pinned->bytes);
+    ronde_mem_free(stagings->mem, pinned->block, (size_t)(pinned->bytes + ronde_page_bytes()), 1);
     *pinned = (struct ronde_pinned){NULL, NULL, 0};
 }
 
@@ -63,21 +63,22 @@ static enum ronde_status reserve(const struct ronde_host_stagings *stagings,
                                  struct ronde_pinned *pinned, uint64_t bytes,
                                  struct ronde_error *error)
 {
-    const uint64_t whole = bytes + ALIGNMENT;
+    const uint64_t whole = ronde_page_up(bytes);
+    const size_t with_rest = (size_t)(whole + ronde_page_bytes());
     if (pinned->block && whole <= pinned->bytes)
         return RONDE_OK;
     release(stagings, pinned);
-    unsigned char *block = ronde_mem_new(stagings->mem, (size_t)whole, 1);
+    unsigned char *block = ronde_mem_new(stagings->mem, with_rest, 1);
     if (!block)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a bridge of %llu bytes",
                           (unsigned long long)bytes);
-    const enum ronde_status status = stagings->gpu->pin(stagings->gpu->self, block, whole, error);
+    unsigned char *const start = ronde_page_in(block);
+    const enum ronde_status status = stagings->gpu->pin(stagings->gpu->self, start, whole, error);
     if (status != RONDE_OK) {
-        ronde_mem_free(stagings->mem, block, (size_t)whole, 1);
+        ronde_mem_free(stagings->mem, block, with_rest, 1);
         return status;
     }
-    const uintptr_t start = ((uintptr_t)block + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    *pinned = (struct ronde_pinned){block, (unsigned char *)start, whole};
+    *pinned = (struct ronde_pinned){block, start, whole};
     return RONDE_OK;
 }
 
@@ -91,7 +92,7 @@ static void clear_lines(struct ronde_host_staging *staging, const struct ronde_f
     if (!frame->has_lines ||
         (staging->lines_stride == frame->slot_stride && staging->lines_depth == frame->depth))
         return;
-    memset(lines->start, 0, lines->bytes - ALIGNMENT);
+    memset(lines->start, 0, lines->bytes);
     staging->lines_stride = frame->slot_stride;
     staging->lines_depth = frame->depth;
 }

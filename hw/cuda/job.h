@@ -1,5 +1,5 @@
 /**
- * What a kernel is launched with: the host writes it (image.c, flatten.c), blocks read it (block.h).
+ * What a kernel is launched with: the host writes it (flatten.c), blocks read it (block.h).
  *
  * All pointers are addresses of the device. Compiled as C and as CUDA.
  */
@@ -32,6 +32,7 @@ enum ronde_stop {
 struct ronde_lane_slot {
     struct ronde_lane lane; /**< written back with the step the lane has reached and what it waits for */
     struct ronde_task task; /**< its frame is the block's copy */
+    uint64_t end_count;     /**< ends of the task */
 };
 
 /** A run on one device. Block b of B polls the lane slots floor(b*S/B) .. floor((b+1)*S/B)-1 in turn. */

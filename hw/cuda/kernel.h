@@ -14,10 +14,27 @@
 #define RONDE_KERNEL_PASTE(prefix, bytes) prefix##bytes
 #define RONDE_KERNEL_NAME(prefix, bytes) RONDE_KERNEL_PASTE(prefix, bytes)
 
-/* The deciding thread: polls the block's lane slots until the run is over. */
-RONDE_INTERP void decide(struct ronde_block *block, const struct ronde_job *job, unsigned char *room)
+/* All threads begin together (block.h). */
+RONDE_INTERP void begin(struct ronde_block *block, const struct ronde_job *job, unsigned char *room,
+                        bool is_deciding, struct ronde_mover mover)
 {
-    ronde_block_open(block, job, blockIdx.x, room, RONDE_ROOM_BYTES);
+    if (is_deciding)
+        ronde_block_open(block, job, blockIdx.x, room, RONDE_ROOM_BYTES);
+    else
+        ronde_block_fetch_slots(block, job, blockIdx.x, room, RONDE_ROOM_BYTES, mover);
+    ronde_port_barrier();
+    if (!is_deciding)
+        ronde_block_fetch_ends(block, room, mover);
+    ronde_port_barrier();
+    if (!is_deciding)
+        ronde_block_start(block, mover);
+    ronde_port_barrier();
+}
+
+/* The deciding thread: polls the block's lane slots until the run is over. */
+RONDE_INTERP void decide(struct ronde_block *block)
+{
+    ronde_block_begin(block);
     while (!ronde_block_turn(block))
         continue;
     ronde_block_close(block);
@@ -42,11 +59,16 @@ extern "C" __global__ void __launch_bounds__(RONDE_BLOCK_THREADS, 1)
 {
     __shared__ struct ronde_block block;
     __shared__ __align__(16) unsigned char room[RONDE_ROOM_BYTES];
-    if (threadIdx.x == 0)
-        decide(&block, job, room);
-    else if (threadIdx.x >= RONDE_BLOCK_THREADS - RONDE_MOVER_THREADS)
-        run_mover(&block,
-                  {threadIdx.x - (RONDE_BLOCK_THREADS - RONDE_MOVER_THREADS), RONDE_MOVER_THREADS});
+    const bool is_deciding = threadIdx.x == 0;
+    const struct ronde_mover mover = {threadIdx.x - (RONDE_BLOCK_THREADS - RONDE_MOVER_THREADS),
+                                      RONDE_MOVER_THREADS};
+    if (!is_deciding && threadIdx.x < RONDE_BLOCK_THREADS - RONDE_MOVER_THREADS)
+        return;
+    begin(&block, job, room, is_deciding, mover);
+    if (is_deciding)
+        decide(&block);
+    else
+        run_mover(&block, mover);
 }
 
 /* The kernel as the runtime's C interface takes it. */

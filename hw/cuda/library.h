@@ -1,5 +1,6 @@
 /**
- * Libraries of NVIDIA's driver, loaded at run time when they are needed: a build links none of them.
+ * Libraries that are loaded at run time when they are needed, and that a build does not link: those of NVIDIA's driver, and
+ * our own kernels where they come by themselves.
  */
 #ifndef RONDE_HW_CUDA_LIBRARY_H
 #define RONDE_HW_CUDA_LIBRARY_H
@@ -19,7 +20,9 @@ struct ronde_library_call {
 /** Which library it is. */
 struct ronde_library {
     const char *name;
-    const char *driver; /**< the oldest version that has all calls */
+    const char *absent; /**< what is said of a machine without it, */
+    const char *remedy; /**< what to install then, */
+    const char *old;    /**< and what is said of one that lacks a call */
     const struct ronde_library_call *calls;
     size_t call_count;
 };
@@ -35,8 +38,8 @@ static inline enum ronde_status ronde_library_open(const struct ronde_library *l
     const char *missing = NULL;
     *out_handle = dlopen(library->name, RTLD_NOW | RTLD_LOCAL);
     if (!*out_handle)
-        return ronde_fail(error, RONDE_UNAVAILABLE,
-                          "no NVIDIA driver here (%s; package nvidia-driver)", library->name);
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s (%s; %s)", library->absent, library->name,
+                          library->remedy);
     for (size_t k = 0; k < library->call_count; k++) {
         const struct ronde_library_call *call = &library->calls[k];
         void *symbol = dlsym(*out_handle, call->symbol);
@@ -44,9 +47,8 @@ static inline enum ronde_status ronde_library_open(const struct ronde_library *l
         memcpy((unsigned char *)out_calls + call->offset, &symbol, sizeof symbol);
         missing = symbol ? missing : call->symbol;
     }
-    return missing ? ronde_fail(error, RONDE_UNAVAILABLE,
-                                "%s has no %s: the driver is too old (%s or newer is needed)",
-                                library->name, missing, library->driver)
+    return missing ? ronde_fail(error, RONDE_UNAVAILABLE, "%s has no %s: %s", library->name,
+                                missing, library->old)
                    : RONDE_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Memory of connections between devices. See links.h. */
-#include "hw/cuda/links.h"
+/* Memory of connections between devices. See device_program.h. */
+#include "hw/cuda/device_program.h"
 
 /* Alignment of a connection's region: a pair of cache lines. */
 #define REGION_ALIGNMENT UINT64_C(128)

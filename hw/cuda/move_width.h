@@ -39,19 +39,25 @@ RONDE_INTERP struct ronde_line WIDTH(peek_line)(const struct ronde_block_command
 }
 
 /*
- * A line, once it has arrived: it may still be under way. A lost sender's never arrives; then the run has to stop.
+ * Loads a line again until it has arrived: it may still be under way. A lost sender's never arrives; then the run has to
+ * stop, and the mover gives up: false.
  */
-RONDE_INTERP struct ronde_line WIDTH(await_line)(const struct ronde_block_command *command,
-                                                 const unsigned char *operand, uint64_t cell,
-                                                 struct ronde_line line)
+RONDE_INTERP bool WIDTH(await_line)(const struct ronde_block_command *command,
+                                    const unsigned char *operand, uint64_t cell,
+                                    struct ronde_line *io_line)
 {
+    struct ronde_line line = *io_line;
     const uint32_t flag = command->flags[0];
     for (uint32_t k = 1; line.flag[0] != flag || line.flag[1] != flag; k++) {
-        if (k % RONDE_TURNS_PER_CHECK == 0 && ronde_block_must_stop(ronde_command_block(command)))
-            break;
+        struct ronde_block *block = ronde_command_block(command);
+        if (k % RONDE_TURNS_PER_CHECK == 0 && ronde_block_must_stop(block)) {
+            RONDE_PORT_POKE(&block->gave_up, 1);
+            return false;
+        }
         line = WIDTH(peek_line)(command, operand, cell);
     }
-    return line;
+    *io_line = line;
+    return true;
 }
 
 /* Writes a line, or the elements it would hold. */
@@ -114,9 +120,9 @@ RONDE_INTERP void WIDTH(move_lines)(const struct ronde_block_command *command,
         RONDE_ROLLED
         for (uint32_t k = 0; k < RONDE_LINES_AT_ONCE && c + k * stride < cells; k++) {
             const uint64_t cell = c + k * stride;
-            x[0] = WIDTH(await_line)(command, command->a, cell, x[0]);
-            if (has_b)
-                y[0] = WIDTH(await_line)(command, command->b, cell, y[0]);
+            if (!WIDTH(await_line)(command, command->a, cell, &x[0]) ||
+                (has_b && !WIDTH(await_line)(command, command->b, cell, &y[0])))
+                return;
             if (command->move != RONDE_MOVE_COPY)
                 WIDTH(compute_line)(command, dtype, x[0].data, y[0].data);
             WIDTH(store_line)(command, cell, x[0].data);

@@ -1,5 +1,5 @@
 /* The driver's view of the GPUs, through its management library. See ronde/gpus.h. */
-#include "hw/cuda/nvml.h"
+#include "hw/cuda/backend.h"
 
 #include "hw/cuda/library.h"
 
@@ -75,8 +75,14 @@ static const struct ronde_library_call calls[] = {
     CALLS(CALL_PLACE)
 #undef CALL_PLACE
 };
-static const struct ronde_library library = {"libnvidia-ml.so.1", "470", calls,
-                                             sizeof calls / sizeof calls[0]};
+static const struct ronde_library library = {
+    .name = "libnvidia-ml.so.1",
+    .absent = "no NVIDIA driver here",
+    .remedy = "package nvidia-driver",
+    .old = "the driver is too old (470 or newer is needed)",
+    .calls = calls,
+    .call_count = sizeof calls / sizeof calls[0],
+};
 
 /* Why the library does not start. */
 static enum ronde_status refuse_start(int result, struct ronde_error *error)

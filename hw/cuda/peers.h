@@ -8,7 +8,7 @@
 #ifndef RONDE_HW_CUDA_PEERS_H
 #define RONDE_HW_CUDA_PEERS_H
 
-#include "hw/comm/comm.h"
+#include "hw/comm/comm_parts.h"
 #include "hw/cuda/device_program.h"
 #include "hw/cuda/rank_map.h"
 
@@ -66,5 +66,22 @@ enum ronde_status ronde_cuda_peers_check(struct ronde_cuda_peers *peers, struct 
 
 /** Sends the others a failure of a run here. */
 void ronde_cuda_peers_alarm(struct ronde_cuda_peers *peers, const struct ronde_error *why);
+
+/* Device memory shared among processes of a host: makes, maps and frees the blocks of peers.c. */
+
+/**
+ * Makes a block on each device here, sends its handle to the others, and maps theirs; fills `fifos` as peers_connect says.
+ * Collective, but for failures: the caller sends a failure afterwards, and where the others would wait before that, this
+ * ends the communicator. Errors: NO_MEMORY, DEVICE, UNAVAILABLE, TIMEOUT; the communicator's.
+ */
+enum ronde_status ronde_share_exchange(struct ronde_cuda_peers *peers,
+                                       const struct ronde_numbering *numbering,
+                                       struct ronde_remote_fifos *fifos, struct ronde_error *error);
+
+/** Unmaps the others' blocks. */
+void ronde_share_unmap_others(struct ronde_cuda_peers *peers);
+
+/** Frees own blocks, once no process has them mapped. */
+void ronde_share_free_own(struct ronde_cuda_peers *peers);
 
 #endif

@@ -5,9 +5,64 @@
 #define RONDE_HW_CUDA_PROGRAM_H
 
 #include "hw/cuda/backend.h"
-#include "hw/cuda/host_staging.h"
+#include "hw/cuda/device_program.h"
 #include "hw/cuda/peers.h"
-#include "hw/cuda/progress_thread.h"
+#include "hw/cuda/proxy.h"
+
+/* Connections between devices of a process without peer access: they lie in pinned memory of the host, which both
+ * access. For kernels only the time differs: a message crosses the bus twice, and polling crosses it too. */
+
+/** Memory of the host that all devices of the process use. */
+struct ronde_pinned {
+    unsigned char *block; /**< as allocated; NULL = none */
+    unsigned char *start; /**< its first whole page */
+    uint64_t bytes;       /**< pinned from there on: whole pages, which nothing else lies on */
+};
+
+/** Memory of what one device receives through the host. */
+struct ronde_host_staging {
+    struct ronde_pinned counters;   /**< a struct ronde_fifo per connection of the schedule */
+    struct ronde_pinned regions[2]; /**< of slots, of lines */
+    uint64_t lines_stride;          /**< geometry of the lines that were last cleared */
+    uint32_t lines_depth;
+};
+
+/** All host-staged connections of a process. Zero it, then init. */
+struct ronde_host_stagings {
+    const struct ronde_mem *mem;
+    const struct ronde_gpu *gpu;         /**< pins, for all */
+    uint32_t count;                      /**< of devices; 0 = nothing is staged */
+    bool *is_host_staged;                /**< per pair of them */
+    struct ronde_host_staging *stagings; /**< per device */
+    struct ronde_remote_fifos *fifos;    /**< the same in the form of device_program.h */
+    bool is_abandoned; /**< a run was: counters and lines are cleared before the next */
+};
+
+/**
+ * `unreachable`: for each of `count` devices a row of `stride`, whether it cannot access the memory of each other; NULL =
+ * all can. The caller calls fini also on failure. Errors: NO_MEMORY.
+ */
+enum ronde_status ronde_host_stagings_init(struct ronde_host_stagings *stagings,
+                                           const bool *unreachable, uint32_t stride, uint32_t count,
+                                           const struct ronde_mem *mem, const struct ronde_gpu *gpu,
+                                           struct ronde_error *error);
+
+/** Whether any connection is staged in the host. */
+static inline bool ronde_host_stagings_exist(const struct ronde_host_stagings *stagings)
+{
+    return stagings->fifos != NULL;
+}
+
+/**
+ * Allocates what the parts have prepared, one part per device, and clears what is new or left by an abandoned run.
+ * Errors: NO_MEMORY, DEVICE.
+ */
+enum ronde_status ronde_host_stagings_prepare(struct ronde_host_stagings *stagings,
+                                              const struct ronde_device_program *parts,
+                                              struct ronde_error *error);
+
+/** Frees. */
+void ronde_host_stagings_fini(struct ronde_host_stagings *stagings);
 
 /** A loaded program. Zero it, then init. */
 struct ronde_cuda_program {
@@ -29,6 +84,12 @@ struct ronde_cuda_program {
     bool is_prepared;           /**< the launch images are on the devices */
     bool is_running;            /**< between run and wait */
 };
+
+/** Whether some ranks are processes that cannot map each other's device memory. */
+static inline bool ronde_cuda_program_has_proxy(const struct ronde_cuda_program *program)
+{
+    return program->peers.comm && program->peers.comm->transport != RONDE_TRANSPORT_SHM;
+}
 
 /**
  * Loads on as many of the devices as there are ranks for, spread as in rank_map.h; with a communicator this process's
@@ -56,10 +117,24 @@ enum ronde_status ronde_cuda_program_expect_streams(struct ronde_cuda_program *p
 /** Bytes of the launch's buffers that the devices cannot access and that have shadows. */
 uint64_t ronde_cuda_program_staged_bytes(const struct ronde_cuda_program *program);
 
-/** Starts the kernels, in the caller's streams, one per part, or NULL for queues of the program's own. Errors: DEVICE,
- * UNSUPPORTED. */
-enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program, void *const *streams,
+/** Starts the kernels, in queues of the program's own. Errors: DEVICE, UNSUPPORTED. */
+enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program,
                                            struct ronde_error *error);
+
+/**
+ * Starts the kernel of part after part, in the caller's streams, one per part, or without `streams` in queues of the program's
+ * own; *out_started of them. On failure these are stopped, and the caller waits for them. Errors: as start.
+ */
+enum ronde_status ronde_cuda_program_start_parts(struct ronde_cuda_program *program,
+                                                 void *const *streams, uint32_t *out_started,
+                                                 struct ronde_error *error);
+
+/**
+ * After expect_streams: a run in the caller's streams, one per part. Errors: BAD_ARGUMENT if nothing was prepared; DEVICE,
+ * UNSUPPORTED, after which no kernel of the program runs.
+ */
+enum ronde_status ronde_cuda_program_enqueue(struct ronde_cuda_program *program,
+                                             void *const *streams, struct ronde_error *error);
 
 /** Whether all kernels are over; never blocks. Errors: DEVICE. */
 enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program, bool *out_over,

@@ -1,5 +1,5 @@
-/* A thread that moves the messages of runs in streams. See progress_thread.h. */
-#include "hw/cuda/progress_thread.h"
+/* A thread that moves the messages of runs in streams. See proxy.h. */
+#include "hw/cuda/proxy.h"
 
 #include <pthread.h>
 #include <sched.h>

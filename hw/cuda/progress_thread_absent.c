@@ -1,5 +1,5 @@
-/* A build without threads: no messages are moved while a stream runs. See progress_thread.h. */
-#include "hw/cuda/progress_thread.h"
+/* A build without threads: no messages are moved while a stream runs. See proxy.h. */
+#include "hw/cuda/proxy.h"
 
 enum ronde_status
 ronde_cuda_progress_open(struct ronde_cuda_proxy *proxy, const struct ronde_launch *launch,

@@ -1,18 +1,69 @@
 /**
- * Ranks that are processes on different hosts and cannot map each other's device memory: connections between them lie in
- * pinned memory of the host, which kernels access directly, and this process's thread sends what they post over the
- * communicator's transport. Connections inside a host do not use it (peers.h).
- *
- * The communicator's program (hw/comm) runs the rank as usual, with handshake, time limit and failure detection, but for
- * its lanes: those run on the device, and the program reads each connection's counters instead.
+ * What the host does for GPUs while they run: transfers over the network, by a thread near the GPU.
  */
 #ifndef RONDE_HW_CUDA_PROXY_H
 #define RONDE_HW_CUDA_PROXY_H
 
-#include "hw/comm/comm.h"
+#include "hw/comm/comm_parts.h"
 #include "hw/cuda/device_program.h"
-#include "hw/cuda/direct.h"
-#include "hw/cuda/numa.h"
+#include "hw/cuda/gpu.h"
+
+#include "ronde/cuda.h"
+#include "ronde/processors.h"
+
+/* The processors of a device's NUMA node: threads that serve it should run there, since what they poll and write
+ * then crosses no link between sockets. */
+
+/** Those of them that the calling thread may use. */
+struct ronde_cuda_numa {
+    const struct ronde_mem *mem;
+    struct ronde_processor *list;
+    uint32_t capacity; /**< of list */
+    uint32_t count;    /**< in it; 0 = unknown, or none of them may be used */
+};
+
+/** Finds them. Owner: the caller frees *out_numa. Errors: NO_MEMORY; all else leaves an empty list. */
+enum ronde_status ronde_cuda_numa_find(const struct ronde_gpu *gpu, const struct ronde_mem *mem,
+                                       struct ronde_cuda_numa *out_numa, struct ronde_error *error);
+
+/** Binds the calling thread to them, if there are any. */
+void ronde_cuda_numa_bind(const struct ronde_cuda_numa *numa);
+
+/** Frees the list; zeroed is allowed. */
+void ronde_cuda_numa_free(struct ronde_cuda_numa *numa);
+
+/* GPUDirect: slots of connections between machines in the memory of the device, which the transport then reads and
+ * writes itself. Counters and lengths stay in the host's memory, where the transport's thread sets them. All ranks
+ * use it or none does. Short messages go through the host all the same: a transport sends memory that the CPU
+ * cannot access by rendezvous only, which takes a round trip. */
+
+/** Slot bytes from which slots lie on the device; calculated, not yet measured. */
+#define RONDE_CUDA_DIRECT_FROM_BYTES 16384u
+
+/** A program's slots on a device. */
+struct ronde_cuda_direct {
+    struct ronde_device_slots slots; /**< the transport's view of them */
+    const struct ronde_gpu *gpu;
+    unsigned char *memory; /**< NULL = there are none */
+    uint64_t bytes;        /**< of it */
+    uint64_t stride;       /**< from connection to connection */
+};
+
+/**
+ * Decides with all ranks whether GPUDirect is used, and allocates; `status` is this rank's status so far, which is
+ * returned if it is a failure. Collective. Errors: UNAVAILABLE naming what is missing, where `wish` is ON; NO_MEMORY.
+ */
+enum ronde_status ronde_cuda_direct_open(struct ronde_cuda_direct *direct,
+                                         struct ronde_comm_program *host,
+                                         const struct ronde_gpu *gpu, enum ronde_gpu_direct wish,
+                                         enum ronde_status status, struct ronde_error *error);
+
+/** Points a program's connections with other machines to the memory that slots of this stride are in. */
+void ronde_cuda_direct_place(struct ronde_cuda_direct *direct, struct ronde_comm_program *host,
+                             uint64_t slot_stride);
+
+/** Frees them, after the program was unloaded, unless the transport still holds them. */
+void ronde_cuda_direct_close(struct ronde_cuda_direct *direct);
 
 /** A rank's kernel behind a communicator's program. */
 struct ronde_cuda_proxy {
@@ -65,5 +116,35 @@ enum ronde_status ronde_cuda_proxy_follow(struct ronde_cuda_proxy *proxy,
  * has ended. */
 enum ronde_status ronde_cuda_proxy_test(struct ronde_cuda_proxy *proxy, bool *out_done,
                                         struct ronde_error *error);
+
+/* Progress thread for runs in streams: it moves a kernel's messages (proxy.h) while no call of this process is
+ * active. The stream notifies the thread by host functions before and after each kernel, which become nodes of a
+ * captured graph as the kernel does. They wait for nothing, so streams never block each other. From prepare to its
+ * end the thread owns the communicator, but only while a run is under way. */
+
+struct ronde_cuda_progress;
+
+/**
+ * Starts the thread for runs of a launch that the proxy's part was prepared for; only numbers of the launch are copied, no
+ * buffers. Owner: the caller closes. Errors: NO_MEMORY; DEVICE; UNSUPPORTED in a build without threads.
+ */
+enum ronde_status
+ronde_cuda_progress_open(struct ronde_cuda_proxy *proxy, const struct ronde_launch *launch,
+                         const struct ronde_mem *mem, struct ronde_cuda_progress **out_progress,
+                         struct ronde_error *error);
+
+/** Ends the thread, between runs or after a failed one; NULL is allowed. */
+void ronde_cuda_progress_close(struct ronde_cuda_progress *progress);
+
+/** Host function that the stream calls before a kernel. */
+void ronde_cuda_progress_begin(void *progress);
+/** Host function that the stream calls when the kernel is over. */
+void ronde_cuda_progress_end(void *progress);
+
+/** Whether all messages of runs that began have been moved, or a run has failed (the proxy's `failure`). Never blocks. */
+bool ronde_cuda_progress_is_idle(struct ronde_cuda_progress *progress);
+
+/** Waits until that is so: as long as the runs take, or their time limit. */
+void ronde_cuda_progress_await(struct ronde_cuda_progress *progress);
 
 #endif

@@ -63,15 +63,25 @@ enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_n
     return result != cudaSuccess || count == 0 ? refuse(result, driver, why_not) : RONDE_OK;
 }
 
+/* The first device's, of those that belong in a line about it. */
+static const char *warning(void)
+{
+    int has_limit = 0;
+    if (cudaDeviceGetAttribute(&has_limit, cudaDevAttrKernelExecTimeout, 0) != cudaSuccess)
+        (void)cudaGetLastError();
+    return has_limit ? ", display limits kernels" : "";
+}
+
 /* One line for several devices that may differ: how many there are, and the first one's properties. */
 static void describe(struct ronde_machine *machine, const struct cudaDeviceProp *properties)
 {
     int driver = 0;
     (void)cudaDriverGetVersion(&driver);
     snprintf(machine->description, sizeof machine->description,
-             "%u x %.48s: sm_%d%d, %d SMs, %.0f GiB, driver for CUDA %d.%d", machine->devices,
-             properties->name, properties->major, properties->minor, properties->multiProcessorCount,
-             (double)properties->totalGlobalMem / (1u << 30), driver / 1000, driver % 1000 / 10);
+             "%u x %.48s: sm_%d%d, %d SMs, %.0f GiB, driver for CUDA %d.%d%s", machine->devices,
+             properties->name, properties->major, properties->minor,
+             properties->multiProcessorCount, (double)properties->totalGlobalMem / (1u << 30),
+             driver / 1000, driver % 1000 / 10, warning());
 }
 
 enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
@@ -122,19 +132,19 @@ static bool is_exposed(void *self)
 static void settle(void *self)
 {
     const struct ronde_device *device = self;
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     if (cudaDeviceFlushGPUDirectRDMAWrites(cudaFlushGPUDirectRDMAWritesTargetCurrentDevice,
                                            cudaFlushGPUDirectRDMAWritesToOwner) != cudaSuccess)
         (void)cudaGetLastError();
     ronde_device_leave(device, before);
 }
 
-static int enter_device(void *self)
+static struct ronde_gpu_before enter_device(void *self)
 {
     return ronde_device_enter(self);
 }
 
-static void leave_device(void *self, int before)
+static void leave_device(void *self, struct ronde_gpu_before before)
 {
     ronde_device_leave(self, before);
 }
@@ -142,7 +152,7 @@ static void leave_device(void *self, int before)
 static void close_queue(void *self)
 {
     struct queue *queue = self;
-    const int before = ronde_device_enter(queue->device);
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     if (queue->stream) {
         (void)cudaStreamSynchronize(queue->stream);
         (void)cudaStreamDestroy(queue->stream);
@@ -168,7 +178,7 @@ static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_e
     if (!queue)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a queue of the device");
     queue->device = device;
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     cudaError_t result = cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking);
     if (result == cudaSuccess)
         result = cudaEventCreate(&queue->started);
@@ -194,7 +204,7 @@ static enum ronde_status resident_blocks(void *self, enum ronde_dtype dtype, uin
 {
     const struct ronde_device *device = self;
     int per_processor = 0;
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     const cudaError_t result =
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, ronde_cuda_kernel(dtype),
                                                       RONDE_BLOCK_THREADS, 0);
@@ -203,13 +213,15 @@ static enum ronde_status resident_blocks(void *self, enum ronde_dtype dtype, uin
     return ronde_device_check(result, "asking how many blocks fit", error);
 }
 
-/* Memory that is not pinned is read before the call returns. */
+/* `from` may be read later where the device accesses all of the host's memory: no caller changes it before a finish. */
 static enum ronde_status queue_write(void *self, void *to, const void *from, uint64_t bytes,
                                      struct ronde_error *error)
 {
     const struct queue *queue = self;
-    cudaError_t result =
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
+    const cudaError_t result =
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, queue->stream);
+    ronde_device_leave(queue->device, before);
     return ronde_device_check(result, "copying to the device", error);
 }
 
@@ -217,17 +229,19 @@ static enum ronde_status queue_read(void *self, void *to, const void *from, uint
                                     struct ronde_error *error)
 {
     const struct queue *queue = self;
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     cudaError_t result =
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, queue->stream);
     if (result == cudaSuccess)
         result = cudaStreamSynchronize(queue->stream);
+    ronde_device_leave(queue->device, before);
     return ronde_device_check(result, "copying from the device", error);
 }
 
 static enum ronde_status queue_clear(void *self, void *to, uint64_t bytes, struct ronde_error *error)
 {
     const struct queue *queue = self;
-    const int before = ronde_device_enter(queue->device);
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     const cudaError_t result = cudaMemsetAsync(to, 0, (size_t)bytes, queue->stream);
     ronde_device_leave(queue->device, before);
     return ronde_device_check(result, "clearing memory", error);
@@ -239,17 +253,17 @@ static uint32_t *words(void *self)
 }
 
 /* Cooperative: the launch fails rather than hangs if not all blocks are resident. */
-static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
+static enum ronde_status start(void *self, void *const *stream, enum ronde_dtype dtype,
                                const struct ronde_job *job, uint32_t blocks,
                                struct ronde_error *error)
 {
     struct queue *queue = self;
-    const cudaStream_t in = stream ? (cudaStream_t)stream : queue->stream;
+    const cudaStream_t in = stream ? (cudaStream_t)*stream : queue->stream;
     const struct dim3 grid = {blocks, 1, 1};
     const struct dim3 threads = {RONDE_BLOCK_THREADS, 1, 1};
     void *arguments[] = {(void *)&job};
     cudaError_t result = cudaSuccess;
-    const int before = ronde_device_enter(queue->device);
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     queue->has_kernel = !stream;
     if (!stream)
         result = cudaEventRecord(queue->started, in);
@@ -272,9 +286,8 @@ static enum ronde_status call(void *self, void *stream, void (*function)(void *s
                               void *function_self, struct ronde_error *error)
 {
     const struct queue *queue = self;
-    const int before = ronde_device_enter(queue->device);
-    const cudaError_t result =
-        cudaLaunchHostFunc(stream ? (cudaStream_t)stream : queue->stream, function, function_self);
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
+    const cudaError_t result = cudaLaunchHostFunc((cudaStream_t)stream, function, function_self);
     ronde_device_leave(queue->device, before);
     return ronde_device_check(result, "enqueueing a call", error);
 }
@@ -283,7 +296,7 @@ static enum ronde_status is_captured(void *self, void *stream, bool *out_capture
                                      struct ronde_error *error)
 {
     enum cudaStreamCaptureStatus state = cudaStreamCaptureStatusNone;
-    const int before = ronde_device_enter(self);
+    const struct ronde_gpu_before before = ronde_device_enter(self);
     const cudaError_t result = cudaStreamIsCapturing((cudaStream_t)stream, &state);
     ronde_device_leave(self, before);
     *out_captured = state != cudaStreamCaptureStatusNone;
@@ -293,7 +306,7 @@ static enum ronde_status is_captured(void *self, void *stream, bool *out_capture
 static enum ronde_status mark(void *self, void *stream, struct ronde_error *error)
 {
     const struct queue *queue = self;
-    const int before = ronde_device_enter(queue->device);
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     const cudaError_t result = cudaEventRecord(queue->mark, (cudaStream_t)stream);
     ronde_device_leave(queue->device, before);
     return ronde_device_check(result, "recording an event", error);
@@ -302,7 +315,9 @@ static enum ronde_status mark(void *self, void *stream, struct ronde_error *erro
 static enum ronde_status is_past(void *self, bool *out_past, struct ronde_error *error)
 {
     const struct queue *queue = self;
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     const cudaError_t result = cudaEventQuery(queue->mark);
+    ronde_device_leave(queue->device, before);
     *out_past = result != cudaErrorNotReady;
     return *out_past ? ronde_device_check(result, "running the stream", error) : RONDE_OK;
 }
@@ -310,7 +325,9 @@ static enum ronde_status is_past(void *self, bool *out_past, struct ronde_error 
 static enum ronde_status is_over(void *self, bool *out_over, struct ronde_error *error)
 {
     const struct queue *queue = self;
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     const cudaError_t result = cudaStreamQuery(queue->stream);
+    ronde_device_leave(queue->device, before);
     *out_over = result != cudaErrorNotReady;
     return *out_over ? ronde_device_check(result, "running the kernel", error) : RONDE_OK;
 }
@@ -319,9 +336,11 @@ static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde
 {
     const struct queue *queue = self;
     float elapsed_ms = 0;
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     cudaError_t result = cudaStreamSynchronize(queue->stream);
     if (result == cudaSuccess && out_elapsed_ns && queue->has_kernel)
         result = cudaEventElapsedTime(&elapsed_ms, queue->started, queue->ended);
+    ronde_device_leave(queue->device, before);
     if (out_elapsed_ns)
         *out_elapsed_ns = (double)elapsed_ms * 1e6;
     return ronde_device_check(result, "running the kernel", error);
@@ -340,6 +359,47 @@ static enum ronde_status check_device(struct ronde_device *device, struct ronde_
                           properties.name);
     device->processors = (uint32_t)properties.multiProcessorCount;
     return RONDE_OK;
+}
+
+/*
+ * The context that the runtime uses too, which the runtime keeps until the process ends. Nothing becomes current here: a
+ * thread's current context stays the caller's.
+ */
+static enum ronde_status open_context(struct ronde_device *device, struct ronde_error *error)
+{
+    struct ronde_driver *driver = &device->driver;
+    enum ronde_status status = ronde_driver_open(driver, error);
+    if (status == RONDE_OK)
+        status =
+            ronde_device_check(cudaInitDevice(device->number, 0, 0), "opening the device", error);
+    if (status == RONDE_OK)
+        status = ronde_driver_check(driver, driver->device(&device->handle, device->number),
+                                    "looking for the device", error);
+    return status == RONDE_OK
+               ? ronde_driver_check(driver, driver->keep_context(&device->context, device->handle),
+                                    "opening the device", error)
+               : status;
+}
+
+static void close_context(struct ronde_device *device)
+{
+    if (device->context)
+        (void)device->driver.drop_context(device->handle);
+    ronde_driver_close(&device->driver);
+}
+
+/* Code that is loaded when it is first started may wait for the device, on which a kernel may wait for this one. */
+static enum ronde_status load_kernels(const struct ronde_device *device, struct ronde_error *error)
+{
+    const void *const kernels[] = {ronde_cuda_kernel_1(), ronde_cuda_kernel_2(),
+                                   ronde_cuda_kernel_4(), ronde_cuda_kernel_8()};
+    struct cudaFuncAttributes ignored;
+    cudaError_t result = cudaSuccess;
+    const struct ronde_gpu_before before = ronde_device_enter(device);
+    for (size_t k = 0; k < sizeof kernels / sizeof kernels[0] && result == cudaSuccess; k++)
+        result = cudaFuncGetAttributes(&ignored, kernels[k]);
+    ronde_device_leave(device, before);
+    return ronde_device_check(result, "loading the kernels", error);
 }
 
 enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
@@ -373,8 +433,13 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                      .finish = finish};
     enum ronde_status status = check_device(device, error);
     if (status == RONDE_OK)
+        status = open_context(device, error);
+    if (status == RONDE_OK)
+        status = load_kernels(device, error);
+    if (status == RONDE_OK)
         status = ronde_device_open_memory(device, error);
     if (status != RONDE_OK) {
+        close_context(device);
         ronde_mem_free(mem, device, 1, sizeof *device);
         return status;
     }
@@ -388,5 +453,6 @@ void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
     if (!device)
         return;
     ronde_device_close_memory(device);
+    close_context(device);
     ronde_mem_free(mem, device, 1, sizeof *device);
 }

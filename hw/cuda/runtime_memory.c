@@ -32,6 +32,7 @@ SAME_NUMBER(RONDE_DRIVER_HAS_DESCRIPTORS,
 SAME_NUMBER(RONDE_DRIVER_HAS_RDMA, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
 SAME_NUMBER(RONDE_DRIVER_HAS_FABRIC, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
 SAME_NUMBER(RONDE_DRIVER_ALLOWED_HANDLES, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES);
+SAME_NUMBER(RONDE_DRIVER_POOL, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
 SAME_NUMBER(RONDE_DRIVER_MAPPING_BYTES, CU_POINTER_ATTRIBUTE_MAPPING_SIZE);
 SAME_NUMBER(RONDE_DRIVER_MAPPING_START, CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR);
 SAME_NUMBER(RONDE_DRIVER_DESCRIPTOR, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
@@ -46,7 +47,7 @@ static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_b
 {
     const struct ronde_device *device = self;
     void *block = NULL;
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     (void)old_bytes;
     if (old)
         (void)cudaFree(old);
@@ -72,7 +73,7 @@ static void *buffer_resize(void *self, void *old, size_t old_bytes, size_t new_b
     void *block = NULL;
     if (!has_descriptors(device))
         return device_resize(self, old, old_bytes, new_bytes);
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     if (old)
         ronde_vmm_release(device->vmm, old, old_bytes);
     if (new_bytes > 0)
@@ -93,7 +94,7 @@ static enum ronde_status join(void *self, void *other_self, struct ronde_error *
                           "cuda: GPU %d does not reach the memory of GPU %d: choose GPUs that do "
                           "with CUDA_VISIBLE_DEVICES (nvidia-smi topo -p2p r shows them)",
                           device->number, other->number);
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     if (result == cudaSuccess)
         result = cudaDeviceEnablePeerAccess(other->number, 0);
     if (result == cudaErrorPeerAccessAlreadyEnabled) {
@@ -118,7 +119,7 @@ static enum ronde_status share_by_ipc(struct ronde_device *device, uint64_t byte
     memset(out_share, 0, sizeof *out_share);
     out_share->sharing = RONDE_SHARING_IPC;
     out_share->descriptor = -1;
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     cudaError_t result = cudaMalloc(out_block, (size_t)whole);
     if (result == cudaSuccess) {
         result = cudaIpcGetMemHandle(&handle, *out_block);
@@ -140,7 +141,7 @@ static enum ronde_status share_by_handle(struct ronde_device *device, enum ronde
     if (!device->vmm)
         return ronde_fail(error, RONDE_UNAVAILABLE, "cuda: no memory by handles: %.300s",
                           device->why_not.message);
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     enum ronde_status status = ronde_vmm_create(device->vmm, sharing, bytes, out_block, error);
     if (status == RONDE_OK) {
         status = ronde_vmm_export(device->vmm, sharing, *out_block, out_share, error);
@@ -173,7 +174,7 @@ static void unshare(void *self, enum ronde_sharing sharing, void *block, uint64_
         (void)device_resize(self, block, (size_t)bytes, 0);
         return;
     }
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     ronde_vmm_release(device->vmm, block, bytes);
     ronde_device_leave(device, before);
 }
@@ -186,7 +187,7 @@ static enum ronde_status attach(void *self, const struct ronde_share *from, uint
     enum ronde_status status = RONDE_OK;
     *out_block = NULL;
     memcpy(&handle, from->words, sizeof handle);
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     if (from->sharing == RONDE_SHARING_IPC)
         status = ronde_device_check(
             cudaIpcOpenMemHandle(out_block, handle, cudaIpcMemLazyEnablePeerAccess),
@@ -205,7 +206,7 @@ static enum ronde_status attach(void *self, const struct ronde_share *from, uint
 static void detach(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes)
 {
     const struct ronde_device *device = self;
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     if (sharing == RONDE_SHARING_IPC)
         (void)cudaIpcCloseMemHandle(block);
     else
@@ -213,12 +214,11 @@ static void detach(void *self, enum ronde_sharing sharing, void *block, uint64_t
     ronde_device_leave(device, before);
 }
 
-/* Whole pages; memory beside them is only pinned as well. */
 static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ronde_error *error)
 {
     const struct ronde_device *device = self;
     void *seen = NULL;
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     cudaError_t result =
         cudaHostRegister(memory, (size_t)bytes, cudaHostRegisterMapped | cudaHostRegisterPortable);
     if (result == cudaSuccess)
@@ -234,7 +234,7 @@ static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ro
 static void unpin(void *self, void *memory, uint64_t bytes)
 {
     const struct ronde_device *device = self;
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     (void)bytes;
     (void)cudaHostUnregister(memory);
     ronde_device_leave(device, before);
@@ -243,13 +243,13 @@ static void unpin(void *self, void *memory, uint64_t bytes)
 /*
  * Memory of a device, managed memory and pinned memory are accessible; anything else only to the host. All devices in use
  * have been joined, which covers what cudaMalloc gave; memory mapped by handles, as allocators do that grow in place, is
- * accessible to the devices that its allocator granted access.
+ * accessible to the devices that its allocator granted access, and memory of a pool to those of the pool.
  */
 static bool reaches(void *self, const void *start, uint64_t bytes)
 {
     const struct ronde_device *device = self;
     struct cudaPointerAttributes attributes;
-    const int before = ronde_device_enter(device);
+    const struct ronde_gpu_before before = ronde_device_enter(device);
     const cudaError_t result = cudaPointerGetAttributes(&attributes, start);
     ronde_device_leave(device, before);
     if (result != cudaSuccess) {

@@ -1,5 +1,5 @@
-/* Blocks of device memory that processes share. See share.h. */
-#include "hw/cuda/share.h"
+/* Blocks of device memory that processes share. See peers.h. */
+#include "hw/cuda/peers.h"
 
 #include "hw/cuda/backend.h"
 #include "hw/cuda/fd_passing.h"

@@ -1,5 +1,5 @@
-/* Shadows of the caller's buffers in a device's memory. See staging.h. */
-#include "hw/cuda/staging.h"
+/* Shadows of the caller's buffers in a device's memory. See device_program.h. */
+#include "hw/cuda/device_program.h"
 
 #include <string.h>
 

@@ -239,11 +239,23 @@ static bool may_use_mapping(const struct ronde_vmm *vmm, uint64_t *pointer)
     return true;
 }
 
+/* The rights of a pool, which memory of cudaMallocAsync has in place of its own; true for other memory. */
+static bool may_use_pool(const struct ronde_vmm *vmm, uint64_t pointer)
+{
+    const struct ronde_driver_location here = {RONDE_DRIVER_ON_DEVICE, vmm->number};
+    void *pool = NULL;
+    int flags = 0;
+    if (vmm->driver.about(&pool, RONDE_DRIVER_POOL, pointer) != RONDE_DRIVER_OK || !pool)
+        return true;
+    return vmm->driver.pool_access(&flags, pool, &here) == RONDE_DRIVER_OK &&
+           flags == RONDE_DRIVER_READ_WRITE;
+}
+
 bool ronde_vmm_may_use(const struct ronde_vmm *vmm, const void *start, uint64_t bytes)
 {
     const uint64_t first = (uint64_t)(uintptr_t)start;
     uint64_t pointer = first;
-    bool is_allowed = true;
+    bool is_allowed = may_use_pool(vmm, first);
     while (is_allowed && (pointer == first || pointer - first < bytes)) {
         uint64_t handle = 0;
         const int result = vmm->driver.retain(&handle, (void *)(uintptr_t)pointer);

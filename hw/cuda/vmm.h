@@ -62,7 +62,7 @@ RONDE_API enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct
 
 /**
  * Whether kernels of the device may read and write memory, as far as the driver's rights go: for memory by handles they
- * are granted device by device, mapping by mapping; other memory has none.
+ * are granted device by device, mapping by mapping, for memory of a pool to the pool; other memory has none.
  */
 RONDE_API bool ronde_vmm_may_use(const struct ronde_vmm *vmm, const void *start, uint64_t bytes);
 

@@ -2,30 +2,12 @@
 #include "hw/p2p/path.h"
 #include "ronde/hw.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 /* On leaving, a rank waits so long for slots for its queued control messages. */
 #define LEAVE_NS 1e9
 
 /* Of one slab. */
 #define REQUESTS_PER_SLAB 32u
 #define MESSAGES_PER_SLAB 32u
-
-/* A page that is zeroed in a forked child: getpid() would take as long as a short message. */
-static void mark_alive(struct ronde_p2p_state *state)
-{
-    const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-    void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED)
-        return;
-    if (madvise(page, bytes, MADV_WIPEONFORK) != 0) {
-        (void)munmap(page, bytes);
-        return;
-    }
-    state->alive = page;
-    *state->alive = 1;
-}
 
 static bool open_tables(struct ronde_p2p_state *state)
 {
@@ -61,7 +43,6 @@ enum ronde_status ronde_p2p_open(struct ronde_comm *comm, struct ronde_error *er
     if (!open_tables(state))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for messages of %u ranks", comm->ranks);
     ronde_p2p_shm_plan(state);
-    mark_alive(state);
     ronde_control_set_progress_hook(comm->control, ronde_p2p_progress_hook, comm);
     return RONDE_OK;
 }
@@ -110,8 +91,6 @@ void ronde_p2p_close(struct ronde_comm *comm)
     ronde_mem_free(mem, state->local_rank, comm->ranks, sizeof *state->local_rank);
     ronde_mem_free(mem, state->posted, RONDE_P2P_BINS, sizeof *state->posted);
     ronde_mem_free(mem, state->unexpected, RONDE_P2P_BINS, sizeof *state->unexpected);
-    if (state->alive)
-        (void)munmap(state->alive, (size_t)sysconf(_SC_PAGESIZE));
     ronde_mem_free(mem, state, 1, sizeof *state);
     comm->p2p = NULL;
 }

@@ -1,8 +1,10 @@
 /* Tagged messages: posting, testing, releasing. See ronde/p2p.h. */
 #include "hw/p2p/path.h"
+#include "hw/p2p/state.h"
+
 #include "ronde/hw.h"
 
-#include <unistd.h>
+#include <stdalign.h>
 
 /* Rounds between two clock readings, until so many in a row were empty. */
 #define ROUNDS_PER_CLOCK 32u
@@ -10,20 +12,6 @@
 
 /* Between two polls of the control channel. */
 #define CHECK_NS 2e6
-
-/* Whether this is the process that made the communicator. */
-static bool is_owning_process(const struct ronde_p2p_state *state)
-{
-    return state->alive ? *state->alive != 0 : state->comm->process == (int32_t)getpid();
-}
-
-static enum ronde_status refuse_child(const struct ronde_p2p_state *state, struct ronde_error *error)
-{
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "this process was forked after rank %u made the communicator, which is its "
-                      "parent's alone",
-                      state->comm->rank);
-}
 
 void ronde_p2p_need(struct ronde_p2p *p2p, struct ronde_p2p_peer *peer)
 {
@@ -189,8 +177,8 @@ enum ronde_status ronde_comm_p2p_progress(struct ronde_comm *comm, bool *out_mov
     struct ronde_p2p_state *state = comm->p2p;
     if (out_moved)
         *out_moved = false;
-    if (!is_owning_process(state))
-        return refuse_child(state, error);
+    if (ronde_comm_is_foreign(comm))
+        return ronde_comm_check_process(comm, error);
     const bool has_moved = !state->has_failed && ronde_p2p_round(state);
     if (out_moved)
         *out_moved = has_moved;
@@ -236,8 +224,8 @@ static enum ronde_status check_post(struct ronde_p2p_state *state, const void *b
 {
     const struct ronde_comm *comm = state->comm;
     *out_peer = NULL;
-    if (!is_owning_process(state))
-        return refuse_child(state, error);
+    if (ronde_comm_is_foreign(comm))
+        return ronde_comm_check_process(comm, error);
     const enum ronde_status status = ronde_control_known(comm->control, error);
     if (status != RONDE_OK)
         return status;
@@ -369,8 +357,8 @@ enum ronde_status ronde_p2p_test(struct ronde_p2p *p2p, bool *out_done,
 {
     enum ronde_status status = RONDE_OK;
     *out_done = false;
-    if (!is_owning_process(p2p->state))
-        return refuse_child(p2p->state, error);
+    if (ronde_comm_is_foreign(p2p->state->comm))
+        return ronde_comm_check_process(p2p->state->comm, error);
     struct ronde_error why;
     why.status = RONDE_OK;
     if (p2p->stage != RONDE_P2P_DONE)
@@ -415,7 +403,7 @@ static void cancel(struct ronde_p2p *receive)
 
 void ronde_p2p_release(struct ronde_p2p *p2p)
 {
-    if (!p2p || !is_owning_process(p2p->state))
+    if (!p2p || ronde_comm_is_foreign(p2p->state->comm))
         return;
     struct ronde_p2p_state *state = p2p->state;
     const bool is_done = p2p->stage == RONDE_P2P_DONE;
@@ -460,4 +448,59 @@ void ronde_comm_sleep(struct ronde_comm *comm)
 void ronde_comm_wake(struct ronde_comm *comm)
 {
     comm->wire->wake(comm);
+}
+
+/* Elements that are reused. */
+
+/* The header of a slab, before its elements. */
+struct ronde_p2p_slab {
+    alignas(16) struct ronde_p2p_slab *next;
+    size_t bytes;
+};
+
+void ronde_p2p_pool_open(struct ronde_p2p_pool *pool, const struct ronde_mem *mem,
+                         size_t element_bytes, uint32_t per_slab)
+{
+    *pool = (struct ronde_p2p_pool){.mem = mem,
+                                    .element_bytes = (element_bytes + 15) / 16 * 16,
+                                    .per_slab = per_slab};
+}
+
+static bool add_slab(struct ronde_p2p_pool *pool)
+{
+    const size_t bytes = sizeof(struct ronde_p2p_slab) + pool->per_slab * pool->element_bytes;
+    struct ronde_p2p_slab *slab = ronde_mem_new(pool->mem, bytes, 1);
+    if (!slab)
+        return false;
+    slab->next = pool->slabs;
+    slab->bytes = bytes;
+    pool->slabs = slab;
+    for (uint32_t k = 0; k < pool->per_slab; k++)
+        ronde_p2p_pool_give(pool, (unsigned char *)(slab + 1) + k * pool->element_bytes);
+    return true;
+}
+
+void *ronde_p2p_pool_take(struct ronde_p2p_pool *pool)
+{
+    if (!pool->free && !add_slab(pool))
+        return NULL;
+    void **element = pool->free;
+    pool->free = *element;
+    return element;
+}
+
+void ronde_p2p_pool_give(struct ronde_p2p_pool *pool, void *element)
+{
+    *(void **)element = pool->free;
+    pool->free = element;
+}
+
+void ronde_p2p_pool_close(struct ronde_p2p_pool *pool)
+{
+    while (pool->slabs) {
+        struct ronde_p2p_slab *slab = pool->slabs;
+        pool->slabs = slab->next;
+        ronde_mem_free(pool->mem, slab, slab->bytes, 1);
+    }
+    pool->free = NULL;
 }

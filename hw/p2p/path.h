@@ -1,10 +1,10 @@
 /**
- * The paths of messages: rings in a host's shared memory (shm.c) and UCX (net.c; net_absent.c in a build without it).
+ * The paths of messages: rings in a host's shared memory (shm.c) and UCX (p2p_net.c; p2p_net_absent.c in a build without it).
  */
 #ifndef RONDE_HW_P2P_PATH_H
 #define RONDE_HW_P2P_PATH_H
 
-#include "hw/comm/comm.h"
+#include "hw/comm/comm_parts.h"
 #include "hw/p2p/state.h"
 
 /** Prepares a communicator's messages: memory of this rank alone. Before its transport is opened. Errors: NO_MEMORY. */

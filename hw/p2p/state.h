@@ -8,9 +8,36 @@
 #ifndef RONDE_HW_P2P_STATE_H
 #define RONDE_HW_P2P_STATE_H
 
+#include "ronde/mem.h"
 #include "ronde/p2p.h"
 
-#include "hw/p2p/pool.h"
+#include <stdint.h>
+
+/* Elements of one length that are reused: allocated in slabs, released when the pool is closed. */
+
+struct ronde_p2p_slab;
+
+/** A pool; elements are aligned for any type. */
+struct ronde_p2p_pool {
+    const struct ronde_mem *mem;
+    size_t element_bytes; /**< a multiple of 16 */
+    uint32_t per_slab;
+    struct ronde_p2p_slab *slabs; /**< all, linked */
+    void *free;                   /**< elements not in use, linked by their first word */
+};
+
+/** Makes an empty pool. */
+void ronde_p2p_pool_open(struct ronde_p2p_pool *pool, const struct ronde_mem *mem,
+                         size_t element_bytes, uint32_t per_slab);
+
+/** An element with undefined contents; NULL without memory. */
+void *ronde_p2p_pool_take(struct ronde_p2p_pool *pool);
+
+/** Returns an element to the pool. */
+void ronde_p2p_pool_give(struct ronde_p2p_pool *pool, void *element);
+
+/** Releases all elements, those in use included. */
+void ronde_p2p_pool_close(struct ronde_p2p_pool *pool);
 
 struct ronde_p2p_peer;
 struct ronde_p2p_ring;
@@ -188,10 +215,9 @@ struct ronde_p2p_state {
     uint64_t credits_due; /**< peers to which credit is to be sent over UCX */
     uint32_t idle;        /**< empty rounds in a row */
     uint32_t rounds;
-    bool has_failed; /**< nothing moves any more, */
-    bool is_over;    /**< and buffers are the caller's again */
-    double lost_ns;  /**< when a lost rank was first found; 0 = none is */
-    uint32_t *alive; /**< 1; 0 in a process forked since (MADV_WIPEONFORK); NULL: getpid() is compared */
+    bool has_failed;                   /**< nothing moves any more, */
+    bool is_over;                      /**< and buffers are the caller's again */
+    double lost_ns;                    /**< when a lost rank was first found; 0 = none is */
     struct ronde_p2p_node *posted;     /**< receives by tag */
     struct ronde_p2p_node *unexpected; /**< messages by tag */
     struct ronde_p2p_node reading;     /**< receives */

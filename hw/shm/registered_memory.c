@@ -1,8 +1,7 @@
-/* Memory that other processes read and write in place. See registered_memory.h. */
-#include "hw/shm/registered_memory.h"
+/* Memory that other processes read and write in place. See remote_read.h. */
+#include "hw/shm/remote_read.h"
 
-#include "hw/shm/file_limit.h"
-#include "hw/shm/peer_fd.h"
+#include "hw/shm/layout.h"
 #include "ronde/memory_available.h"
 #include "ronde/split.h"
 

@@ -80,7 +80,7 @@ static void note_refusal(const struct ronde_comm *comm, uint32_t reader,
              "rank %u cannot read the memory of rank %u (%s): buffers that are not from "
              "ronde_comm_mem are copied through slots",
              reader, refused->rank, strerror(refused->reason));
-    comm->options.note(comm->options.note_self, text);
+    ronde_comm_note(comm, text);
 }
 
 /* CMA is used only if every rank of the host can read every other: a sender then need not know which rank reads. */

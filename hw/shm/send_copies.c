@@ -1,7 +1,5 @@
-/* Copies of what is sent. See send_copies.h. */
-#include "hw/shm/send_copies.h"
-
-#include "hw/comm/comm.h"
+/* Copies of what is sent. See comm_parts.h. */
+#include "hw/comm/comm_parts.h"
 
 #include <string.h>
 

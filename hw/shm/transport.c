@@ -10,13 +10,8 @@
  */
 #include "hw/p2p/path.h"
 #include "hw/pause.h"
-#include "hw/shm/cpu_balance.h"
-#include "hw/shm/doorbell.h"
-#include "hw/shm/file_limit.h"
 #include "hw/shm/layout.h"
-#include "hw/shm/peer_fd.h"
 #include "hw/shm/remote_read.h"
-#include "hw/shm/slots.h"
 
 #include <errno.h>
 #include <fcntl.h>

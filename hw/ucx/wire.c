@@ -1,5 +1,5 @@
 /* Messages of programs over UCX. See net.h. */
-#include "hw/ucx/links.h"
+#include "hw/ucx/net.h"
 
 #include "ronde/hw.h"
 

@@ -1,5 +1,5 @@
 /* The UCX transport of a build without UCX: communicators that ask for it are refused before it is reached. */
-#include "hw/comm/comm.h"
+#include "hw/comm/comm_parts.h"
 
 const char *const ronde_wire_ucx_missing =
     "ucx: built without UCX (-DRONDE_UCX=ON, package libucx-dev)";

@@ -11,8 +11,6 @@
 
 #include "ronde/calibrate.h"
 
-#include "crossing.h"
-#include "parallel_probe.h"
 #include "probes.h"
 
 #include "ronde/caches.h"
@@ -155,7 +153,8 @@ static enum ronde_status measure_small(struct raw *raw, struct ronde_error *erro
     };
     enum ronde_status status = RONDE_OK;
     for (size_t i = 0; status == RONDE_OK && i < sizeof list / sizeof list[0]; i++) {
-        ronde_reporter_say(reporter, "calibrate: latency and step costs, %zu of %zu", i + 1,
+        ronde_reporter_say(reporter, RONDE_REPORTER_UNCOUNTED,
+                           "calibrate: latency and step costs, %zu of %zu", i + 1,
                            sizeof list / sizeof list[0]);
         status = measure(raw->bench, &list[i].setup, list[i].stats, error);
     }
@@ -225,8 +224,8 @@ static enum ronde_status measure_streams(struct raw *raw, struct ronde_error *er
         const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true, 0};
         const struct setup parallel = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true, 0};
         const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false, 0};
-        ronde_reporter_say(reporter, "calibrate: copies and reductions, %zu of %zu sizes", i + 1,
-                           STREAMS);
+        ronde_reporter_say(reporter, RONDE_REPORTER_UNCOUNTED,
+                           "calibrate: copies and reductions, %zu of %zu sizes", i + 1, STREAMS);
         status = measure(raw->bench, &across, &raw->across[i], error);
         if (status == RONDE_OK)
             status = measure(raw->bench, &parallel, &raw->all_cores[i], error);
@@ -361,7 +360,7 @@ static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibratio
     const struct ronde_reporter *reporter = &bench->options->reporter;
     if (bench->is_device || bench->cores < 2)
         return RONDE_OK;
-    ronde_reporter_say(reporter, "calibrate: caches");
+    ronde_reporter_say(reporter, RONDE_REPORTER_UNCOUNTED, "calibrate: caches");
     enum ronde_status status = measure_pairs(raw, error);
     if (status == RONDE_OK)
         status = measure_waking(raw, error);

@@ -6,7 +6,9 @@
 #ifndef RONDE_LAB_CALIBRATE_PROBES_H
 #define RONDE_LAB_CALIBRATE_PROBES_H
 
+#include "ronde/benchmark.h"
 #include "ronde/builder.h"
+#include "ronde/topologies.h"
 
 /** Most ranks of a probe of pairs, or with ranks that wait. */
 #define RONDE_PROBE_RANKS 16u
@@ -41,5 +43,40 @@ ronde_probe_make_waiting(uint32_t ranks, uint32_t length, struct ronde_schedule 
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_probe_make(enum ronde_probe probe, uint32_t length, uint32_t channels,
                  struct ronde_schedule **out_schedule, struct ronde_error *error);
+
+/* Probes on all cores at once, or alone: each core runs both ranks of its own probe, and all start together. */
+
+/** One probe on several targets at once. */
+struct ronde_parallel_probe {
+    const char *backend;                           /**< its name */
+    const struct ronde_schedule *schedule;         /**< what all members run */
+    const struct ronde_benchmark_options *options; /**< how it is launched */
+    uint64_t count;                                /**< elements of a block */
+    bool in_place;                                 /**< placement of the buffers */
+    uint32_t cores_each;                           /**< cores a member's ranks may use; 0 = all */
+    uint32_t members;                              /**< probes at once */
+};
+
+/**
+ * Runs the members at the same time, a thread each, for the effort's window, and yields the
+ * statistics of the member
+ * whose median is the middle one. Errors: those of the members; DEVICE when the system refuses a
+ * thread; NO_MEMORY.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_parallel_probe_measure(const struct ronde_parallel_probe *probe,
+                             const struct ronde_effort *effort, struct ronde_stats *out_stats,
+                             struct ronde_error *error);
+
+/* What writing into a slot that another core has read costs, from how long a message of that length takes to and
+ * fro. */
+
+/**
+ * A point of cross_write_curve, ns: a hop of `bytes` takes `beyond_ns` longer than one of 16 bytes; all other curves of
+ * *facts are known. What the replay of engine cores adds up for such a hop is taken off: fetching the message instead of
+ * its one line. At least 1 ps a byte.
+ */
+RONDE_API double ronde_crossing_write_ns(const struct ronde_cache_facts *facts, double bytes,
+                                         double beyond_ns);
 
 #endif

@@ -5,10 +5,9 @@
  * loaded before. What is checked is a run of its own on known inputs: timed runs in place feed on
  * their own results, whose values nobody can foretell.
  */
-#include "ronde/benchmark.h"
-
 #include "reference.h"
 
+#include "ronde/benchmark.h"
 #include "ronde/device_lines.h"
 #include "ronde/executors.h"
 #include "ronde/hw.h"
@@ -314,4 +313,16 @@ out:
     ronde_mem_free(mem, series, count, sizeof *series);
     ronde_mem_free(mem, samples, total, sizeof *samples);
     return status;
+}
+
+/* What a benchmark is of: whether it is the specification itself, and which placements there are. */
+
+bool ronde_benchmark_is_specification(const struct ronde_benchmark *benchmark)
+{
+    return benchmark->target->backend == &ronde_backend_host;
+}
+
+bool ronde_benchmark_has_placement(const struct ronde_benchmark *benchmark, bool in_place)
+{
+    return ronde_schedule_has_form(benchmark->schedule, in_place);
 }

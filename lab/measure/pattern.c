@@ -1,18 +1,16 @@
 /* Values of inputs. See pattern.h. */
 #include "ronde/pattern.h"
+#include "ronde/mix.h"
 
 #include <string.h>
 
 /* A prime period, so that no block or chunk offset is a multiple of it. */
 #define PERIOD 65521u
 
-/* splitmix64: spreads neighbouring (rank, element) pairs over all values. */
+/* Spreads neighbouring (rank, element) pairs over all values. */
 static uint64_t mix(uint64_t x)
 {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    return ronde_mix64(x + RONDE_MIX_STEP);
 }
 
 /* Most ranks whose element is not neutral, for sums and for products. */

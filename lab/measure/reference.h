@@ -10,6 +10,7 @@
 #define RONDE_LAB_REFERENCE_H
 
 #include "ronde/benchmark.h"
+#include "ronde/buffers.h"
 
 /** A window, and what runs in it. */
 struct ronde_reference {
@@ -47,5 +48,15 @@ RONDE_API enum ronde_pattern ronde_reference_pattern(const struct ronde_benchmar
 
 /** Frees everything; a zeroed reference is allowed. */
 RONDE_API void ronde_reference_close(struct ronde_reference *reference);
+
+/* What each collective is, as plain loops over all ranks' memory. Knows no schedule. What `host`, the specification
+ * of all other backends, is itself compared with. Reductions run in rank order and in doubles, rounded once at the
+ * end: right to the bit for inputs from RONDE_PATTERN_EXACT, whose partial results are small whole numbers (of
+ * bool: counts of what is true). */
+
+/** Writes the outputs that the collective defines through the memory's views, which must not overlap, and nothing
+ * else. source_of is that of the request or schedule: for send_recv with listed pairs, else NULL. */
+void ronde_definition_run(const struct ronde_memory *memory, const struct ronde_input_range *shape,
+                          const uint32_t *source_of);
 
 #endif

@@ -6,11 +6,138 @@
  */
 #include "compare.h"
 
-#include "lab/measure/local_measurer.h"
-
+#include "ronde/distance.h"
 #include "ronde/hw.h"
+#include "ronde/measurer.h"
 #include "ronde/mem.h"
 #include "ronde/setup.h"
+
+/* The measurer of a comparison on this machine: a backend as the time model has it. */
+
+/** A backend and what is loaded on it. */
+struct local_measurer {
+    const char *backend;                                         /**< its name */
+    struct ronde_target target;                                  /**< open while a job is */
+    struct ronde_benchmark benchmarks[RONDE_MEASURED_SCHEDULES]; /**< of the job */
+    uint32_t count;                                              /**< how many */
+    struct ronde_memory memory;                                  /**< shared by them */
+    struct ronde_distance *distance; /**< between processors; NULL where none is known */
+    bool has_moved; /**< the last point was measured at another distance than the constants */
+};
+
+/* Schedules of a comparison on one of this machine's backends, in turns on the same buffers. */
+
+/* Runs of a point, whatever its window. */
+#define LEAST_REPETITIONS 5u
+
+/* How long a job waits, in all, for processors to be as far from each other as when the constants were measured. */
+#define PATIENCE_NS 4e10
+
+/* Buffers for the largest size. */
+static enum ronde_status make_memory(struct local_measurer *local, uint64_t max_count,
+                                     struct ronde_error *error)
+{
+    struct ronde_input_range shape = local->benchmarks[0].shape;
+    shape.count = max_count;
+    const enum ronde_status status = ronde_memory_create(&shape, &local->memory, error);
+    local->memory.near = &local->target.bind;
+    return status;
+}
+
+/* Only where the constants say what distance they hold for; without threads there is none. */
+static enum ronde_status watch_processors(struct local_measurer *local, double line_ns,
+                                          struct ronde_error *error)
+{
+    struct ronde_error none = {0};
+    if (line_ns <= 0 || local->target.machine.devices > 0)
+        return RONDE_OK;
+    const enum ronde_status status =
+        ronde_distance_open(ronde_mem_default(), &local->distance, &none);
+    ronde_distance_keep(local->distance, line_ns, PATIENCE_NS);
+    return status == RONDE_OK || status == RONDE_UNAVAILABLE
+               ? RONDE_OK
+               : ronde_fail(error, status, "%s", none.message);
+}
+
+static enum ronde_status open_job(void *self, const struct ronde_measurer_job *job,
+                                  struct ronde_error *error)
+{
+    struct local_measurer *local = self;
+    enum ronde_status status = ronde_target_open_modelled(local->backend, &local->target, error);
+    local->count = job->count;
+    for (uint32_t i = 0; status == RONDE_OK && i < job->count; i++)
+        status = ronde_benchmark_open(&local->target, job->schedules[i], &job->options,
+                                      &local->benchmarks[i], error);
+    /* The time model has no stores that bypass the caches. */
+    for (uint32_t i = 0; status == RONDE_OK && i < job->count; i++)
+        local->benchmarks[i].launch.stream_from_bytes = UINT64_MAX;
+    if (status == RONDE_OK)
+        status = watch_processors(local, job->line_ns, error);
+    return status == RONDE_OK ? make_memory(local, job->max_count, error) : status;
+}
+
+static enum ronde_status check_point(void *self, uint32_t schedule, uint64_t count,
+                                     uint64_t out_wrong[2], struct ronde_error *error)
+{
+    struct local_measurer *local = self;
+    return ronde_benchmark_check(&local->benchmarks[schedule], &local->memory, count, out_wrong,
+                                 error);
+}
+
+static enum ronde_status measure(void *self, uint64_t count, double window_ns,
+                                 struct ronde_stats *out_stats, struct ronde_error *error)
+{
+    struct local_measurer *local = self;
+    const struct ronde_effort effort = {1, LEAST_REPETITIONS, RONDE_MAX_SAMPLES, window_ns};
+    for (uint32_t i = 0; i < local->count; i++)
+        ronde_benchmark_aim(&local->benchmarks[i], &local->memory, count, false);
+    ronde_memory_fill(&local->memory, &local->benchmarks[0].shape, RONDE_PATTERN_ANY);
+    const uint32_t missed = ronde_distance_missed(local->distance);
+    enum ronde_status status;
+    do {
+        ronde_distance_await(local->distance);
+        status =
+            ronde_benchmarks_measure(local->benchmarks, local->count, &effort, out_stats, error);
+    } while (status == RONDE_OK && !ronde_distance_held(local->distance));
+    local->has_moved = ronde_distance_missed(local->distance) > missed;
+    return status;
+}
+
+static void describe(const void *self, struct ronde_record *record)
+{
+    const struct local_measurer *local = self;
+    const uint32_t devices = local->target.machine.devices;
+    record->engine = local->target.backend->name;
+    if (ronde_target_is_oversubscribed(&local->target, record->ranks))
+        ronde_record_label(record, "oversubscribed");
+    if (devices > 0 && record->ranks > devices)
+        ronde_record_label(record, "virtual_ranks");
+    if (local->has_moved)
+        ronde_record_label(record, "moved");
+}
+
+static void close_job(void *self)
+{
+    struct local_measurer *local = self;
+    for (uint32_t i = 0; i < local->count; i++)
+        ronde_benchmark_close(&local->benchmarks[i]);
+    local->count = 0;
+    ronde_distance_close(local->distance);
+    local->distance = NULL;
+    ronde_memory_destroy(&local->memory);
+    ronde_target_close(&local->target);
+}
+
+/* The functions; *local outlives them, starts with its backend's name and zeroes, and is not moved. */
+static struct ronde_measurer local_measurer(struct local_measurer *local)
+{
+    return (struct ronde_measurer){.self = local,
+                                   .open = open_job,
+                                   .check = check_point,
+                                   .measure = measure,
+                                   .describe = describe,
+                                   .close = close_job};
+}
 
 /* Time for a point where none is asked for, ns. */
 #define WINDOW_NS 2e8
@@ -30,7 +157,7 @@ struct lineup {
     struct ronde_comparison *comparison;
     uint32_t rank_index;
     struct point_records *records; /* per size, per algorithm */
-    struct ronde_local_measurer local;
+    struct local_measurer local;
     struct ronde_measurer measurer;
     struct ronde_candidate candidates[RONDE_MEASURED_SCHEDULES];
 };
@@ -82,6 +209,7 @@ enum ronde_status ronde_comparison_open(const struct ronde_compare_options *opti
                                         struct ronde_error *error)
 {
     struct ronde_comparison comparison = {.options = *options};
+    const char *why_not = NULL;
     const bool is_network = options->measurer && options->measurer->is_network;
     const enum ronde_status status = check(options, error);
     if (status != RONDE_OK)
@@ -94,8 +222,9 @@ enum ronde_status ronde_comparison_open(const struct ronde_compare_options *opti
                                   .rank_counts = options->rank_counts,
                                   .size_count = options->size_count,
                                   .has_ports = is_network,
-                                  .has_cores = !is_network && ronde_platform_has_caches(
-                                                                  options->forecast.platform)};
+                                  .has_cores = !is_network &&
+                                               ronde_platform_has_caches(options->forecast.platform),
+                                  .lacks_simgrid = !ronde_sim_simgrid_available(&why_not)};
     if (options->window_ns <= 0.0)
         comparison.options.window_ns = WINDOW_NS;
     comparison.grid.points =
@@ -155,12 +284,21 @@ static enum ronde_status predict(const struct lineup *lineup, uint32_t algorithm
         status = ronde_record_replay(&forecast, "ports", &out->of[RONDE_SOURCE_PORTS], NULL, error);
     if (status == RONDE_OK && comparison->grid.has_cores)
         status = ronde_record_replay(&forecast, "cores", &out->of[RONDE_SOURCE_CORES], NULL, error);
-    if (status == RONDE_OK)
+    if (status == RONDE_OK && !comparison->grid.lacks_simgrid)
         status =
             ronde_record_replay(&forecast, "simgrid", &out->of[RONDE_SOURCE_SIMGRID], NULL, error);
     if (status == RONDE_OK)
         status = ronde_record_closed_form(&forecast, &out->of[RONDE_SOURCE_CLOSED_FORM], error);
     return status;
+}
+
+/* Of all numbers of ranks and sizes, replays and measurements as halves: nobody knows which take longer. */
+static double share_of(const struct ronde_comparison *comparison, uint32_t rank_index,
+                       bool is_measured, uint32_t size_index)
+{
+    const struct ronde_validation *grid = &comparison->grid;
+    const double half = (is_measured ? 1.0 : 0.0) + (double)size_index / grid->size_count;
+    return ((double)rank_index + half / 2) / grid->rank_counts;
 }
 
 /*
@@ -173,8 +311,10 @@ static enum ronde_status predict_all(struct lineup *lineup, struct ronde_error *
     const struct ronde_validation *grid = &comparison->grid;
     enum ronde_status status = RONDE_OK;
     for (uint32_t s = 0; status == RONDE_OK && s < grid->size_count; s++) {
-        ronde_reporter_say(&comparison->options.reporter, "replaying %u ranks, size %u of %u",
-                           grid->ranks[lineup->rank_index], s + 1, grid->size_count);
+        ronde_reporter_say(&comparison->options.reporter,
+                           share_of(comparison, lineup->rank_index, false, s),
+                           "replaying %u ranks, size %u of %u", grid->ranks[lineup->rank_index],
+                           s + 1, grid->size_count);
         for (uint32_t a = 0; status == RONDE_OK && a < grid->algorithm_count; a++)
             status = predict(lineup, a, count_of(lineup, comparison->options.sizes[s]),
                              &lineup->records[s * grid->algorithm_count + a], error);
@@ -206,8 +346,8 @@ static enum ronde_status load_all(struct lineup *lineup, struct ronde_error *err
 static enum ronde_status open_lineup(struct lineup *lineup, struct ronde_error *error)
 {
     const struct ronde_compare_options *options = &lineup->comparison->options;
-    lineup->local = (struct ronde_local_measurer){.backend = options->backend};
-    lineup->measurer = options->measurer ? *options->measurer : ronde_local_measurer(&lineup->local);
+    lineup->local = (struct local_measurer){.backend = options->backend};
+    lineup->measurer = options->measurer ? *options->measurer : local_measurer(&lineup->local);
     lineup->records =
         ronde_mem_new(ronde_mem_default(), (size_t)options->size_count * options->algorithm_count,
                       sizeof *lineup->records);
@@ -319,7 +459,8 @@ enum ronde_status ronde_comparison_run(struct ronde_comparison *comparison,
         struct lineup lineup = {.comparison = comparison, .rank_index = r};
         status = open_lineup(&lineup, error);
         for (uint32_t s = 0; status == RONDE_OK && s < grid->size_count; s++) {
-            ronde_reporter_say(reporter, "measuring %u ranks, size %u of %u", grid->ranks[r], s + 1,
+            ronde_reporter_say(reporter, share_of(comparison, r, true, s),
+                               "measuring %u ranks, size %u of %u", grid->ranks[r], s + 1,
                                grid->size_count);
             status = run_size(&lineup, s, sink, error);
         }

@@ -156,6 +156,7 @@ static enum ronde_status note_entry(struct ronde_recorded *recorded, const struc
         recorded->sizes[place.rank][recorded->size_counts[place.rank]++] = entry->bytes;
     grid->has_ports |= entry->source == RONDE_SOURCE_PORTS;
     grid->has_cores |= entry->source == RONDE_SOURCE_CORES;
+    grid->lacks_simgrid &= entry->source != RONDE_SOURCE_SIMGRID;
     return RONDE_OK;
 }
 
@@ -237,7 +238,7 @@ enum ronde_status ronde_recorded_read(const char *path, enum ronde_collective co
                                       struct ronde_recorded *out, struct ronde_error *error)
 {
     struct reader reader = {.path = path, .collective = collective, .file = fopen(path, "r")};
-    *out = (struct ronde_recorded){.grid = {.collective = collective}};
+    *out = (struct ronde_recorded){.grid = {.collective = collective, .lacks_simgrid = true}};
     if (!reader.file)
         return ronde_fail(error, RONDE_IO, "%s: cannot be read", path);
     enum ronde_status status = pass(&reader, out, error);

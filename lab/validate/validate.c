@@ -23,6 +23,8 @@ bool ronde_validation_has(const struct ronde_validation *validation, enum ronde_
 {
     if (source == RONDE_SOURCE_PORTS)
         return validation->has_ports;
+    if (source == RONDE_SOURCE_SIMGRID)
+        return !validation->lacks_simgrid;
     return source != RONDE_SOURCE_CORES || validation->has_cores;
 }
 
@@ -30,7 +32,9 @@ enum ronde_source ronde_validation_replay(const struct ronde_validation *validat
 {
     if (validation->has_cores)
         return RONDE_SOURCE_CORES;
-    return validation->has_ports ? RONDE_SOURCE_PORTS : RONDE_SOURCE_SIMGRID;
+    if (validation->has_ports)
+        return RONDE_SOURCE_PORTS;
+    return validation->lacks_simgrid ? RONDE_SOURCE_CLOSED_FORM : RONDE_SOURCE_SIMGRID;
 }
 
 size_t ronde_validation_size(const struct ronde_validation *validation)

@@ -6,11 +6,65 @@
  * for a class that the model has wrong altogether. Several strengths of a variant share its prior. Half of the prior is
  * the healthy machine's, a twentieth that of something else, whose x lie anywhere between 0 and log(1000).
  */
-#include "inside.h"
+#include "doctor_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What a row of a log should have taken, with or without a fault, and how far that may be off. */
+
+bool doctor_takes(const struct ronde_doctor_request *request, const struct ronde_published_row *row)
+{
+    struct ronde_error ignored = {0};
+    const struct ronde_published_system *system = &request->published->systems[row->system];
+    return row->system == request->system &&
+           request->is_faulty == (row->state == RONDE_PUBLISHED_FAULTY) &&
+           (row->state == RONDE_PUBLISHED_FAULTY || row->state <= RONDE_PUBLISHED_FITTED) &&
+           row->call.bytes >= RONDE_PUBLISHED_LEAST_BYTES &&
+           ronde_nccl_call_check(&system->machine, &row->call, &ignored) == RONDE_OK;
+}
+
+double doctor_off(const struct ronde_doctor_request *request, const struct ronde_nccl_call *call)
+{
+    return request->spread->off[call->nodes > 1][doctor_size_class(request->spread, call->bytes)];
+}
+
+double ronde_doctor_tolerance(const struct ronde_doctor_spread *spread,
+                              const struct ronde_nccl_call *call)
+{
+    return exp(DOCTOR_SPREADS * spread->off[call->nodes > 1][doctor_size_class(spread, call->bytes)]);
+}
+
+double doctor_predict_us(const struct ronde_doctor_request *request,
+                         const struct ronde_published_row *row,
+                         const struct ronde_doctor_variant *variant, uint32_t strength)
+{
+    struct ronde_nccl_machine machine = request->published->systems[request->system].machine;
+    struct ronde_nccl_constants constants = *request->constants;
+    struct ronde_nccl_choice choice;
+    double add_us = 0;
+    bool no_nvls = false;
+    if (variant && !variant->apply(strength, &row->call, &machine, &constants, &add_us, &no_nvls))
+        return 0;
+    double us = ronde_nccl_choose(&constants, &machine, &row->call, row->wish, &choice);
+    const bool is_point = choice.algorithm == RONDE_NCCL_POINT;
+    if (is_point && no_nvls)
+        return 0;
+    if (isfinite(us) && no_nvls && choice.algorithm >= RONDE_NCCL_NVLS) {
+        const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, row->wish.protocol};
+        us = ronde_nccl_choose(&constants, &machine, &row->call, ring, &choice);
+    }
+    return isfinite(us) || is_point
+               ? add_us + ronde_nccl_execution_us(&constants, &machine, &row->call, choice)
+               : 0;
+}
+
+double ronde_doctor_expected_us(const struct ronde_doctor_request *request,
+                                const struct ronde_published_row *row)
+{
+    return doctor_takes(request, row) ? doctor_predict_us(request, row, NULL, 0) : 0;
+}
 
 static const double healthy_prior = .5, other_prior = .05;
 
@@ -127,7 +181,8 @@ static void find_causes(const struct ronde_doctor_request *request, const struct
     double logs[RONDE_DOCTOR_MAX_CAUSES], most = -INFINITY, sum = 0;
     const struct ronde_doctor_variant *variants = ronde_doctor_variants(&count);
     const double prior = (1 - healthy_prior - other_prior) / (count - 1);
-    for (uint32_t v = 0; v < count; v++) {
+    /* A size that is far too slow rules out that nothing is wrong, whether or not a fault explains it. */
+    for (uint32_t v = out->far > 0; v < count; v++) {
         struct ronde_doctor_cause *cause = &out->causes[out->cause_count];
         logs[out->cause_count] = weigh(request, &variants[v], v == 0 ? healthy_prior : prior, cause);
         out->cause_count += isfinite(logs[out->cause_count]) ? 1 : 0;
@@ -163,6 +218,10 @@ static enum ronde_status fail_empty(const struct ronde_doctor_request *request,
         if (ronde_nccl_call_check(machine, &row->call, error) != RONDE_OK)
             return error->status;
     }
+    if (published->count > 0 && published->rows[0].call.ranks == 1)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "all rows are of 1 rank, which sends nothing: a process that measured "
+                          "itself, as nccl-tests does in many where it is built without MPI=1");
     return ronde_fail(error, RONDE_UNSUPPORTED,
                       "no row of at least 1 KiB that the model has: algorithms of NCCL, and its "
                       "sends and receives");

@@ -6,7 +6,7 @@
  * host memory. Where NCCL would see the fault when it searches its graph the description changes and it chooses anew;
  * where it would not, the rate alone does.
  */
-#include "inside.h"
+#include "doctor_parts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -138,6 +138,19 @@ APPLY(nvlink_half)
     UNUSED5(strength, add_us, no_nvls, machine, call);
     constants->links *= .5;
     return has_nvlink(machine, call);
+}
+
+/* To all others at once a rank has as many connections, which carry together what one of them may not. */
+APPLY(connection_capped)
+{
+    static const double rates[] = {.5, .35, .25, .15};
+    const bool is_spread = call->collective == RONDE_ALL_TO_ALL;
+    const double share =
+        is_spread ? fmin(1, rates[strength] * ((double)call->ranks - 1)) : rates[strength];
+    UNUSED5(add_us, no_nvls, machine, call, constants);
+    constants->links *= share;
+    constants->nics *= share;
+    return call->nodes > 1 || has_nvlink(machine, call);
 }
 
 APPLY(ring_over_pcie)
@@ -277,6 +290,10 @@ static const struct ronde_doctor_variant variants[] = {
      says_no_p2p},
     {"nvlink_half", "half of the NVLinks are missing",
      "nvidia-smi nvlink --status on every GPU; fabric manager", 1, nvlink_half, NULL},
+    {"connection_capped", "one connection is capped, many at once are not",
+     "alltoall is as fast as it should be; limits of a flow (virtual machine, queue pair), "
+     "NCCL_IB_QPS_PER_CONNECTION",
+     4, connection_capped, NULL},
     {"ring_over_pcie", "rings cross PCIe where NVLink should carry them",
      "nvidia-smi topo -m: PIX, NODE or SYS between GPUs; CUDA_VISIBLE_DEVICES, a GPU without "
      "NVLink",

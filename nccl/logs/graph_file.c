@@ -6,6 +6,8 @@
  * becomes "Channel 00/04" in a log.
  */
 #include "engine/text/out.h"
+#include "formats/whole_file.h"
+#include "said.h"
 
 #include "ronde/cursor.h"
 #include "ronde/nccl_graph_file.h"
@@ -121,5 +123,92 @@ enum ronde_status ronde_nccl_graph_file_print(const struct ronde_schedule *sched
         status = ronde_text_finish(&out, out_text, out_bytes, error);
     }
     ronde_mem_free(mem, orders, count, sizeof *orders);
+    return status;
+}
+
+/* NCCL's log as a graph of rings and trees. */
+
+void ronde_nccl_graph_destroy(struct ronde_nccl_graph *graph)
+{
+    if (!graph)
+        return;
+    const struct ronde_mem *mem = graph->mem;
+    const size_t rings = (size_t)graph->rings * graph->ranks;
+    const size_t trees = (size_t)graph->trees * graph->ranks;
+    ronde_mem_free(mem, graph->next, graph->next ? rings : 0, sizeof *graph->next);
+    ronde_mem_free(mem, graph->branch, graph->branch ? trees : 0, sizeof *graph->branch);
+    ronde_mem_free(mem, graph, 1, sizeof *graph);
+}
+
+/* Whether a text is the XML that NCCL writes its search's result to. */
+static bool is_graph_file(const char *text, size_t bytes)
+{
+    const char *end = text + bytes;
+    while (text < end && (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n'))
+        text++;
+    return text < end && *text == '<';
+}
+
+/* What is put together; where that fails, or gives nothing, a line that could not be read is the reason. */
+static enum ronde_status settle(struct nccl_log *log, const char *text, size_t bytes, uint32_t ranks,
+                                struct ronde_nccl_graph *graph, struct ronde_error *error)
+{
+    const enum ronde_status status = nccl_log_settle(log, ranks, graph);
+    const bool is_empty = status == RONDE_OK && graph->rings == 0 && graph->trees == 0;
+    graph->unread_line = log->unread_line;
+    graph->repeated_line = log->repeated_line;
+    if (log->said.count == 0 && is_graph_file(text, bytes))
+        return ronde_fail(error, RONDE_BAD_INPUT,
+                          "%s: this is XML, as NCCL writes it for NCCL_GRAPH_DUMP_FILE, not a log; "
+                          "what NCCL prints with NCCL_DEBUG=INFO and "
+                          "NCCL_DEBUG_SUBSYS=INIT,GRAPH has rings and trees",
+                          log->name);
+    if ((status == RONDE_BAD_INPUT || is_empty) && log->unread_line > 0)
+        return ronde_fail_at(error, RONDE_BAD_INPUT, log->unread_line, "%s:%" PRIu32 ": %s",
+                             log->name, log->unread_line, log->unread);
+    return status == RONDE_OK
+               ? RONDE_OK
+               : ronde_fail_at(error, status, log->error->line, "%s", log->error->message);
+}
+
+enum ronde_status ronde_nccl_graph_parse(const char *text, size_t bytes, const char *name,
+                                         uint32_t ranks, const struct ronde_mem *mem,
+                                         struct ronde_nccl_graph **out_graph,
+                                         struct ronde_error *error)
+{
+    struct ronde_error why = {0};
+    struct nccl_log log = {.mem = mem, .name = name, .error = &why};
+    *out_graph = NULL;
+    struct ronde_nccl_graph *graph = ronde_mem_new(mem, 1, sizeof *graph);
+    if (!graph)
+        return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for the log", name);
+    *graph = (struct ronde_nccl_graph){.mem = mem};
+    enum ronde_status status = nccl_log_collect(&log, text, bytes);
+    if (status == RONDE_OK)
+        status = settle(&log, text, bytes, ranks, graph, error);
+    else
+        (void)ronde_fail(error, status, "%s", why.message);
+    ronde_list_free(mem, &log.said, sizeof(struct nccl_said));
+    ronde_list_free(mem, &log.cuts, sizeof(struct nccl_cut));
+    ronde_list_free(mem, &log.sizes, sizeof(struct nccl_size));
+    if (status == RONDE_OK)
+        *out_graph = graph;
+    else
+        ronde_nccl_graph_destroy(graph);
+    return status;
+}
+
+enum ronde_status
+ronde_nccl_graph_read(const char *path, uint32_t ranks, const struct ronde_mem *mem,
+                      struct ronde_nccl_graph **out_graph, struct ronde_error *error)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    *out_graph = NULL;
+    enum ronde_status status = ronde_whole_file_read(path, &text, &bytes, error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_nccl_graph_parse(text, bytes, path, ranks, mem, out_graph, error);
+    ronde_whole_file_free(text, bytes);
     return status;
 }

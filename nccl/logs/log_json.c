@@ -1,4 +1,5 @@
 /** The JSON that nccl-tests -J writes, by jansson. See nccl_log.h. */
+#include "engine/text/refuse.h"
 #include "log_run.h"
 #include "nccl/published/reader.h"
 
@@ -21,13 +22,13 @@ RONDE_FORMAT(3, 4)
 static enum ronde_status refuse(const struct reader *reader, struct ronde_error *error,
                                 const char *format, ...)
 {
-    char what[256];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
+    const enum ronde_status status =
+        ronde_refuse_line(error, reader->request->path, 1 /* nccl-tests writes one line */, format,
+                          arguments);
     va_end(arguments);
-    /* nccl-tests writes one line. */
-    return ronde_fail_at(error, RONDE_BAD_INPUT, 1, "%s:1: %s", reader->request->path, what);
+    return status;
 }
 
 /** A number from low to high; nccl-tests writes roots as texts. */

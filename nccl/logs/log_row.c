@@ -1,12 +1,13 @@
 /**
- * Lines of nccl-tests' tables. See log_row.h.
+ * Lines of nccl-tests' tables. See log_run.h.
  *
  * A row is found by what it begins with: two whole numbers and an element type. Whatever a launcher puts before it
  * ("[1,0]<stdout>:", "3: ", "(head, rank=0, pid=7) ") is passed over. Behind the type come an operator and a root, both
  * of which some versions leave out or blank, then one half or two of equally many columns.
  */
-#include "log_row.h"
+#include "log_run.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,25 @@ static size_t find(const char *word, const char *const *list, size_t count)
 #define FIND(word, list) find(word, list, sizeof(list) / sizeof(list)[0])
 #define IS_IN(word, list) (FIND(word, list) < sizeof(list) / sizeof(list)[0])
 
+/** Blanks the tags that launchers put into lines: "[0]", "[1,0]<stdout>:". A PCI address in brackets is none. */
+static void blank_tags(char *line)
+{
+    static const char *const streams[] = {"<stdout>:", "<stderr>:"};
+    for (char *at = line; (at = strchr(at, '[')) != NULL;) {
+        const size_t digits = strspn(at + 1, "0123456789,");
+        size_t length = digits + 2;
+        if (digits == 0 || at[1 + digits] != ']') {
+            at++;
+            continue;
+        }
+        for (size_t s = 0; s < sizeof streams / sizeof streams[0]; s++)
+            if (strncmp(at + length, streams[s], strlen(streams[s])) == 0)
+                length += strlen(streams[s]);
+        memset(at, ' ', length);
+        at += length;
+    }
+}
+
 /** Cuts at blanks and control characters; what is beyond the last word is left out. */
 static void cut(char *line, struct words *words)
 {
@@ -81,6 +101,13 @@ static bool take_number(const char *word, double *out)
 static bool is_not_there(const char *word)
 {
     return strcmp(word, "N/A") == 0;
+}
+
+/** What a division by a time of 0 gives. */
+static bool is_no_number(const char *word)
+{
+    word += *word == '-';
+    return strcmp(word, "inf") == 0 || strcmp(word, "nan") == 0;
 }
 
 /** Half a unit of the last digit that was printed. */
@@ -196,6 +223,15 @@ static bool is_interrupted(const struct words *words, uint32_t at)
     return false;
 }
 
+/** Leaves out what stands behind the columns of numbers: RCCL adds algo, proto and nchannels. */
+static void drop_words_behind(struct words *words, uint32_t from)
+{
+    for (uint32_t i = from; i < words->count; i++)
+        if (isalpha((unsigned char)words->word[i][0]) && !is_not_there(words->word[i]) &&
+            !is_no_number(words->word[i]))
+            words->count = i;
+}
+
 /** Where a row begins: two whole numbers and a type; count where none does. */
 static uint32_t find_row(const struct words *words)
 {
@@ -226,6 +262,7 @@ enum log_kind log_row_read(char *line, const struct log_columns *columns, bool b
                            struct log_row *row, char *why, size_t why_bytes)
 {
     struct words words;
+    blank_tags(line);
     cut(line, &words);
     drop_timestamp(&words);
     uint32_t at = find_row(&words);
@@ -239,8 +276,11 @@ enum log_kind log_row_read(char *line, const struct log_columns *columns, bool b
         return LOG_OTHER;
     }
     *row = (struct log_row){.bytes = strtoull(words.word[at], NULL, 10)};
+    const bool is_begin = is_interrupted(&words, at + 3);
+    if (!is_begin)
+        drop_words_behind(&words, at + 3 + columns->half);
     at = take_operator(&words, at + 3, columns, row);
-    if (at == words.count || is_interrupted(&words, at))
+    if (at == words.count || is_begin)
         return LOG_BEGIN;
     if (take_halves(&words, at, columns, row))
         return LOG_ROW;

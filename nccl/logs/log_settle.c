@@ -18,6 +18,7 @@ static const double most_told_by_factor = 16;
 void log_run_row(struct log_run *run, const struct log_row *row)
 {
     const struct log_half *half = &row->half[row->half[0].is_there ? 0 : 1];
+    run->has_rows = true;
     if (half->is_there && half->rate_GBps > 0 &&
         (half->bus_GBps > run->clearest_GBps || run->clearest_GBps <= 0)) {
         run->clearest = *row;
@@ -174,13 +175,26 @@ static bool find_wish(const struct log_forced *forced, struct ronde_nccl_choice 
            strcasecmp(forced->algorithm, "PAT") != 0;
 }
 
+/** Machines of one name, as containers have it: every device of several comes equally often. */
+static uint32_t hosts_of(const struct log_run *run)
+{
+    uint32_t devices = 0, times = run->device_ranks[0];
+    for (uint32_t d = 0; d < LOG_MAX_DEVICES && run->hosts == 1; d++) {
+        if (run->device_ranks[d] == 0)
+            continue;
+        devices++;
+        times = run->device_ranks[d] == times ? times : 0;
+    }
+    return devices > 1 && times > 1 ? times : run->hosts;
+}
+
 enum ronde_status
 log_run_settle(const struct log_run *run, const struct ronde_published_request *request,
                struct ronde_log_facts *facts, uint32_t line, struct ronde_published_row *out,
                bool *out_is_modelled, struct ronde_error *error)
 {
     const uint32_t ranks = request->ranks > 0 ? request->ranks : find_ranks(run);
-    const uint32_t nodes = request->nodes > 0 ? request->nodes : run->hosts;
+    const uint32_t nodes = request->nodes > 0 ? request->nodes : hosts_of(run);
     if (ranks == 0)
         return ronde_fail_at(error, RONDE_BAD_INPUT, line,
                              "%s:%u: how many ranks took part is not said, there are no lines "

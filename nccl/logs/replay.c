@@ -3,6 +3,7 @@
 #include "ronde/schedules.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* --- rings ----------------------------------------------------------------------------------- */
 
@@ -187,6 +188,23 @@ static void state_trees(const struct ronde_nccl_graph *graph, struct tree_builde
     }
 }
 
+static enum ronde_status fail_treeless(const struct ronde_nccl_graph *graph,
+                                       struct ronde_error *error)
+{
+    char more[128] = "";
+    if (graph->repeated_line > 0)
+        snprintf(more, sizeof more,
+                 "; line %" PRIu32
+                 " stands for others that Ray left out: RAY_DEDUP_LOGS=0 keeps them",
+                 graph->repeated_line);
+    else if (graph->unread_line > 0)
+        snprintf(more, sizeof more, "; line %" PRIu32 " cannot be read", graph->unread_line);
+    return ronde_fail(error, RONDE_UNSUPPORTED,
+                      "the log does not state the trees of all %" PRIu32
+                      " ranks: each prints its own line \"Trees [0] ...\"%s",
+                      graph->ranks, more);
+}
+
 static enum ronde_status
 replay_trees(const struct ronde_nccl_graph *graph, const struct ronde_nccl_request *request,
              const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
@@ -200,10 +218,7 @@ replay_trees(const struct ronde_nccl_graph *graph, const struct ronde_nccl_reque
         return ronde_fail(error, RONDE_UNSUPPORTED, "NCCL runs no %s over trees, only all_reduce",
                           ronde_collective_text(request->collective));
     if (graph->trees == 0)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "the log does not state the trees of all %" PRIu32
-                          " ranks: each prints its own line \"Trees [0] ...\"",
-                          graph->ranks);
+        return fail_treeless(graph, error);
     enum ronde_status status = ronde_builder_create(&compiled, mem, &tree.builder, error);
     if (status != RONDE_OK)
         return status;

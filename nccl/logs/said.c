@@ -3,13 +3,15 @@
  *
  * Every line is printed by a process, which its prefix names (host:process:thread), on behalf of a rank. A process states
  * rings, then trees, of one communicator after the other: what comes after its trees, or states a channel again, is about
- * the next, unless it has named the communicator (identity.h).
+ * the next, unless it has named the communicator (lines.c).
  */
 #include "said.h"
-#include "identity.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* What NCCL puts before its lines. */
+static const char mark_text[] = "NCCL INFO ";
 
 /* Who speaks: a process and the rank it speaks for. */
 struct speaker {
@@ -21,21 +23,33 @@ struct speaker {
     bool has_trees;
 };
 
+/* "rank R nranks N", of a line that ends in "Init COMPLETE". */
+struct size_said {
+    uint64_t process;
+    uint32_t rank;
+    uint32_t ranks;
+};
+
 /* The walk through a log. */
 struct walk {
     struct nccl_log *log;
     struct ronde_list speakers; /* struct speaker */
     struct ronde_list hosts;    /* uint64_t, hashes */
+    struct ronde_list sizes;    /* struct size_said, in the order of the log */
     struct nccl_identities identities;
     struct nccl_cursor prefix; /* of the line */
     uint64_t process;          /* of the line */
     uint32_t line;
 };
 
-static enum ronde_status fail(struct walk *walk, const char *what)
+/* A line that cannot be read costs itself: the others may say as much. */
+static enum ronde_status leave_out(struct walk *walk, const char *why)
 {
-    return ronde_fail_at(walk->log->error, RONDE_BAD_INPUT, walk->line, "%s:%" PRIu32 ": %s",
-                         walk->log->name, walk->line, what);
+    if (walk->log->unread_line == 0) {
+        walk->log->unread_line = walk->line;
+        walk->log->unread = why;
+    }
+    return RONDE_OK;
 }
 
 static enum ronde_status fail_memory(struct walk *walk)
@@ -115,8 +129,11 @@ static void turn_to(struct walk *walk, struct speaker *speaker, enum nccl_line k
     if (speaker->communicator < UNNAMED)
         speaker->communicator = UNNAMED;
     if (speaker->has_trees || is_again)
-        *speaker = (struct speaker){speaker->process, speaker->rank, speaker->communicator + 1,
-                                    RONDE_NONE,       RONDE_NONE,    false};
+        *speaker = (struct speaker){.process = speaker->process,
+                                    .rank = speaker->rank,
+                                    .communicator = speaker->communicator + 1,
+                                    .last_order = RONDE_NONE,
+                                    .last_ring = RONDE_NONE};
     if (kind == NCCL_LINE_TREES)
         speaker->has_trees = true;
     else
@@ -137,10 +154,76 @@ static void number_communicators(struct walk *walk)
 {
     struct nccl_said *said = walk->log->said.items;
     struct nccl_cut *cuts = walk->log->cuts.items;
+    struct nccl_size *sizes = walk->log->sizes.items;
     for (uint32_t i = 0; i < walk->log->said.count; i++)
         number_unnamed(walk, &said[i].communicator);
     for (uint32_t i = 0; i < walk->log->cuts.count; i++)
         number_unnamed(walk, &cuts[i].communicator);
+    for (uint32_t i = 0; i < walk->log->sizes.count; i++)
+        number_unnamed(walk, &sizes[i].communicator);
+}
+
+/* --- how many ranks -------------------------------------------------------------------------- */
+
+static enum ronde_status add_size(struct walk *walk, uint32_t communicator, uint32_t ranks)
+{
+    struct nccl_size *size = ronde_list_push(walk->log->mem, &walk->log->sizes, sizeof *size);
+    if (!size)
+        return fail_memory(walk);
+    *size = (struct nccl_size){communicator, ranks};
+    return RONDE_OK;
+}
+
+/* "... rank 3 nranks 64 ... - Init COMPLETE". */
+static enum ronde_status note_size(struct walk *walk, struct nccl_cursor line)
+{
+    int32_t rank, ranks;
+    if (!nccl_go_behind(&line, " rank ") || !nccl_take_number(&line, &rank) ||
+        !nccl_take_text(&line, "nranks ") || !nccl_take_number(&line, &ranks) || rank < 0 ||
+        ranks <= rank || !nccl_go_behind(&line, "Init COMPLETE"))
+        return RONDE_OK;
+    struct size_said *said = ronde_list_push(walk->log->mem, &walk->sizes, sizeof *said);
+    if (!said)
+        return fail_memory(walk);
+    *said = (struct size_said){walk->process, (uint32_t)rank, (uint32_t)ranks};
+    return RONDE_OK;
+}
+
+/* Communicators without a name are complete in the order of their rings, where as many are as have stated some. */
+static enum ronde_status match_sizes(struct walk *walk, const struct speaker *speaker)
+{
+    const struct size_said *sizes = walk->sizes.items;
+    uint32_t count = 0;
+    enum ronde_status status = RONDE_OK;
+    for (int does_add = 0; does_add < 2 && status == RONDE_OK; does_add++) {
+        uint32_t next = UNNAMED;
+        for (uint32_t i = 0; i < walk->sizes.count && status == RONDE_OK; i++) {
+            if (sizes[i].process != speaker->process || sizes[i].rank != speaker->rank)
+                continue;
+            if (does_add)
+                status = add_size(walk, next++, sizes[i].ranks);
+            else
+                count++;
+        }
+        if (count != speaker->communicator - UNNAMED + 1)
+            break;
+    }
+    return status;
+}
+
+static enum ronde_status settle_sizes(struct walk *walk)
+{
+    const struct speaker *speakers = walk->speakers.items;
+    uint32_t communicator, ranks;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t s = 0; s < walk->speakers.count && status == RONDE_OK; s++)
+        if (speakers[s].communicator >= UNNAMED)
+            status = match_sizes(walk, &speakers[s]);
+    for (uint32_t i = 0;
+         status == RONDE_OK && nccl_identity_size(&walk->identities, i, &communicator, &ranks); i++)
+        if (communicator != RONDE_NONE && ranks > 0)
+            status = add_size(walk, communicator, ranks);
+    return status;
 }
 
 /* --- statements ------------------------------------------------------------------------------ */
@@ -179,12 +262,28 @@ static bool take_channel(struct nccl_cursor *cursor, uint32_t *out_channel)
     return nccl_take_text(cursor, ":");
 }
 
-static bool is_over(const struct nccl_cursor *cursor)
+/* Ranks behind the first; 0 where they come back to it before their end, or something else is among them. */
+static uint32_t count_ranks(struct nccl_cursor cursor, int32_t first, const char **out_why)
 {
-    for (const char *at = cursor->at; at < cursor->end; at++)
-        if (*at != ' ' && *at != '\t' && *at != '\r')
-            return false;
-    return true;
+    uint32_t count = 1;
+    int32_t next;
+    for (; nccl_take_number(&cursor, &next) && next >= 0; count++)
+        if (next == first) {
+            *out_why = "a ring that is back at its first rank before its end";
+            return 0;
+        }
+    *out_why = "a ring with something among its ranks that is none";
+    return nccl_is_over(cursor) ? count : 0;
+}
+
+static enum ronde_status add_cut(struct walk *walk, const struct speaker *speaker, uint32_t channel,
+                                 uint32_t last, uint32_t first)
+{
+    struct nccl_cut *cut = ronde_list_push(walk->log->mem, &walk->log->cuts, sizeof *cut);
+    if (!cut)
+        return fail_memory(walk);
+    *cut = (struct nccl_cut){speaker->communicator, walk->line, channel, last, first};
+    return RONDE_OK;
 }
 
 /* NCCL cuts a long ring off, by "..." in place of its last characters: the number before them may be half of one. */
@@ -194,28 +293,27 @@ static enum ronde_status read_order(struct walk *walk, struct nccl_cursor cursor
     const bool is_cut = cursor.end - cursor.at > 3 && nccl_take_text(&dots, "...");
     uint32_t channel;
     int32_t first, rank, next;
+    const char *why = NULL;
     if (!take_channel(&cursor, &channel) || !nccl_take_number(&cursor, &first) || first < 0)
-        return fail(walk, "a ring that ends early: expected Channel NN/NN : and ranks");
+        return leave_out(walk, "a ring that ends early: expected Channel NN/NN : and ranks");
+    const uint32_t count = is_cut ? 0 : count_ranks(cursor, first, &why);
+    if (!is_cut && count == 0)
+        return leave_out(walk, why);
     struct speaker *speaker = find_speaker(walk, 0);
     if (!speaker)
         return fail_memory(walk);
     turn_to(walk, speaker, NCCL_LINE_ORDER, channel);
-    if (is_cut) {
-        struct nccl_cut *cut = ronde_list_push(walk->log->mem, &walk->log->cuts, sizeof *cut);
-        if (!cut)
-            return fail_memory(walk);
-        *cut = (struct nccl_cut){speaker->communicator, walk->line, channel};
-        return RONDE_OK;
-    }
+    if (is_cut)
+        return add_cut(walk, speaker, channel, RONDE_NONE, RONDE_NONE);
     enum ronde_status status = RONDE_OK;
     for (rank = first; status == RONDE_OK && nccl_take_number(&cursor, &next) && next >= 0;
          rank = next)
-        status = next == first ? fail(walk, "a ring that is back at its first rank before its end")
-                               : add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)next);
-    if (status == RONDE_OK && !is_over(&cursor))
-        return fail(walk, "a ring with something among its ranks that is none");
-    return status == RONDE_OK ? add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)first)
-                              : status;
+        status = add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)next);
+    if (status != RONDE_OK)
+        return status;
+    return count == NCCL_OLD_MOST_RANKS
+               ? add_cut(walk, speaker, channel, (uint32_t)rank, (uint32_t)first)
+               : add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)first);
 }
 
 static enum ronde_status read_ring(struct walk *walk, struct nccl_cursor cursor)
@@ -224,9 +322,10 @@ static enum ronde_status read_ring(struct walk *walk, struct nccl_cursor cursor)
     int32_t before, rank, next;
     if (!take_channel(&cursor, &channel) || !nccl_take_number(&cursor, &before) ||
         !nccl_take_text(&cursor, "->") || !nccl_take_number(&cursor, &rank) ||
-        !nccl_take_text(&cursor, "->") || !nccl_take_number(&cursor, &next) || !is_over(&cursor) ||
-        before < 0 || rank < 0 || next < 0)
-        return fail(walk, "neighbours that end early: expected Ring NN : rank -> rank -> rank");
+        !nccl_take_text(&cursor, "->") || !nccl_take_number(&cursor, &next) ||
+        !nccl_is_over(cursor) || before < 0 || rank < 0 || next < 0)
+        return leave_out(walk,
+                         "neighbours that end early: expected Ring NN : rank -> rank -> rank");
     struct speaker *speaker = find_speaker(walk, (uint32_t)rank);
     if (!speaker)
         return fail_memory(walk);
@@ -282,11 +381,13 @@ static enum ronde_status read_trees(struct walk *walk, struct nccl_cursor cursor
     static const char early[] =
         "trees that end early: expected [N] child/child/child->rank->parent";
     struct speaker *speaker = NULL;
+    struct nccl_cursor before;
     do {
         struct ronde_nccl_branch branch;
         int32_t tree, rank;
+        before = cursor;
         if (!take_branch(&cursor, &tree, &rank, &branch))
-            return fail(walk, early);
+            break;
         skip_way_down(&cursor);
         if (!speaker) {
             speaker = find_speaker(walk, (uint32_t)rank);
@@ -300,32 +401,73 @@ static enum ronde_status read_trees(struct walk *walk, struct nccl_cursor cursor
         said->is_tree = true;
         said->rank = (uint32_t)rank;
         said->branch = branch;
+        before = cursor;
     } while (nccl_take_text(&cursor, "["));
-    return is_over(&cursor) ? RONDE_OK : fail(walk, early);
+    /* Behind them Ray says "[repeated 7x ...]", and RCCL which communicator it is. */
+    int32_t tree;
+    const bool is_tree = before.at != cursor.at && nccl_take_number(&cursor, &tree);
+    return speaker && !is_tree && nccl_is_over(before) ? RONDE_OK : leave_out(walk, early);
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-/* Behind "NCCL INFO", or the whole line where somebody has cut that off. */
+/* Whether a thread of this prefix has spoken before. */
+static bool is_known(const struct walk *walk, uint64_t prefix)
+{
+    const struct speaker *speakers = walk->speakers.items;
+    for (uint32_t s = 0; s < walk->speakers.count; s++)
+        if (speakers[s].process == prefix)
+            return true;
+    return nccl_identity_knows(&walk->identities, prefix);
+}
+
+/*
+ * Where the line of a later mark begins: at its prefix, which may stand behind the last number of the line before without
+ * a blank. *out_is_sure: not where a prefix that is new begins with a digit.
+ */
+static const char *begin_of(const struct walk *walk, const char *line, const char *mark,
+                            bool *out_is_sure)
+{
+    const struct nccl_cursor prefix = prefix_of(line, mark);
+    *out_is_sure = true;
+    for (const char *at = prefix.at; at < prefix.end; at++)
+        if (is_known(walk, nccl_hash(at, prefix.end)))
+            return at;
+    *out_is_sure =
+        prefix.at < prefix.end && *prefix.at != '-' && !(*prefix.at >= '0' && *prefix.at <= '9');
+    return prefix.at;
+}
+
+static const char *find_mark(const char *at, const char *end)
+{
+    const size_t length = sizeof mark_text - 1;
+    for (; (size_t)(end - at) >= length; at++)
+        if (memcmp(at, mark_text, length) == 0)
+            return at;
+    return NULL;
+}
+
+/* Behind the mark, or the whole line where somebody has cut that off. */
 static enum ronde_status read_line(struct walk *walk, const char *line, const char *end)
 {
-    static const char mark[] = "NCCL INFO ";
-    const size_t length = sizeof mark - 1;
     struct nccl_cursor cursor = {line, end}, prefix = {line, line};
-    for (const char *at = line; (size_t)(end - at) >= length; at++)
-        if (memcmp(at, mark, length) == 0) {
-            prefix = prefix_of(line, at);
-            cursor.at = at + length;
-            break;
-        }
+    const char *mark = find_mark(line, end);
+    if (mark) {
+        prefix = prefix_of(line, mark);
+        cursor.at = mark + sizeof mark_text - 1;
+    }
     while (cursor.end > cursor.at && (cursor.end[-1] == '\r' || cursor.end[-1] == ' '))
         cursor.end--;
-    const enum nccl_line kind = nccl_line_kind(&cursor);
-    if (kind == NCCL_LINE_OTHER)
-        return nccl_identity_note(&walk->identities, &prefix, &cursor) ? RONDE_OK
-                                                                       : fail_memory(walk);
     walk->prefix = prefix;
     walk->process = nccl_hash(prefix.at, prefix.end);
+    struct nccl_cursor repeated = cursor;
+    const enum nccl_line kind = nccl_line_kind(&cursor);
+    if (kind == NCCL_LINE_OTHER && !nccl_identity_note(&walk->identities, &prefix, &cursor))
+        return fail_memory(walk);
+    if (kind == NCCL_LINE_OTHER)
+        return note_size(walk, cursor);
+    if (walk->log->repeated_line == 0 && nccl_go_behind(&repeated, " [repeated "))
+        walk->log->repeated_line = walk->line;
     const enum ronde_status status = note_host(walk, prefix);
     if (status != RONDE_OK)
         return status;
@@ -334,21 +476,72 @@ static enum ronde_status read_line(struct walk *walk, const char *line, const ch
                                     : read_trees(walk, cursor);
 }
 
+/* Processes write to one stream: several of their lines may be on one. */
+static enum ronde_status read_glued(struct walk *walk, struct nccl_cursor line)
+{
+    enum ronde_status status = RONDE_OK;
+    const char *mark = find_mark(line.at, line.end);
+    while (status == RONDE_OK) {
+        const char *next = mark ? find_mark(mark + 1, line.end) : NULL;
+        bool is_sure = true;
+        const char *begin = next ? begin_of(walk, mark + 1, next, &is_sure) : line.end;
+        if (is_sure)
+            status = read_line(walk, line.at, begin);
+        else
+            (void)leave_out(walk, "two lines on one, of which the first has no clear end");
+        if (!next)
+            break;
+        line.at = begin;
+        mark = next;
+    }
+    return status;
+}
+
+/* Without the tags in it, where it has some. */
+static enum ronde_status read_tagged(struct walk *walk, struct nccl_cursor line)
+{
+    const size_t bytes = (size_t)(line.end - line.at);
+    if (!memchr(line.at, '<', bytes))
+        return read_glued(walk, line);
+    char *room = ronde_mem_new(walk->log->mem, bytes, 1);
+    if (!room)
+        return fail_memory(walk);
+    struct nccl_cursor bare;
+    const bool had_tags = nccl_drop_tags(&line, room, &bare);
+    const enum ronde_status status = read_glued(walk, had_tags ? bare : line);
+    ronde_mem_free(walk->log->mem, room, bytes, 1);
+    return status;
+}
+
+static bool is_same(const struct nccl_cursor *a, const struct nccl_cursor *b)
+{
+    const size_t bytes = (size_t)(a->end - a->at);
+    return bytes == (size_t)(b->end - b->at) && memcmp(a->at, b->at, bytes) == 0;
+}
+
 enum ronde_status nccl_log_collect(struct nccl_log *log, const char *text, size_t bytes)
 {
     struct walk walk = {.log = log, .identities = {.mem = log->mem}};
     const char *const end = text + bytes;
     enum ronde_status status = RONDE_OK;
+    struct nccl_cursor before = {text, text};
     for (const char *line = text; line < end && status == RONDE_OK;) {
         const char *next = memchr(line, '\n', (size_t)(end - line));
+        const struct nccl_cursor now = {line, next ? next : end};
         walk.line++;
-        status = read_line(&walk, line, next ? next : end);
+        /* Some launchers write every line twice. */
+        if (!is_same(&now, &before))
+            status = read_tagged(&walk, now);
+        before = now;
         line = next ? next + 1 : end;
     }
+    if (status == RONDE_OK)
+        status = settle_sizes(&walk);
     number_communicators(&walk);
     nccl_identity_clear(&walk.identities);
     log->hosts = walk.hosts.count > 0 ? walk.hosts.count : 1;
     ronde_list_free(log->mem, &walk.speakers, sizeof(struct speaker));
     ronde_list_free(log->mem, &walk.hosts, sizeof(uint64_t));
+    ronde_list_free(log->mem, &walk.sizes, sizeof(struct size_said));
     return status;
 }

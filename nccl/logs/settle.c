@@ -39,6 +39,11 @@ static uint32_t ranks_of(const struct nccl_log *log, uint32_t communicator)
         for (unsigned d = 0; said->is_tree && d < RONDE_NCCL_MOST_CHILDREN; d++)
             raise_to(said->branch.down[d], &ranks);
     }
+    for (uint32_t i = 0; i < log->sizes.count; i++) {
+        const struct nccl_size *size = (const struct nccl_size *)log->sizes.items + i;
+        if (size->communicator == communicator && ranks > 0)
+            raise_to(size->ranks - 1, &ranks);
+    }
     return ranks;
 }
 
@@ -74,25 +79,46 @@ static enum ronde_status choose(struct nccl_log *log, uint32_t wanted, uint32_t 
 
 /* --- rings ----------------------------------------------------------------------------------- */
 
+static enum ronde_status set_next(const struct settling *settling, uint32_t line, uint32_t ring,
+                                  uint32_t rank, uint32_t to)
+{
+    uint32_t *next = &settling->graph->next[(size_t)ring * settling->graph->ranks + rank];
+    if (*next != RONDE_NONE && *next != to)
+        return ronde_fail_at(settling->log->error, RONDE_BAD_INPUT, line,
+                             "%s:%" PRIu32 ": ring %" PRIu32 " goes from rank %" PRIu32
+                             " to %" PRIu32 " here and to %" PRIu32
+                             " before: is this another communicator's?",
+                             settling->log->name, line, ring, rank, to, *next);
+    *next = to;
+    return RONDE_OK;
+}
+
+/* Rings of which as many ranks are printed as old versions do are whole where the communicator has no more. */
+static enum ronde_status close_rings(const struct settling *settling)
+{
+    const struct nccl_log *log = settling->log;
+    const struct nccl_cut *cuts = log->cuts.items;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < log->cuts.count && status == RONDE_OK; i++)
+        if (cuts[i].communicator == settling->communicator && cuts[i].last != RONDE_NONE &&
+            settling->graph->ranks == NCCL_OLD_MOST_RANKS)
+            status = set_next(settling, cuts[i].line, cuts[i].channel, cuts[i].last, cuts[i].first);
+    return status;
+}
+
 static enum ronde_status fill_rings(const struct settling *settling)
 {
     const struct nccl_log *log = settling->log;
-    const struct ronde_nccl_graph *graph = settling->graph;
     for (uint32_t i = 0; i < log->said.count; i++) {
         const struct nccl_said *said = said_at(log, i);
         if (said->is_tree || said->communicator != settling->communicator)
             continue;
-        uint32_t *next = &graph->next[(size_t)said->channel * graph->ranks + said->rank];
-        if (*next != RONDE_NONE && *next != said->next)
-            return ronde_fail_at(log->error, RONDE_BAD_INPUT, said->line,
-                                 "%s:%" PRIu32 ": ring %" PRIu32 " goes from rank %" PRIu32
-                                 " to %" PRIu32 " here and to %" PRIu32
-                                 " before: is this another communicator's?",
-                                 log->name, said->line, said->channel, said->rank, said->next,
-                                 *next);
-        *next = said->next;
+        const enum ronde_status status =
+            set_next(settling, said->line, said->channel, said->rank, said->next);
+        if (status != RONDE_OK)
+            return status;
     }
-    return RONDE_OK;
+    return close_rings(settling);
 }
 
 /* One cycle through all ranks. */
@@ -128,12 +154,14 @@ static enum ronde_status settle_rings(const struct settling *settling)
     const size_t count = (size_t)graph->rings * graph->ranks;
     if (count == 0)
         return RONDE_OK;
-    if (count > settling->log->said.count)
-        return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
+    const struct nccl_log *log = settling->log;
+    if (count > (size_t)log->said.count + log->cuts.count)
+        return ronde_fail(log->error, RONDE_BAD_INPUT,
                           "%s: %" PRIu32 " rings of %" PRIu32
-                          " ranks, of which not all say their neighbours; "
+                          " ranks, of which not all say their neighbours%s; "
                           "NCCL_DEBUG_SUBSYS=INIT,GRAPH on every rank prints them",
-                          settling->log->name, graph->rings, graph->ranks);
+                          log->name, graph->rings, graph->ranks,
+                          log->cuts.count > 0 ? " (NCCL up to 2.11 prints 20 ranks of a ring)" : "");
     graph->next = ronde_mem_new(graph->mem, count, sizeof *graph->next);
     if (!graph->next)
         return ronde_fail(settling->log->error, RONDE_NO_MEMORY, "%s: no memory for the rings",

@@ -1,5 +1,4 @@
 /** The model's constants from their files. See nccl_model.h. */
-#include "names.h"
 #include "words.h"
 
 #include "ronde/data_files.h"
@@ -60,7 +59,7 @@ static enum ronde_status read_file(const char *folder, const char *name,
     return status;
 }
 
-static bool shipped_folder(char *out_path, size_t bytes)
+bool ronde_nccl_shipped_folder(char *out_path, size_t bytes)
 {
     for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT; p++)
         if (ronde_data_folder(RONDE_DATA_NCCL, (enum ronde_data_place)p, out_path, bytes))
@@ -73,7 +72,7 @@ enum ronde_status ronde_nccl_constants_read(const char *folder, struct ronde_ncc
 {
     char shipped[RONDE_PATH_BYTES];
     *out = (struct ronde_nccl_constants){.inside = 1, .between = 1, .links = 1, .nics = 1};
-    if (!folder && !shipped_folder(shipped, sizeof shipped))
+    if (!folder && !ronde_nccl_shipped_folder(shipped, sizeof shipped))
         return ronde_fail(error, RONDE_IO,
                           "the constants of NCCL's model (share/ronde/nccl) are not found");
     const char *from = folder ? folder : shipped;

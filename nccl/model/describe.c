@@ -4,9 +4,8 @@
  * A GPU's data sheet (ronde/catalogue.h) gives what the words leave out. A GPU that is not known leaves a machine undescribed, a
  * network that is not known leaves one node of it: nothing is guessed but what is usual, which is said below where it is.
  */
-#include "parts.h"
-
 #include "ronde/catalogue.h"
+#include "ronde/nccl_model.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -14,6 +13,59 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* What words for fabrics stand for. GPUs are in ronde/catalogue.h. */
+
+/** A fabric: the rate of a NIC that its word stands for; 0 = a number says it. */
+struct ronde_nccl_network {
+    const char *word;
+    enum ronde_nccl_fabric fabric;
+    double nic_GBps;
+};
+
+/* Words for fabrics. */
+
+/** Fabrics by a word, and the rate of a NIC that the word stands for, GB/s; 0 = a number says it. */
+static const struct ronde_nccl_network networks[] = {
+    {"ROCE", RONDE_NCCL_ROCE, 0},
+    {"SLINGSHOT", RONDE_NCCL_SLINGSHOT, 25},
+    {"EFA", RONDE_NCCL_EFA, 12.5},
+    /* GPUs' memory by a plugin over Ethernet, too. */
+    {"TCPXO", RONDE_NCCL_TCPXO, 25},
+    {"FASTRAK", RONDE_NCCL_TCPXO, 25},
+    {"TCPX", RONDE_NCCL_TCPX, 25},
+    {"XDR", RONDE_NCCL_INFINIBAND, 100},
+    {"NDR200", RONDE_NCCL_INFINIBAND, 25},
+    {"NDR", RONDE_NCCL_INFINIBAND, 50},
+    {"HDR100", RONDE_NCCL_INFINIBAND, 12.5},
+    {"HDR", RONDE_NCCL_INFINIBAND, 25},
+    {"EDR", RONDE_NCCL_INFINIBAND, 12.5},
+    {"FDR", RONDE_NCCL_INFINIBAND, 6.8},
+    {"INFINIBAND", RONDE_NCCL_INFINIBAND, 0},
+    {"IB ", RONDE_NCCL_INFINIBAND, 0},
+    {"ETHERNET", RONDE_NCCL_ETHERNET, 0},
+    {"GBE", RONDE_NCCL_ETHERNET, 0},
+    {"TCP", RONDE_NCCL_ETHERNET, 0},
+    {"SOCKET", RONDE_NCCL_ETHERNET, 0},
+    {"GVNIC", RONDE_NCCL_ETHERNET, 0},
+    {"ENA ", RONDE_NCCL_ETHERNET, 0},
+    /* Where a NIC is named and not what it speaks: verbs. */
+    {"OMNI-PATH", RONDE_NCCL_INFINIBAND, 12.5},
+    {"OPA ", RONDE_NCCL_INFINIBAND, 12.5},
+    {"CONNECTX", RONDE_NCCL_INFINIBAND, 0},
+    {"BLUEFIELD", RONDE_NCCL_INFINIBAND, 0},
+    {"MLX5", RONDE_NCCL_INFINIBAND, 0},
+    {"RDMA", RONDE_NCCL_ROCE, 0},
+};
+
+/* The fabric that a text in capitals, a blank at its end, names; NULL for none. */
+static const struct ronde_nccl_network *nccl_network_of(const char *between)
+{
+    for (size_t n = 0; n < sizeof networks / sizeof networks[0]; n++)
+        if (strstr(between, networks[n].word))
+            return &networks[n];
+    return NULL;
+}
 
 /** A GPU of the catalogue, its generation as the model's. */
 struct part {
@@ -280,7 +332,7 @@ static enum ronde_status set_network(const char *between, bool is_in_bytes,
     if (*between == '\0')
         return RONDE_OK;
     snprintf(padded, sizeof padded, "%s ", between);
-    const struct ronde_nccl_network *network = ronde_nccl_network_of(padded);
+    const struct ronde_nccl_network *network = nccl_network_of(padded);
     const double said = nic_rate_of(padded, is_in_bytes);
     const uint32_t count = count_nics(padded, out->gpus);
     if (!network && said > 0)
@@ -298,7 +350,8 @@ static enum ronde_status set_network(const char *between, bool is_in_bytes,
 /** Grace beside each GPU or two, or on one chip with it. */
 static bool is_superchip(const char *gpu)
 {
-    return has(gpu, "GH200") || has(gpu, "GB200") || has(gpu, "GB300") || has(gpu, "GB10");
+    return has(gpu, "GH200") || has(gpu, "GB200") || has(gpu, "GB300") || has(gpu, "GB10") ||
+           has(gpu, "DGX SPARK");
 }
 
 /** GPUs that NVLink joins across nodes, as in "GB200 NVL72" and "NVSwitch 72 GPU"; 0 where no more than a node. */

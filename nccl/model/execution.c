@@ -61,7 +61,7 @@ static double ahead_bytes(const struct ronde_nccl_setting *setting)
 static double chain_latency_us(const struct ronde_nccl_setting *setting, double hops_us)
 {
     const double hop_us =
-        setting->call->nodes > 1 ? ronde_nccl_between_us(setting, 0) : setting->hop_us;
+        setting->call->nodes > 1 ? ronde_nccl_between_us(setting) : setting->hop_us;
     const double shown_us = hops_us * fmin(1, setting->bytes / ahead_bytes(setting));
     return setting->protocol == RONDE_NCCL_SIMPLE ? fmax(hop_us, shown_us) : shown_us;
 }
@@ -77,15 +77,22 @@ static const double least_threads = 64, least_threads_share = .3, bytes_of_threa
  */
 static double lone_chain_us(const struct ronde_nccl_setting *setting)
 {
-    const double threads = setting->bytes / bytes_of_thread / setting->call->ranks;
+    const double bytes = fmin(setting->bytes, 2 * setting->opening_bytes);
+    const double threads = bytes / bytes_of_thread / setting->call->ranks;
     const double share = least_threads_share * fmax(1, threads / least_threads);
     const double nics = ronde_nccl_nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL];
-    return setting->bytes / 1e3 / fmin(nics, fmin(1, share) * ronde_nccl_block_GBps(setting));
+    return bytes / 1e3 / fmin(nics, fmin(1, share) * ronde_nccl_block_GBps(setting));
 }
 
-static bool is_lone_chain(const struct ronde_nccl_setting *setting)
+/** Calls that may follow each other without a wait; more bytes take no less. */
+static double chain_us(const struct ronde_nccl_setting *setting, double hops_us, double rate_GBps)
 {
-    return setting->protocol == RONDE_NCCL_LL && setting->call->nodes > 1 && setting->channels < 2;
+    const bool is_by_lines = setting->protocol == RONDE_NCCL_LL && setting->call->nodes > 1;
+    const double lone_us = is_by_lines ? lone_chain_us(setting) : 0;
+    if (is_by_lines && setting->channels < 2)
+        return lone_us;
+    return fmax(lone_us, ronde_nccl_pipelined(setting, chain_latency_us(setting, hops_us),
+                                              setting->bytes / 1e3 / rate_GBps));
 }
 
 /** Steps of a chain or ring: latency of them all, in the order in which a block goes round. */
@@ -98,15 +105,12 @@ static double ring_us(const struct ronde_nccl_setting *setting)
     const double across = laps * (call->nodes - 1);
     const bool is_chain = !(steps > 0);
     const double hops = ((is_chain ? n - 1 : steps) - across) * setting->hop_us +
-                        across * ronde_nccl_between_us(setting, 0);
-    if (is_chain && is_lone_chain(setting))
-        return lone_chain_us(setting);
+                        across * ronde_nccl_between_us(setting);
     if (is_chain)
-        return ronde_nccl_overlapped(chain_latency_us(setting, hops), setting->bytes / 1e3 / rate,
-                                     setting->overlap);
+        return chain_us(setting, hops, rate);
     if (call->nodes > 1 && setting->protocol == RONDE_NCCL_LL)
         return ronde_nccl_net_ring_us(setting, hops, steps, across);
-    return ronde_nccl_overlapped(hops, setting->bytes * steps / n / 1e3 / rate, setting->overlap);
+    return hops + setting->bytes * steps / n / 1e3 / rate;
 }
 
 /** A channel's chunk: one slot, halved while a pipeline of this depth would not fill (enqueue.cc). */
@@ -128,7 +132,8 @@ static double chain_GBps(const struct ronde_nccl_setting *setting)
     /* PCIe carries up one way and down the other. */
     const double rate =
         fmin(setting->link_GBps, setting->channels * ronde_nccl_block_GBps(setting) / 2);
-    return ronde_nccl_is_pairs(setting)
+    /* Between two nobody is in the middle, where both directions of both neighbours meet in one slot. */
+    return setting->g == 2 || ronde_nccl_is_pairs(setting) || ronde_nccl_is_by_far_host(setting)
                ? rate
                : rate * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_pcie_efficiency);
 }
@@ -158,8 +163,10 @@ static double tree_channels(const struct ronde_nccl_setting *setting)
 /** What a hop waits for, KB/GB/s = us: slots that are on their way, one direction at a time. */
 static double whole_slots_us(const struct ronde_nccl_setting *setting, double passed)
 {
-    const double pcie = setting->machine->pcie_GBps * setting->constants->links *
-                        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_one_way_efficiency);
+    const double one_way = setting->machine->pcie_GBps * setting->constants->links *
+                           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_one_way_efficiency);
+    const double pcie =
+        ronde_nccl_is_by_far_host(setting) ? fmin(one_way, setting->inside_GBps) : one_way;
     /* Half of the channels go through bridged pairs in the other order. */
     return ronde_nccl_is_pairs(setting)
                ? (passed / pcie + 2 * passed / ronde_nccl_reached_nvlink_GBps(setting)) / 3 / 2
@@ -208,10 +215,10 @@ static double tree_us(const struct ronde_nccl_setting *setting)
                    : setting->hop_us *
                          ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_second_child_hops);
     const double latency =
-        2 * (inner * setting->hop_us + levels * (ronde_nccl_between_us(setting, chunk) + second));
+        2 * (inner * setting->hop_us + levels * (ronde_nccl_between_us(setting) + second));
     const double fill = 2 * (inner * hop + levels * stage / setting->between_GBps);
-    return ronde_nccl_overlapped(latency + fill, fmax(0, setting->bytes / 1e3 - passed) / rate,
-                                 setting->overlap);
+    return ronde_nccl_pipelined(setting, latency + fill,
+                                fmax(0, setting->bytes / 1e3 - passed) / rate);
 }
 
 static double nvls_heads(const struct ronde_nccl_setting *setting)
@@ -276,24 +283,25 @@ static double nvls_us(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_call *call = setting->call;
     const double n = call->ranks;
-    const double exponent = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_net_ll128);
     const double inside = nvls_GBps(setting) / nvls_share(setting);
     const double base = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us) +
                         nvls_fill_rounds * nvls_round(setting) / 1e3 / inside;
-    const double latency = base + 2 * log2(call->nodes) * ronde_nccl_between_us(setting, 0);
+    /* A level passes on what it has all of: a round. */
+    const double level =
+        ronde_nccl_between_us(setting) + nvls_round(setting) / 1e3 / setting->between_GBps;
+    const double latency = base + 2 * log2(call->nodes) * level;
     if (call->collective != RONDE_ALL_REDUCE)
-        return ronde_nccl_overlapped(latency,
-                                     setting->bytes / 1e3 /
-                                         (fmin(setting->inside_GBps, setting->between_GBps) * n /
-                                          (n - 1)),
-                                     exponent);
+        return ronde_nccl_pipelined(setting, latency,
+                                    setting->bytes / 1e3 /
+                                        (fmin(setting->inside_GBps, setting->between_GBps) * n /
+                                         (n - 1)));
     const double one_us = base + setting->bytes / 1e3 / inside + nvls_chunks_us(setting);
     if (call->nodes == 1)
         return one_us;
     /* Each node has a node's work to do. */
     const double between = setting->between_GBps * (call->nodes == 2 ? 1 : .5);
-    return fmax(one_us, ronde_nccl_overlapped(latency, setting->bytes / 1e3 / fmin(inside, between),
-                                              exponent));
+    return fmax(one_us, ronde_nccl_pipelined(setting, latency,
+                                             setting->bytes / 1e3 / fmin(inside, between)));
 }
 
 /** A process that launches on all GPUs of its node: on one after the other, and for a time channel by channel. */
@@ -323,7 +331,7 @@ static double unlimited_us(const struct ronde_nccl_constants *constants,
                              : choice.algorithm == RONDE_NCCL_RING ? ring_us(&setting)
                              : choice.algorithm == RONDE_NCCL_TREE ? tree_us(&setting)
                                                                    : nvls_us(&setting));
-    if (!machine->is_one_process)
+    if (!machine->is_one_process && !(machine->is_one_on_one_node && call->nodes == 1))
         return us;
     return ronde_nccl_overlapped(us, host_us(&setting),
                                  ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_overlap_host));
@@ -353,11 +361,13 @@ double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
         *out = ronde_nccl_point_choice(constants, &joined.machine, &joined.call);
         return ronde_nccl_execution_us(constants, machine, call, *out);
     }
+    /* RCCL's LL128 wants a build and a variable of its own. */
+    const bool is_forced = machine->generation > RONDE_NCCL_CDNA3;
     for (unsigned a = 0; a < RONDE_NCCL_ALGORITHM_COUNT; a++)
         for (unsigned p = 0; p < RONDE_NCCL_PROTOCOL_COUNT; p++) {
             const struct ronde_nccl_choice choice = {(enum ronde_nccl_algorithm)a,
                                                      (enum ronde_nccl_protocol)p};
-            if (!isfinite(ronde_nccl_tuner_us(constants, machine, call, choice, true)))
+            if (!isfinite(ronde_nccl_tuner_us(constants, machine, call, choice, is_forced)))
                 continue;
             const double us = ronde_nccl_execution_us(constants, machine, call, choice);
             if (us < least_us) {

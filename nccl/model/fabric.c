@@ -20,10 +20,10 @@
  * carry equally much, so that the usual port tells M. What a mesh or slots leave is in the model already; there, as
  * everywhere, the call takes no less than its busiest link.
  */
-#include "inside.h"
 #include "ronde/double_tree.h"
 #include "ronde/nccl_platform.h"
 #include "ronde/place.h"
+#include "setting.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,14 @@
 /** Descriptions of machines. See nccl_model.h; the format is in topologies/published/README.md. */
-#include "names.h"
 #include "words.h"
 
+#include "ronde/data_files.h"
+#include "ronde/nccl_model.h"
+
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 /** What a line may say. */
 enum key {
@@ -19,6 +24,7 @@ enum key {
     SOCKETS,
     NICS,
     NIC_RATE,
+    NET_LATENCY,
     FABRIC,
     NIC_PATH,
     PROCESSES,
@@ -29,11 +35,10 @@ enum key {
     KEY_COUNT
 };
 
-static const char *const keys[KEY_COUNT] = {"name",         "generation",  "gpus",      "link",
-                                            "nvlink_nodes", "nvlink_GBps", "pcie_GBps", "gpu_path",
-                                            "cpu",          "sockets",     "nics",      "nic_GBps",
-                                            "fabric",       "nic_path",    "processes", "gpu",
-                                            "inside",       "between",     "notes"};
+static const char *const keys[KEY_COUNT] = {
+    "name",     "generation", "gpus",    "link",   "nvlink_nodes", "nvlink_GBps",    "pcie_GBps",
+    "gpu_path", "cpu",        "sockets", "nics",   "nic_GBps",     "net_latency_us", "fabric",
+    "nic_path", "processes",  "gpu",     "inside", "between",      "notes"};
 
 /** A line of each key that cannot be left out everywhere, for who has left it out. */
 static const char *const examples[KEY_COUNT] = {
@@ -42,7 +47,7 @@ static const char *const examples[KEY_COUNT] = {
     [NIC_RATE] = "nic_GBps 50", [FABRIC] = "fabric infiniband"};
 
 static const char *const nic_paths[] = {"switch", "bridge"};
-static const char *const processes[] = {"per_gpu", "one"};
+static const char *const processes[] = {"per_gpu", "one", "one_node"};
 
 /** Bytes of a line of words, NUL included. */
 #define SAID_BYTES 256
@@ -102,7 +107,7 @@ static enum ronde_status take_word(const struct ronde_nccl_words *words, enum ke
         [CPU] = {ronde_nccl_cpus, RONDE_NCCL_CPU_COUNT},
         [FABRIC] = {ronde_nccl_fabrics, RONDE_NCCL_FABRIC_COUNT},
         [NIC_PATH] = {nic_paths, 2},
-        [PROCESSES] = {processes, 2},
+        [PROCESSES] = {processes, 3},
     };
     uint32_t at = 0;
     const enum ronde_status status =
@@ -120,7 +125,7 @@ static enum ronde_status take_word(const struct ronde_nccl_words *words, enum ke
     else if (key == NIC_PATH)
         to->behind_bridge = at == 1;
     else
-        to->is_one_process = at == 1;
+        to->is_one_process = at == 1, to->is_one_on_one_node = at == 2;
     return status;
 }
 
@@ -144,6 +149,8 @@ static enum ronde_status take_value(const struct ronde_nccl_words *words, enum k
         return ronde_nccl_words_number(words, 1, 1, 1e5, &to->pcie_GBps, error);
     case NIC_RATE:
         return ronde_nccl_words_number(words, 1, 0.01, 1e5, &to->nic_GBps, error);
+    case NET_LATENCY:
+        return ronde_nccl_words_number(words, 1, 0.01, 1e6, &to->net_latency_us, error);
     default:
         return take_word(words, key, to, error);
     }
@@ -195,13 +202,20 @@ static void fill(struct reading *reading, const struct ronde_nccl_machine *from)
     to->fabric = has[FABRIC] ? to->fabric : from->fabric;
     to->behind_bridge = has[NIC_PATH] ? to->behind_bridge : from->behind_bridge;
     to->is_one_process = has[PROCESSES] ? to->is_one_process : from->is_one_process;
+    to->is_one_on_one_node = has[PROCESSES] && to->is_one_on_one_node;
 }
 
-/** "1 GPU", but not "11 GPU". */
-static bool says_one(const char *inside)
+/** "1 GPU" and "1x NVIDIA", but not "11 GPU"; a superchip that is a computer by itself. */
+static bool says_one(const char *text)
 {
-    const char *at = strstr(inside, "1 GPU");
-    return at && (at == inside || at[-1] == ' ');
+    static const char *const words[] = {"1 GPU",      "1-GPU", "1x ",      "1 x ",
+                                        "single GPU", "GB10",  "DGX Spark"};
+    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++) {
+        const char *at = strstr(text, words[w]);
+        if (at && (at == text || !isdigit((unsigned char)at[-1])))
+            return true;
+    }
+    return false;
 }
 
 /** What lines of words come to, where there are any; lines of values go before them. */
@@ -227,7 +241,7 @@ static enum ronde_status understand(struct reading *reading, const char *path,
                                  : "instead of this line nics, nic_GBps and fabric say what it is");
     }
     /* One is what is taken where nothing is said. */
-    const bool says_gpus = of_words.gpus > 1 || says_one(words.inside);
+    const bool says_gpus = of_words.gpus > 1 || says_one(words.gpu) || says_one(words.inside);
     if (!reading->has[GPUS] && says_gpus)
         reading->to->gpus = of_words.gpus;
     reading->has[GPUS] = reading->has[GPUS] || says_gpus;
@@ -274,4 +288,64 @@ enum ronde_status ronde_nccl_machine_read(const char *path, struct ronde_nccl_ma
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s, as in \"%s\"", path,
                           keys[what], examples[what]);
     return RONDE_OK;
+}
+
+/* Where descriptions of machines are. */
+
+void ronde_find_nccl_machine(const char *text, char *out_path, size_t bytes)
+{
+    char folder[RONDE_PATH_BYTES];
+    snprintf(out_path, bytes, "%s", text);
+    if (access(text, R_OK) == 0 || strchr(text, '/'))
+        return;
+    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT; p++) {
+        if (!ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder))
+            continue;
+        if (snprintf(out_path, bytes, "%s/%s.txt", folder, text) < (int)bytes &&
+            access(out_path, R_OK) == 0)
+            return;
+    }
+    snprintf(out_path, bytes, "%s", text);
+}
+
+static bool is_platform(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strcasecmp(dot, ".xml") == 0;
+}
+
+bool ronde_is_nccl_machine(const char *path)
+{
+    char text[256];
+    if (is_platform(path))
+        return false;
+    FILE *file = fopen(path, "r");
+    const bool has_line = file && fgets(text, sizeof text, file);
+    if (file)
+        (void)fclose(file);
+    const char *at = has_line ? text + strspn(text, " \t\r\n") : "<";
+    return *at == '#' || (*at >= 'a' && *at <= 'z');
+}
+
+/* Which NCCL a machine had at a date that is all that is known. */
+
+/** Months from a release to where it is found installed: those of tables that state both version and date. */
+enum { LAG_MONTHS = 4 };
+
+/** First releases of minor versions (tags of github.com/NVIDIA/nccl): year, month, 100 major + minor. */
+static const struct {
+    uint16_t year, month, version;
+} releases[] = {{2020, 7, 207}, {2020, 11, 208}, {2021, 4, 209},  {2021, 7, 210}, {2021, 9, 211},
+                {2022, 3, 212}, {2022, 6, 213},  {2022, 8, 214},  {2022, 9, 215}, {2022, 12, 216},
+                {2023, 3, 217}, {2023, 5, 218},  {2023, 10, 219}, {2024, 2, 220}, {2024, 4, 221},
+                {2024, 6, 222}, {2024, 9, 223},  {2024, 12, 224}, {2025, 1, 225}, {2025, 3, 226},
+                {2025, 5, 227}, {2025, 9, 228},  {2025, 12, 229}, {2026, 5, 230}};
+
+uint32_t ronde_nccl_version_at(uint32_t year, uint32_t month)
+{
+    uint32_t version = releases[0].version;
+    for (size_t r = 0; r < sizeof releases / sizeof releases[0]; r++)
+        if (12u * releases[r].year + releases[r].month + LAG_MONTHS <= 12 * year + month)
+            version = releases[r].version;
+    return version;
 }

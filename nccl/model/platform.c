@@ -1,6 +1,6 @@
 /** Machines of NCCL's model from platform files. See nccl_platform.h. */
-#include "inside.h"
 #include "ronde/nccl_platform.h"
+#include "setting.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +11,9 @@
 
 /** The fastest slot, gen6 x16, one direction: what joins GPUs through one port at less is taken for PCIe. */
 static const double fastest_slot_GBps = 126;
+
+/** No NVLink is as fast: two ranks that share a GPU, or its parts. */
+static const double memory_GBps = 4000;
 
 /** Nodes whose links are looked at: what most of them have is the machine's, so that one sick link does not speak for all. */
 #define NODES_MAX 64u
@@ -94,18 +97,34 @@ static enum ronde_nccl_generation generation_of(const struct ronde_platform_fact
     return generation;
 }
 
+/** The way to the next host of a host's node from a distance on that is no part of the same GPU; *distance of none is the node's size. */
+static enum ronde_status next_way(const struct reading *reading, uint32_t host, uint32_t *distance,
+                                  struct way *out, struct ronde_error *error)
+{
+    const uint32_t gpus = reading->gpus;
+    for (; *distance < gpus; ++*distance) {
+        const enum ronde_status status =
+            route_of(reading, host, host - host % gpus + (host + *distance) % gpus, out, error);
+        if (status != RONDE_OK || slowest_GBps(reading, out) < memory_GBps)
+            return status;
+    }
+    return RONDE_OK;
+}
+
 /** Whether GPUs have a link to each other GPU of their node: the first two of them by the links that they begin with. */
 static enum ronde_status find_mesh(const struct reading *reading, bool *out_is_mesh,
                                    struct ronde_error *error)
 {
     struct way way, other;
+    uint32_t distance = 1;
     *out_is_mesh = false;
     if (reading->gpus < 3)
         return RONDE_OK;
-    enum ronde_status status = route_of(reading, 0, 1, &way, error);
+    enum ronde_status status = next_way(reading, 0, &distance, &way, error);
+    distance++;
     if (status == RONDE_OK)
-        status = route_of(reading, 0, 2, &other, error);
-    *out_is_mesh = status == RONDE_OK && way.links[0] != other.links[0];
+        status = next_way(reading, 0, &distance, &other, error);
+    *out_is_mesh = status == RONDE_OK && distance < reading->gpus && way.links[0] != other.links[0];
     return status;
 }
 
@@ -120,7 +139,8 @@ static enum ronde_status take_inside(const struct reading *reading, struct ronde
     for (uint32_t h = 0; status == RONDE_OK && gpus > 1 && h < reading->nodes * gpus;
          h += is_mesh ? gpus : 1) {
         struct way way;
-        status = route_of(reading, h, h - h % gpus + (h + 1) % gpus, &way, error);
+        uint32_t distance = 1;
+        status = next_way(reading, h, &distance, &way, error);
         if (status == RONDE_OK)
             reading->rates_GBps[count++] = slowest_GBps(reading, &way);
     }

@@ -187,11 +187,11 @@ static double rate_of(const struct ronde_nccl_setting *setting, const struct mes
                                  channels * share *
                                      (is_staged(setting) ? ratio * staged_GBps(setting) : block));
     /* Ranks that all send share the NICs; one of a node that sends has its own. */
-    const double nics = ronde_nccl_nics_GBps(setting) *
-                        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_net_efficiency);
-    const double own = setting->call->collective == RONDE_ALL_TO_ALL
-                           ? nics / setting->g
-                           : nics * own_nics(machine) / ronde_nccl_nics(machine, setting->g);
+    const double nics = ronde_nccl_nics_GBps(setting);
+    const double own =
+        setting->call->collective == RONDE_ALL_TO_ALL
+            ? nics / setting->g * (ronde_nccl_nics(machine, setting->g) < setting->g ? .5 : 1)
+            : nics * own_nics(machine) / ronde_nccl_nics(machine, setting->g);
     const double proxied =
         ronde_nccl_proxied(setting,
                            ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_net_channel_GBps));
@@ -221,14 +221,15 @@ static double messages_us(const struct ronde_nccl_setting *setting, const struct
     const double works = each * messages->peers;
     const double rate = rate_of(setting, messages, fmin(most, works));
     const double batches = ceil(works / most / batch);
-    const double hop = messages->is_across ? ronde_nccl_between_us(setting, messages->bytes / each)
-                                           : setting->hop_us;
+    const double hop = messages->is_across ? ronde_nccl_between_us(setting) : setting->hop_us;
     const double handling =
         messages->is_across
             ? messages->peers * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_message_us)
             : 0;
-    const double moved = messages->peers * messages->bytes +
-                         fmin(works, most * batch) * first_chunk(setting, messages, each);
+    /* Chunks of several messages meet in the NICs anyway, of which one is waited for. */
+    const double waited = messages->is_across ? 1 : fmin(works, most * batch);
+    const double moved =
+        messages->peers * messages->bytes + waited * first_chunk(setting, messages, each);
     return ronde_nccl_overlapped(batches * hop + handling, moved / 1e3 / rate, setting->overlap);
 }
 

@@ -3,22 +3,48 @@
 
 #include <math.h>
 
+/* Where LL stops being faster than Simple for one message. */
+
+/** A size at which every channel is in use, so that rates are those of all of them. */
+static const uint64_t large_bytes = (uint64_t)1 << 30;
+
+static struct ronde_nccl_setting
+setting_by(const struct ronde_nccl_constants *constants, const struct ronde_nccl_machine *machine,
+           const struct ronde_nccl_call *call, enum ronde_nccl_protocol protocol)
+{
+    const struct ronde_nccl_choice choice = {RONDE_NCCL_RING, protocol};
+    return ronde_nccl_setting_of(constants, machine, call, choice);
+}
+
+double ronde_nccl_lines_up_to_bytes(const struct ronde_nccl_constants *constants,
+                                    const struct ronde_nccl_machine *machine, uint32_t gpus)
+{
+    const struct ronde_nccl_call call = {RONDE_ALL_GATHER, gpus, 1, 0, large_bytes};
+    const struct ronde_nccl_setting lines = setting_by(constants, machine, &call, RONDE_NCCL_LL),
+                                    plain = setting_by(constants, machine, &call, RONDE_NCCL_SIMPLE);
+    const double dearer = lines.channels / lines.inside_GBps - plain.channels / plain.inside_GBps;
+    const double sooner_us = plain.hop_us - lines.hop_us;
+    if (sooner_us <= 0)
+        return 0;
+    return dearer > 0 ? sooner_us * 1e3 / dearer : INFINITY;
+}
+
 const double ronde_nccl_wire[RONDE_NCCL_PROTOCOL_COUNT] = {2, 16 / 15., 1};
 
 /** Two limits of one rate. Sharper than that they do not meet: rings on 2, 4 and 6 of 8 H100 reach 347, 366 and 367 GB/s. */
 static const double limit_exponent = 6;
 
-_Static_assert(RONDE_NCCL_COMMON_slingshot_ll_us - RONDE_NCCL_COMMON_infiniband_ll_us ==
+_Static_assert(RONDE_NCCL_COMMON_slingshot_latency_us - RONDE_NCCL_COMMON_infiniband_latency_us ==
                        RONDE_NCCL_FABRIC_CONSTANTS &&
-                   RONDE_NCCL_COMMON_efa_ll_us - RONDE_NCCL_COMMON_slingshot_ll_us ==
+                   RONDE_NCCL_COMMON_efa_latency_us - RONDE_NCCL_COMMON_slingshot_latency_us ==
                        RONDE_NCCL_FABRIC_CONSTANTS &&
-                   RONDE_NCCL_COMMON_ethernet_ll_us - RONDE_NCCL_COMMON_infiniband_ll_us ==
+                   RONDE_NCCL_COMMON_ethernet_latency_us - RONDE_NCCL_COMMON_infiniband_latency_us ==
                        (int)RONDE_NCCL_FABRIC_CONSTANTS * (int)RONDE_NCCL_ETHERNET,
                "constants of fabrics are in one order");
 
 double ronde_nccl_of_fabric(const struct ronde_nccl_setting *setting, unsigned which)
 {
-    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_infiniband_ll_us +
+    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_infiniband_latency_us +
                                              setting->machine->fabric *
                                                  (unsigned)RONDE_NCCL_FABRIC_CONSTANTS +
                                              which);
@@ -88,14 +114,19 @@ double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
            (machine->behind_bridge ? ronde_nccl_slower(ports, slots) : fmin(ports, slots));
 }
 
-/** What a thread block reads of host memory, which takes as long as the slot is slow; without end where it need not. */
+/**
+ * What a thread block reads of host memory, which takes as long as the slot is slow; without end where it need not. Through AMD's link
+ * between sockets blocks read, write and wait for flags one after another, however wide the slot: four L4 get 2 GB/s by two channels.
+ */
 static double staged_GBps(const struct ronde_nccl_setting *setting)
 {
-    static const double gen3_GBps = 15.75;
+    static const double gen3_GBps = 15.75, ways = 3;
+    const double channel = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_host_channel_GBps);
     if (setting->g < 2 || !ronde_nccl_is_by_host(setting))
         return INFINITY;
-    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_host_channel_GBps) *
-           ronde_nccl_slot_GBps(setting->constants, setting->machine) / gen3_GBps;
+    return ronde_nccl_is_by_far_host(setting)
+               ? channel / ways
+               : channel * ronde_nccl_slot_GBps(setting->constants, setting->machine) / gen3_GBps;
 }
 
 /** The same of memory that GPUs write to each other's. */

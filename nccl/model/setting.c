@@ -15,9 +15,6 @@
 /* Threads times bytes a thread, and for Simple what makes a channel worth it (enqueue.cc, threadThreshold). */
 const double ronde_nccl_round_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {4096, 5120, 32768};
 
-/** From here on a network asks before it sends (bytes on the wire). */
-static const double rendezvous_bytes = 8192;
-
 /** The version of NCCL since which few GPUs a node have more channels. */
 enum { CHANNELS_FILLED = 218 };
 
@@ -58,8 +55,7 @@ static double between_GBps(const struct ronde_nccl_setting *setting, double rati
     const double share = setting->protocol == RONDE_NCCL_LL128
                              ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_ll128_share)
                              : 1;
-    const double proxy =
-        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps + setting->protocol);
+    const double proxy = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_GBps);
     if (setting->protocol == RONDE_NCCL_LL)
         return ronde_nccl_net_lines_GBps(setting);
     return ronde_nccl_slower(ronde_nccl_nics_GBps(setting) * share,
@@ -99,8 +95,11 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
         channels =
             setting->g > 2 ? 8 : ronde_nccl_channels(setting->constants, machine, setting->call);
     else if (machine->link == RONDE_NCCL_PCIE)
-        /* One of 12 GB/s through a slot of gen3, two through more. */
-        channels = fmin(all, ronde_nccl_slot_GBps(setting->constants, machine) < gen4_GBps ? 2 : 4);
+        /* One of 12 GB/s through a slot of gen3 or by AMD's link between sockets, two through more; doubled. */
+        channels = fmin(all, ronde_nccl_is_by_far_host(setting) ||
+                                     ronde_nccl_slot_GBps(setting->constants, machine) < gen4_GBps
+                                 ? 2
+                                 : 4);
     /* RCCL has as many between nodes. */
     if (machine->generation <= RONDE_NCCL_CDNA3)
         return channels;
@@ -136,15 +135,28 @@ static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
     return setting->limit ? fmax(hop, setting->limit->inside_us) : hop;
 }
 
-double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes)
+/**
+ * What a hop takes beyond one by LL: what the protocol's proxies do, or the question of a long message, which goes on meanwhile. LL asks
+ * nobody, however long: Perlmutter's and Polaris's times do not step at 8 KiB, Alps's trees alone do.
+ */
+static double net_extra_us(const struct ronde_nccl_setting *setting)
+{
+    if (setting->protocol == RONDE_NCCL_LL)
+        return 0;
+    return fmax(ronde_nccl_common_of(setting, setting->protocol == RONDE_NCCL_SIMPLE
+                                                  ? RONDE_NCCL_COMMON_net_simple_us
+                                                  : RONDE_NCCL_COMMON_net_ll128_us),
+                ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_RENDEZVOUS));
+}
+
+double ronde_nccl_between_us(const struct ronde_nccl_setting *setting)
 {
     if (setting->call->nodes == 1)
         return 0;
-    double latency = ronde_nccl_of_fabric(setting, setting->protocol);
-    if (setting->protocol == RONDE_NCCL_LL &&
-        message_bytes * ronde_nccl_wire[RONDE_NCCL_LL] >= rendezvous_bytes)
-        latency += ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_RENDEZVOUS);
-    latency *= setting->constants->between;
+    double latency = setting->machine->net_latency_us > 0
+                         ? setting->machine->net_latency_us
+                         : ronde_nccl_of_fabric(setting, RONDE_NCCL_FABRIC_LATENCY);
+    latency = (latency + net_extra_us(setting)) * setting->constants->between;
     return setting->limit ? fmax(latency, setting->limit->between_us) : latency;
 }
 
@@ -170,16 +182,55 @@ static double ring_relief(const struct ronde_nccl_setting *setting, bool is_ring
     return is_relieved ? g / (g - 1) : 1;
 }
 
+/** The version of NCCL whose proxies were written anew. */
+enum { NEW_PROXIES = 212 };
+
+/**
+ * Whether processors move a call's messages on, and not NICs by themselves: libfabric's providers in the proxies, Google's in a
+ * process beside. Slingshot's NICs do so once a message has asked, which the short ones of LL128 are slowed by, as they were by
+ * NCCL's proxies of before 2.12 on any fabric.
+ */
+static bool is_hosted(const struct ronde_nccl_setting *setting)
+{
+    const enum ronde_nccl_fabric fabric = setting->machine->fabric;
+    const uint32_t version = setting->call->version;
+    if (setting->protocol == RONDE_NCCL_LL)
+        return false;
+    return fabric == RONDE_NCCL_EFA || fabric == RONDE_NCCL_TCPX || fabric == RONDE_NCCL_TCPXO ||
+           (setting->protocol == RONDE_NCCL_LL128 &&
+            (fabric == RONDE_NCCL_SLINGSHOT || (version > 0 && version < NEW_PROXIES)));
+}
+
+/** Slots of a connection that may be on their way (NCCL_STEPS): transfers beyond so many latencies wait for nothing. */
+static const double slots = 8;
+
+double ronde_nccl_pipelined(const struct ronde_nccl_setting *setting, double latency_us,
+                            double transfer_us)
+{
+    const double waiting_us =
+        setting->overlap < 1 ? fmin(transfer_us, slots * latency_us) : transfer_us;
+    return ronde_nccl_overlapped(latency_us, waiting_us, setting->overlap) + transfer_us -
+           waiting_us;
+}
+
 static double overlap(const struct ronde_nccl_setting *setting)
 {
     if (setting->call->nodes > 1)
-        return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_net_ll + setting->protocol);
-    if (setting->protocol != RONDE_NCCL_SIMPLE)
-        return ronde_nccl_common_of(setting,
-                                    RONDE_NCCL_COMMON_overlap_inside_ll + setting->protocol);
-    return ronde_nccl_common_of(setting, ronde_nccl_has_nvlink(setting->machine, setting->g)
-                                             ? RONDE_NCCL_COMMON_overlap_nvlink_simple
-                                             : RONDE_NCCL_COMMON_overlap_pcie_simple);
+        return is_hosted(setting) ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_hosted)
+                                  : 1;
+    return 1;
+}
+
+/** Bytes of a call for which another channel is opened. */
+static double opening_bytes(const struct ronde_nccl_setting *setting, bool is_ring)
+{
+    const bool is_rccl = setting->machine->generation <= RONDE_NCCL_CDNA3;
+    double opening = ronde_nccl_round_bytes[setting->protocol];
+    /* RCCL opens one for each round of the call on one node: 8 MI300X take 15 us from 1 to 128 KiB. */
+    if (setting->protocol == RONDE_NCCL_LL && is_ring && !(is_rccl && setting->call->nodes == 1))
+        opening *= setting->call->ranks;
+    /* Its blocks have 256 threads where NCCL's have 512. */
+    return is_rccl ? opening / 2 : opening;
 }
 
 struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constants *constants,
@@ -199,13 +250,9 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
                                          .bytes = (double)call->bytes,
                                          .between_GBps = INFINITY};
     const bool is_ring = choice.algorithm == RONDE_NCCL_RING;
-    double opening = ronde_nccl_round_bytes[protocol];
-    if (protocol == RONDE_NCCL_LL && is_ring)
-        opening *= call->ranks;
-    /* RCCL's blocks have 256 threads where NCCL's have 512. */
-    if (machine->generation <= RONDE_NCCL_CDNA3)
-        opening /= 2;
-    setting.channels = fmax(1, fmin(ronde_nccl_most_channels(&setting), setting.bytes / opening));
+    setting.opening_bytes = opening_bytes(&setting, is_ring);
+    setting.channels =
+        fmax(1, fmin(ronde_nccl_most_channels(&setting), setting.bytes / setting.opening_bytes));
     const double ratio = ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_channel_ratio);
     /* A block by LL waits for the lines that it takes in, and for nothing where it sends what it has. */
     const double block =
@@ -215,9 +262,7 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     if (call->nodes > 1) {
         setting.between_GBps = between_GBps(&setting, fmax(1, ratio));
     }
-    setting.launch_us = constants->launch_us > 0
-                            ? constants->launch_us
-                            : ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_launch_us);
+    setting.launch_us = ronde_nccl_launch_us(constants, machine);
     if (protocol == RONDE_NCCL_LL128)
         setting.launch_us += ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_ll128_us);
     if (call->version > 0 && call->version < RONDE_NCCL_LAUNCH_AT_ONCE)

@@ -2,7 +2,156 @@
 #ifndef RONDE_NCCL_NCCL_SETTING_H
 #define RONDE_NCCL_NCCL_SETTING_H
 
-#include "inside.h"
+#include "ronde/nccl_model.h"
+
+/* What tuner and execution share: constants by name, and small arithmetic. */
+
+static inline double ronde_nccl_common(const struct ronde_nccl_constants *constants,
+                                       enum ronde_nccl_common which)
+{
+    return constants->all[which].value;
+}
+
+static inline double ronde_nccl_of(const struct ronde_nccl_constants *constants,
+                                   enum ronde_nccl_generation generation,
+                                   enum ronde_nccl_of_generation which)
+{
+    return constants
+        ->all[RONDE_NCCL_COMMON_COUNT + (size_t)generation * RONDE_NCCL_OF_GENERATION_COUNT + which]
+        .value;
+}
+
+/** Share of a NIC's data-sheet rate that NCCL counts with: 12 of 12.5 GB/s. */
+static const double ronde_nccl_nic_share = .96;
+
+/** Channels of a search at most, before they are doubled (MAXCHANNELS / 2). */
+enum { RONDE_NCCL_SEARCHED_CHANNELS = 16 };
+
+/** Whole binary logarithm; n >= 1. */
+static inline uint32_t ronde_nccl_log2i(uint64_t n)
+{
+    uint32_t log = 0;
+    while (n >>= 1)
+        log++;
+    return log;
+}
+
+/** NICs that g GPUs of a node use, NCCL giving each GPU the nearest ones. */
+static inline uint32_t ronde_nccl_nics(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    const uint32_t share = machine->nics * g / machine->gpus;
+    return share > 0 ? share : 1;
+}
+
+/**
+ * Rings at once, as NCCL's search finds them: between nodes one per NIC that g GPUs of a node use; in a mesh one per neighbour,
+ * and twice as many of 4 and of 6 GPUs, whose links do not fall into whole cycles (Bermond and Faber 1976). Elsewhere more
+ * share the same links.
+ */
+static inline uint32_t ronde_nccl_rings(uint32_t nodes, uint32_t g, uint32_t nics, bool is_mesh)
+{
+    if (nodes > 1)
+        return nics < g ? nics : g;
+    if (!is_mesh || g < 3)
+        return 1;
+    return (g == 4 || g == 6 ? 2 : 1) * (g - 1);
+}
+
+/** What most have: the upper median of so many values, at least one, which it sorts. */
+double ronde_nccl_usual(double *values, uint32_t count);
+
+/** Whether NVLink joins g GPUs of a node. */
+static inline bool ronde_nccl_has_nvlink(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    return g > 1 && (machine->link == RONDE_NCCL_SWITCH || machine->link == RONDE_NCCL_MESH ||
+                     (machine->link == RONDE_NCCL_PAIRS && g == 2));
+}
+
+/**
+ * Share of a GPU's links that go to g - 1 others of its mesh. Eight Voltas or Pascals are no mesh of equals but a hybrid
+ * cube (DGX-1): of six links four, of four three, stay within a board's four GPUs, one or two go to a neighbour.
+ */
+static inline double ronde_nccl_mesh_share(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    static const double volta[] = {1, 2, 4, 4, 4, 4, 6}, pascal[] = {1, 2, 3, 3, 3, 3, 4};
+    const bool is_volta = machine->generation == RONDE_NCCL_VOLTA;
+    if (machine->gpus == 8 && g >= 2 && g <= 8 &&
+        (is_volta || machine->generation == RONDE_NCCL_PASCAL))
+        return is_volta ? volta[g - 2] / 6 : pascal[g - 2] / 4;
+    return machine->gpus > 1 ? (g - 1) / (machine->gpus - 1.) : 1;
+}
+
+/** NVLink of a GPU towards g - 1 others, GB/s: a mesh has but the links to those. */
+static inline double ronde_nccl_nvlink(const struct ronde_nccl_machine *machine, uint32_t g)
+{
+    return machine->link == RONDE_NCCL_MESH
+               ? machine->nvlink_GBps * ronde_nccl_mesh_share(machine, g)
+               : machine->nvlink_GBps;
+}
+
+/**
+ * A call as NCCL's search sees it: nodes that NVLink joins (GB200 NVL72) are one machine with all their GPUs and NICs. Racks are
+ * taken to have equally many nodes of the call.
+ */
+struct ronde_nccl_joined {
+    struct ronde_nccl_machine machine;
+    struct ronde_nccl_call call;
+};
+
+static inline struct ronde_nccl_joined ronde_nccl_join(const struct ronde_nccl_machine *machine,
+                                                       const struct ronde_nccl_call *call)
+{
+    struct ronde_nccl_joined joined = {*machine, *call};
+    const uint32_t nodes = machine->nvlink_nodes;
+    if (nodes < 2 || call->nodes == 0)
+        return joined;
+    uint32_t racks = (call->nodes + nodes - 1) / nodes;
+    while (call->nodes % racks != 0)
+        racks++;
+    /* A rack is those of its nodes that take part, as those are what NCCL sees of it. */
+    const uint32_t present = call->nodes / racks;
+    joined.call.nodes = racks;
+    joined.machine.gpus *= present;
+    joined.machine.nics *= present;
+    joined.machine.sockets *= present;
+    joined.machine.nvlink_nodes = 1;
+    return joined;
+}
+
+/** A kernel's launch and first wait: of one machine where that was fitted, else of its generation. */
+static inline double ronde_nccl_launch_us(const struct ronde_nccl_constants *constants,
+                                          const struct ronde_nccl_machine *machine)
+{
+    return constants->launch_us > 0
+               ? constants->launch_us
+               : ronde_nccl_common(constants, RONDE_NCCL_COMMON_launch_us) *
+                     ronde_nccl_of(constants, machine->generation, RONDE_NCCL_OF_launch_ratio);
+}
+
+/** A GPU's slot, one direction, data sheet: the machine's, or its generation's. */
+static inline double ronde_nccl_slot_GBps(const struct ronde_nccl_constants *constants,
+                                          const struct ronde_nccl_machine *machine)
+{
+    return machine->pcie_GBps > 0
+               ? machine->pcie_GBps
+               : ronde_nccl_of(constants, machine->generation, RONDE_NCCL_OF_slot_GBps);
+}
+
+/** Whether NCCL makes sends and receives of it. */
+bool ronde_nccl_is_point(enum ronde_collective collective);
+
+/** How NCCL sends such a call: by size alone. */
+struct ronde_nccl_choice ronde_nccl_point_choice(const struct ronde_nccl_constants *constants,
+                                                 const struct ronde_nccl_machine *machine,
+                                                 const struct ronde_nccl_call *call);
+
+/** Steps of a ring: 2(n-1), n-1, or 0 for a chain (broadcast, reduce). */
+static inline uint32_t ronde_nccl_ring_steps(enum ronde_collective collective, uint32_t ranks)
+{
+    if (collective == RONDE_ALL_REDUCE)
+        return 2 * (ranks - 1);
+    return collective == RONDE_ALL_GATHER || collective == RONDE_REDUCE_SCATTER ? ranks - 1 : 0;
+}
 
 /** A call of one algorithm by one protocol. */
 struct ronde_nccl_setting {
@@ -11,23 +160,24 @@ struct ronde_nccl_setting {
     const struct ronde_nccl_call *call;
     const struct ronde_nccl_limit *limit; /**< of the machine's platform; NULL = none is known */
     enum ronde_nccl_protocol protocol;
-    uint32_t g;          /**< ranks a node */
-    double bytes;        /**< of the call */
-    double channels;     /**< in use */
-    double launch_us;    /**< of the generation, or fitted */
-    double hop_us;       /**< inside a node */
-    double overlap;      /**< how far transfers hide latencies; see ronde_nccl_overlapped */
-    double link_GBps;    /**< of data, through a GPU's link */
-    double inside_GBps;  /**< of data, through link and channels */
-    double between_GBps; /**< of data, through NICs and channels; infinite on one node */
+    uint32_t g;           /**< ranks a node */
+    double bytes;         /**< of the call */
+    double opening_bytes; /**< of a call for each channel that is in use */
+    double channels;      /**< in use */
+    double launch_us;     /**< of the generation, or fitted */
+    double hop_us;        /**< inside a node */
+    double overlap;       /**< how far transfers hide latencies; see ronde_nccl_overlapped */
+    double link_GBps;     /**< of data, through a GPU's link */
+    double inside_GBps;   /**< of data, through link and channels */
+    double between_GBps;  /**< of data, through NICs and channels; infinite on one node */
 };
 
-/** Constants of a fabric in the order of its list, behind the latency of a hop by each protocol. */
+/** Constants of a fabric in the order of its list. */
 enum ronde_nccl_of_fabric {
-    RONDE_NCCL_FABRIC_RENDEZVOUS =
-        RONDE_NCCL_PROTOCOL_COUNT, /**< us, of a message of LL that asks first */
-    RONDE_NCCL_FABRIC_EFFICIENCY,  /**< Simple over the line rate */
-    RONDE_NCCL_FABRIC_CONSTANTS    /**< how many */
+    RONDE_NCCL_FABRIC_LATENCY,    /**< us, of a hop by LL */
+    RONDE_NCCL_FABRIC_RENDEZVOUS, /**< us, of a message by Simple or LL128 that asks first */
+    RONDE_NCCL_FABRIC_EFFICIENCY, /**< Simple over the line rate */
+    RONDE_NCCL_FABRIC_CONSTANTS   /**< how many */
 };
 
 /** A constant of the machine's fabric. */
@@ -59,8 +209,12 @@ double ronde_nccl_block_GBps(const struct ronde_nccl_setting *setting);
 /** A channel's rate between nodes; sockets have one of their own, beyond which none goes. */
 double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps);
 
-/** A hop between nodes with a message of so many bytes of data. */
-double ronde_nccl_between_us(const struct ronde_nccl_setting *setting, double message_bytes);
+/** Latencies and transfers of a call by the rules of what it goes through; between nodes NVLSTree's, too. */
+double ronde_nccl_pipelined(const struct ronde_nccl_setting *setting, double latency_us,
+                            double transfer_us);
+
+/** A hop between nodes. */
+double ronde_nccl_between_us(const struct ronde_nccl_setting *setting);
 
 /** NVLink of a GPU towards those of its node, plain bytes. */
 double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting);
@@ -79,6 +233,13 @@ static inline bool ronde_nccl_is_by_host(const struct ronde_nccl_setting *settin
 {
     return setting->machine->gpu_path == RONDE_NCCL_GPU_HOST &&
            !ronde_nccl_has_nvlink(setting->machine, setting->g);
+}
+
+/** Whether that memory lies behind AMD's other socket for some. */
+static inline bool ronde_nccl_is_by_far_host(const struct ronde_nccl_setting *setting)
+{
+    return ronde_nccl_is_by_host(setting) && setting->machine->sockets > 1 &&
+           setting->machine->cpu == RONDE_NCCL_AMD;
 }
 
 /** A constant of all machines. */

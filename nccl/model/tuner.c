@@ -14,7 +14,7 @@
  * What cannot be known from a description: the search's quantised rates, NIC latencies, and numbers of channels that
  * an environment sets.
  */
-#include "inside.h"
+#include "setting.h"
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
 #ifndef RONDE_NCCL_NCCL_WORDS_H
 #define RONDE_NCCL_NCCL_WORDS_H
 
+#include "ronde/nccl_model.h"
 #include "ronde/status.h"
 
 #include <stdbool.h>
@@ -40,5 +41,16 @@ RONDE_MUST_CHECK enum ronde_status ronde_nccl_words_number(const struct ronde_nc
 RONDE_MUST_CHECK enum ronde_status
 ronde_nccl_words_name(const struct ronde_nccl_words *words, uint32_t at, const char *const *names,
                       uint32_t count, uint32_t *out, struct ronde_error *error);
+
+/** The folder of the shipped constants and what lies beside them. */
+bool ronde_nccl_shipped_folder(char *out_path, size_t bytes);
+
+/* Words of the model's files and of NCCL's settings, in the order of their enumerations. */
+
+extern const char *const ronde_nccl_generations[RONDE_NCCL_GENERATION_COUNT];
+extern const char *const ronde_nccl_links[RONDE_NCCL_LINK_COUNT];
+extern const char *const ronde_nccl_gpu_paths[RONDE_NCCL_GPU_PATH_COUNT];
+extern const char *const ronde_nccl_fabrics[RONDE_NCCL_FABRIC_COUNT];
+extern const char *const ronde_nccl_cpus[RONDE_NCCL_CPU_COUNT];
 
 #endif

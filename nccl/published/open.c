@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /** Kinds of files. */
-enum kind { TABLE, LOG, JSON };
+enum kind { TABLE, LOG, JSON, RUNS };
 
 /** Bytes of the first line that has any that decide. */
 #define LOOK_BYTES 4096
@@ -22,7 +22,7 @@ static bool has_ending(const char *path, const char *ending)
     return bytes > end && strcmp(path + bytes - end, ending) == 0;
 }
 
-/** By the first line that is not blank: an object is JSON, cells with commas and no blanks head a table. */
+/** By the first line that is not blank: an object is JSON or a record, cells with commas and no blanks head a table. */
 static enum kind find_kind(const char *path, FILE *file)
 {
     char text[LOOK_BYTES];
@@ -33,7 +33,7 @@ static enum kind find_kind(const char *path, FILE *file)
             continue;
         const size_t cells = strcspn(at, " \t\r\n");
         if (*at == '{')
-            kind = JSON;
+            kind = strstr(at, "\"kind\": \"nccl_run") ? RUNS : JSON;
         else if (memchr(at, ',', cells) && at[cells + strspn(at + cells, " \t\r\n")] == '\0')
             kind = TABLE;
         break;
@@ -126,6 +126,8 @@ static enum ronde_status read_file(const struct ronde_published_request *request
         return published_read_table(request, file, out, error);
     case JSON:
         return published_read_json(request, file, out, error);
+    case RUNS:
+        return published_read_runs(request, file, out, error);
     default:
         return published_read_log(request, file, out, error);
     }

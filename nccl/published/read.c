@@ -1,7 +1,7 @@
 /** Published measurements from CSV. See published.h. */
-#include "csv.h"
 #include "reader.h"
-#include "table_words.h"
+
+#include "ronde/csv.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -61,7 +61,7 @@ static const char *const column_names[COLUMN_COUNT] = {"system",
 
 /** A table that is read. */
 struct reader {
-    struct csv csv;
+    struct ronde_csv csv;
     const char *only;          /**< the one system that is kept, or NULL */
     uint32_t at[COLUMN_COUNT]; /**< cell of a column */
     struct ronde_published *to;
@@ -73,7 +73,7 @@ static bool is_headed(const char *text, const char *name, bool is_exact)
 }
 
 /** The cell of a column's name; NOWHERE where there is none. Refuses two. */
-static enum ronde_status find_column(const struct csv *csv, const char *name, bool is_exact,
+static enum ronde_status find_column(const struct ronde_csv *csv, const char *name, bool is_exact,
                                      uint32_t *out, struct ronde_error *error)
 {
     *out = NOWHERE;
@@ -81,7 +81,8 @@ static enum ronde_status find_column(const struct csv *csv, const char *name, bo
         if (!is_headed(csv->cells[at], name, is_exact))
             continue;
         if (*out != NOWHERE)
-            return csv_refuse(csv, error, "columns %u and %u are both %s", *out + 1, at + 1, name);
+            return ronde_csv_refuse(csv, error, "columns %u and %u are both %s", *out + 1, at + 1,
+                                    name);
         *out = at;
     }
     return RONDE_OK;
@@ -89,7 +90,7 @@ static enum ronde_status find_column(const struct csv *csv, const char *name, bo
 
 static enum ronde_status read_header(struct reader *reader, struct ronde_error *error)
 {
-    const struct csv *csv = &reader->csv;
+    const struct ronde_csv *csv = &reader->csv;
     for (unsigned c = 0; c < COLUMN_COUNT; c++) {
         enum ronde_status status = find_column(csv, column_names[c], true, &reader->at[c], error);
         if (status == RONDE_OK && reader->at[c] == NOWHERE)
@@ -97,10 +98,10 @@ static enum ronde_status read_header(struct reader *reader, struct ronde_error *
         if (status != RONDE_OK)
             return status;
         if (reader->at[c] == NOWHERE && c < ALGORITHM)
-            return csv_refuse(csv, error,
-                              "no column %s; a table's first line names its columns, system, "
-                              "collective, gpus, bytes and others",
-                              column_names[c]);
+            return ronde_csv_refuse(csv, error,
+                                    "no column %s; a table's first line names its columns, system, "
+                                    "collective, gpus, bytes and others",
+                                    column_names[c]);
     }
     return RONDE_OK;
 }
@@ -118,8 +119,9 @@ static enum ronde_status whole(const struct reader *reader, enum column column, 
 {
     const char *text = cell(reader, column);
     if (!table_whole(text, out) || *out == 0 || *out > most)
-        return csv_refuse(&reader->csv, error, "%s \"%.40s\" is not a whole number from 1 to %llu",
-                          column_names[column], text, (unsigned long long)most);
+        return ronde_csv_refuse(&reader->csv, error,
+                                "%s \"%.40s\" is not a whole number from 1 to %llu",
+                                column_names[column], text, (unsigned long long)most);
     return RONDE_OK;
 }
 
@@ -137,8 +139,8 @@ static enum ronde_status positive(const struct reader *reader, enum column colum
         *comma = '.';
     *out = strtod(text, &end);
     if (end == text || *end != '\0' || !isfinite(*out) || *out < 0 || (*out <= 0 && column == TIME))
-        return csv_refuse(&reader->csv, error, "%s \"%.40s\" is not a number above 0",
-                          column_names[column], text);
+        return ronde_csv_refuse(&reader->csv, error, "%s \"%.40s\" is not a number above 0",
+                                column_names[column], text);
     return RONDE_OK;
 }
 
@@ -207,10 +209,10 @@ static enum ronde_status agree(const struct reader *reader, enum column column, 
     const double rounding = fmax(rate_tolerance * expected, table_rounding(text));
     if (*text == '\0' || fabs(rate - expected) <= rounding)
         return RONDE_OK;
-    return csv_refuse(&reader->csv, error,
-                      "%s %g contradicts time_us %g of %llu bytes, which are %.4g GB/s",
-                      column_names[column], rate, row->measured_us,
-                      (unsigned long long)row->call.bytes, expected);
+    return ronde_csv_refuse(&reader->csv, error,
+                            "%s %g contradicts time_us %g of %llu bytes, which are %.4g GB/s",
+                            column_names[column], rate, row->measured_us,
+                            (unsigned long long)row->call.bytes, expected);
 }
 
 /** Measured time: as it stands, or by a rate; 0 where a row has neither. */
@@ -226,7 +228,7 @@ static enum ronde_status take_time(const struct reader *reader, struct ronde_pub
         status = positive(reader, BUS_RATE, &bus_rate, error);
     if (status != RONDE_OK)
         return status;
-    const double factor = ronde_published_bus_factor(&row->call);
+    const double factor = ronde_collective_bus_factor(row->call.collective, row->call.ranks);
     if (row->measured_us > 0) {
         const double expected = bytes / row->measured_us / 1e3;
         status = agree(reader, RATE, rate, expected, row, error);
@@ -256,8 +258,8 @@ static enum ronde_status take_numbers(const struct reader *reader, struct ronde_
     row->call.ranks = (uint32_t)gpus;
     row->call.nodes = (uint32_t)nodes;
     if (nodes > 0 && gpus % nodes != 0)
-        return csv_refuse(&reader->csv, error, "%u gpus are not equally many on %u nodes",
-                          row->call.ranks, row->call.nodes);
+        return ronde_csv_refuse(&reader->csv, error, "%u gpus are not equally many on %u nodes",
+                                row->call.ranks, row->call.nodes);
     status = take_time(reader, row, error);
     return status == RONDE_OK ? take_version(reader, &row->call.version, error) : status;
 }
@@ -290,13 +292,14 @@ static bool says_yes(const char *text)
 
 static enum ronde_status read_row(struct reader *reader, struct ronde_error *error)
 {
-    const struct csv *csv = &reader->csv;
+    const struct ronde_csv *csv = &reader->csv;
     struct ronde_published *to = reader->to;
     struct ronde_published_row row = {.line = csv->line};
     bool is_modelled = false;
     for (unsigned c = 0; c < COLUMN_COUNT; c++)
         if (reader->at[c] != NOWHERE && reader->at[c] >= csv->cell_count)
-            return csv_refuse(csv, error, "%u columns, and no %s", csv->cell_count, column_names[c]);
+            return ronde_csv_refuse(csv, error, "%u columns, and no %s", csv->cell_count,
+                                    column_names[c]);
     if (reader->only && strcmp(reader->only, cell(reader, SYSTEM)) != 0)
         return RONDE_OK;
     enum ronde_status status = take_words(reader, &row, &is_modelled, error);
@@ -335,7 +338,7 @@ static enum ronde_status read_rows(struct reader *reader, struct ronde_error *fi
     enum ronde_status status = RONDE_OK;
     for (bool is_end = false; status == RONDE_OK;) {
         struct ronde_error wrong = {.status = RONDE_OK};
-        status = csv_next(&reader->csv, &is_end, &wrong);
+        status = ronde_csv_next(&reader->csv, &is_end, &wrong);
         if (is_end && status == RONDE_OK)
             break;
         if (status == RONDE_OK)
@@ -354,7 +357,7 @@ enum ronde_status published_read_table(const struct ronde_published_request *req
                             .to = out};
     struct ronde_error first = {.status = RONDE_OK};
     bool is_end = false;
-    enum ronde_status status = csv_next(&reader.csv, &is_end, error);
+    enum ronde_status status = ronde_csv_next(&reader.csv, &is_end, error);
     if (status == RONDE_OK && !is_end)
         status = read_header(&reader, error);
     if (status == RONDE_OK && !is_end)
@@ -365,4 +368,42 @@ enum ronde_status published_read_table(const struct ronde_published_request *req
         return ronde_fail_at(error, first.status, first.line, "%s", first.message);
     return ronde_fail(error, RONDE_BAD_INPUT, "%s: no row%s%s", request->path,
                       request->system ? " of system " : "", request->system ? request->system : "");
+}
+
+/* Rows and systems of a table that is being read. */
+
+enum ronde_status published_system(struct ronde_published *to, const char *path, uint32_t line,
+                                   const char *name, uint32_t *out, struct ronde_error *error)
+{
+    for (*out = 0; *out < to->system_count; ++*out)
+        if (strcmp(to->systems[*out].name, name) == 0)
+            return RONDE_OK;
+    if (to->system_count == RONDE_PUBLISHED_MAX_SYSTEMS)
+        return ronde_fail_at(error, RONDE_BAD_INPUT, line, "%s:%u: more than %u systems", path,
+                             line, RONDE_PUBLISHED_MAX_SYSTEMS);
+    if (*name == '\0' || strlen(name) >= RONDE_NCCL_NAME_BYTES || strchr(name, '/'))
+        return ronde_fail_at(error, RONDE_BAD_INPUT, line,
+                             "%s:%u: \"%.40s\" is no name of a system", path, line, name);
+    memcpy(to->systems[to->system_count++].name, name, strlen(name) + 1);
+    return RONDE_OK;
+}
+
+void published_state(struct ronde_published_row *row, bool is_modelled, bool is_faulty)
+{
+    row->state = is_faulty                                       ? RONDE_PUBLISHED_FAULTY
+                 : !is_modelled                                  ? RONDE_PUBLISHED_NOT_MODELLED
+                 : !(row->measured_us > 0)                       ? RONDE_PUBLISHED_UNMEASURED
+                 : row->call.bytes < RONDE_PUBLISHED_LEAST_BYTES ? RONDE_PUBLISHED_SMALL
+                                                                 : RONDE_PUBLISHED_PREDICTED;
+}
+
+enum ronde_status published_add(struct ronde_published *to, const struct ronde_published_row *row,
+                                struct ronde_error *error)
+{
+    void *rows = to->rows;
+    if (!ronde_mem_grow(to->mem, &rows, &to->capacity, to->count + 1, sizeof *to->rows))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", to->count + 1);
+    to->rows = rows;
+    to->rows[to->count++] = *row;
+    return RONDE_OK;
 }

@@ -1,11 +1,58 @@
 /** Predictions of published measurements and how good they are. See published.h. */
-#include "repeats.h"
+#include "reader.h"
 
 #include "ronde/stats.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Repeats of measurements. */
+
+int published_order(const uint64_t keys[][2], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
+}
+
+/** What the model is told of a row, in an order that puts repeats beside each other. */
+static int by_call(const void *left, const void *right)
+{
+    const struct ronde_published_row *const a = *(const struct ronde_published_row *const *)left;
+    const struct ronde_published_row *const b = *(const struct ronde_published_row *const *)right;
+    const uint64_t keys[][2] = {{a->call.collective, b->call.collective},
+                                {a->call.ranks, b->call.ranks},
+                                {a->call.nodes, b->call.nodes},
+                                {a->call.bytes, b->call.bytes},
+                                {a->call.version, b->call.version},
+                                {a->wish.algorithm, b->wish.algorithm},
+                                {a->wish.protocol, b->wish.protocol}};
+    return published_order(keys, sizeof keys / sizeof keys[0]);
+}
+
+double published_own_spread(struct ronde_published_row **rows, size_t count, double *errors)
+{
+    size_t known = 0;
+    qsort(rows, count, sizeof rows[0], by_call);
+    for (size_t from = 0, to; from < count; from = to) {
+        double sum = 0;
+        for (to = from; to < count && by_call(&rows[from], &rows[to]) == 0; to++)
+            sum += log(rows[to]->measured_us);
+        for (size_t r = from; to - from > 1 && r < to; r++) {
+            const double own = log(rows[r]->measured_us);
+            const double others = (sum - own) / (double)(to - from - 1);
+            errors[known++] = fabs(exp(own - others) - 1);
+        }
+    }
+    if (known == 0)
+        return -1;
+    (void)ronde_stats_of(errors, known); /* sorts them */
+    return ronde_percentile(errors, known, 90);
+}
 
 /** Measured times that differ by no more have no winner. */
 static const double least_margin = 1.1;
@@ -90,17 +137,6 @@ void ronde_published_predict(struct ronde_published *published, uint32_t system,
         row->predicted_us = ronde_nccl_execution_us(constants, machine, &row->call, row->choice);
         row->closed_form_us = ronde_published_closed_form_us(machine, &row->call, row->choice);
     }
-}
-
-double ronde_published_bus_factor(const struct ronde_nccl_call *call)
-{
-    const double n = call->ranks;
-    if (call->collective == RONDE_ALL_REDUCE)
-        return 2 * (n - 1) / n;
-    return call->collective == RONDE_BROADCAST || call->collective == RONDE_REDUCE ||
-                   call->collective == RONDE_SEND_RECV
-               ? 1
-               : (n - 1) / n;
 }
 
 /** Rows of one point lie beside each other in this order. */
@@ -199,8 +235,34 @@ static double median_of(const struct room *room, size_t column)
     return median_where(room, column, column);
 }
 
+/** The class of a size. */
+static unsigned size_of(uint64_t bytes)
+{
+    static const uint64_t bounds[RONDE_PUBLISHED_SIZES - 1] = {65536, 4194304, 67108864};
+    unsigned size = 0;
+    while (size + 1 < RONDE_PUBLISHED_SIZES && bytes > bounds[size])
+        size++;
+    return size;
+}
+
+/** Median |error| of one column by class of sizes. */
+static void medians_by_size(const struct room *room, size_t column,
+                            double out[RONDE_PUBLISHED_SIZES])
+{
+    for (unsigned size = 0; size < RONDE_PUBLISHED_SIZES; size++) {
+        size_t known = 0;
+        for (size_t r = 0; r < room->count; r++)
+            if (size_of(room->rows[r]->call.bytes) == size && us_of(room->rows[r], column) > 0)
+                room->errors[known++] =
+                    fabs(us_of(room->rows[r], column) / room->rows[r]->measured_us - 1);
+        out[size] = known > 0 ? ronde_stats_of(room->errors, known).median : -1;
+    }
+}
+
 static void score_rows(const struct room *room, struct ronde_published_score *score)
 {
+    medians_by_size(room, offsetof(struct ronde_published_row, predicted_us), score->size_median);
+    medians_by_size(room, offsetof(struct ronde_published_row, nccl_us), score->size_nccl_median);
     score->nccl_median = median_of(room, offsetof(struct ronde_published_row, nccl_us));
     score->beside_nccl_median =
         median_where(room, offsetof(struct ronde_published_row, predicted_us),
@@ -317,4 +379,78 @@ enum ronde_status ronde_published_crossovers(const struct ronde_published *publi
     close_room(published, &room);
     return is_done ? RONDE_OK
                    : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", published->count);
+}
+
+/* Rows of a table that are not predicted, and why. */
+
+enum ronde_status published_note(struct ronde_published *to, uint32_t line, bool is_refused,
+                                 const char *text, struct ronde_error *error)
+{
+    void *whys = to->whys;
+    if (!ronde_mem_grow(to->mem, &whys, &to->why_capacity, to->why_count + 1, sizeof *to->whys))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu remarks", to->why_count + 1);
+    to->whys = whys;
+    struct ronde_published_why *why = &to->whys[to->why_count++];
+    *why = (struct ronde_published_why){.line = line, .is_refused = is_refused};
+    strncpy(why->text, text, sizeof why->text - 1);
+    return RONDE_OK;
+}
+
+static int by_line(const void *key, const void *of)
+{
+    const uint32_t line = *(const uint32_t *)key;
+    const struct ronde_published_why *why = of;
+    return line < why->line ? -1 : line > why->line;
+}
+
+const char *ronde_published_why_of(const struct ronde_published *published,
+                                   const struct ronde_published_row *row, struct ronde_error *room)
+{
+    const struct ronde_published_system *system = &published->systems[row->system];
+    const bool is_lacking = row->state == RONDE_PUBLISHED_NOT_DESCRIBED;
+    *room = (struct ronde_error){.status = RONDE_OK};
+    if (is_lacking && !system->is_described)
+        ronde_fail(room, RONDE_BAD_INPUT, "no machine of system %s is described", system->name);
+    if (is_lacking && system->is_described &&
+        ronde_nccl_call_check(&system->machine, &row->call, room) != RONDE_OK)
+        return room->message;
+    if (room->status != RONDE_OK || published->why_count == 0)
+        return room->message;
+    const struct ronde_published_why *found =
+        bsearch(&row->line, published->whys, published->why_count, sizeof *published->whys, by_line);
+    return found ? found->text : "";
+}
+
+/** Adds a line to those of the same words, or to the last where there is no room for more words. */
+static void gather(struct ronde_published_whys *to, uint32_t line, const char *text)
+{
+    uint32_t at = 0;
+    while (at < to->count && strcmp(to->group[at].text, text) != 0)
+        at++;
+    if (at == RONDE_PUBLISHED_MAX_WHYS) {
+        to->more++;
+        return;
+    }
+    struct ronde_published_why_group *group = &to->group[at];
+    if (at == to->count) {
+        to->count++;
+        *group = (struct ronde_published_why_group){.first_line = line};
+        (void)snprintf(group->text, sizeof group->text, "%s", text);
+    }
+    group->last_line = line;
+    group->rows++;
+}
+
+void ronde_published_whys_of(const struct ronde_published *published,
+                             struct ronde_published_whys *out)
+{
+    *out = (struct ronde_published_whys){.count = 0};
+    for (size_t w = 0; w < published->why_count; w++)
+        gather(out, published->whys[w].line, published->whys[w].text);
+    for (size_t r = 0; r < published->count; r++) {
+        struct ronde_error room;
+        const struct ronde_published_row *row = &published->rows[r];
+        if (row->state == RONDE_PUBLISHED_NOT_DESCRIBED)
+            gather(out, row->line, ronde_published_why_of(published, row, &room));
+    }
 }

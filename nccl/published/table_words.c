@@ -1,5 +1,5 @@
-/** Words of a table's cells. See table_words.h. */
-#include "table_words.h"
+/** Words of a table's cells. See reader.h. */
+#include "reader.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,4 +1,5 @@
 /** Choosing an algorithm: candidates, their prices on a flat network, the cheapest. See choice.h. */
+#include "ronde/pieces.h"
 #include "ronde/setup.h"
 
 #include "ronde/split.h"
@@ -336,6 +337,14 @@ uint64_t ronde_candidate_steps(const struct ronde_candidate *candidate,
     return schedule->proof.steps * schedule->channel_count * pieces;
 }
 
+uint64_t ronde_candidate_cut_steps(const struct ronde_candidate *candidate,
+                                   const struct ronde_load *load)
+{
+    struct ronde_load cut = *load;
+    ronde_load_cut(&cut, candidate->schedule);
+    return ronde_candidate_steps(candidate, &cut);
+}
+
 /** Whether ports change nothing: the formula then speaks of flows that are all as fast as alone. */
 static bool is_alone(const struct ronde_candidate *candidate, const struct ronde_load *load,
                      const struct ronde_network *network, double time_ns)
@@ -369,12 +378,13 @@ static enum ronde_status price_on_network(const void *self, struct ronde_candida
     if (!candidate->algorithm)
         return price_path(candidate, load, network, mem, out_quote, error);
     const struct ronde_price price = candidate->algorithm->price(&candidate->request, load, network);
-    if (!price.is_exact && is_alone(candidate, load, network, price.time_ns) &&
+    /* Closed forms add what messages cost their ends to alpha, which a pipeline does not. */
+    const bool is_exact = price.is_exact && !ronde_time_is_sized(&network->time);
+    if (!is_exact && is_alone(candidate, load, network, price.time_ns) &&
         ronde_candidate_steps(candidate, load) <= RONDE_MOST_PRICED_STEPS)
         return price_path(candidate, load, network, mem, out_quote, error);
-    *out_quote = (struct ronde_quote){.time_ns = price.time_ns,
-                                      .engine = closed_form,
-                                      .is_exact = price.is_exact};
+    *out_quote =
+        (struct ronde_quote){.time_ns = price.time_ns, .engine = closed_form, .is_exact = is_exact};
     return RONDE_OK;
 }
 

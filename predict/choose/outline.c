@@ -5,6 +5,7 @@
 #include "ronde/split.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The large load. */
 #define LARGE_BYTES (UINT64_C(1) << 30)
@@ -27,7 +28,10 @@ static bool is_short(const struct ronde_forecast *forecast)
                                    routes <= MOST_ROUTES && steps <= MOST_QUOTIENT_STEPS);
 }
 
-/* Every message as fast as alone; *out_link_ns is what the busiest link takes for its bytes. */
+/*
+ * Every message as fast as alone; *out_link_ns is what the busiest link takes for its bytes. Memory that a run allocates is left
+ * out: it costs nothing up to some size, and bounds are straight lines.
+ */
 static enum ronde_status replay(const struct ronde_forecast *forecast, uint64_t count,
                                 uint64_t slot_bytes, double *out_ns, double *out_link_ns,
                                 struct ronde_error *error)
@@ -38,9 +42,11 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, uint64_t 
     one.load.slot_bytes = slot_bytes;
     const enum ronde_status status = ronde_forecast_replay(&one, "flat", &prediction, error);
     if (status == RONDE_OK) {
-        *out_ns = prediction.time_ns;
+        const struct ronde_time_params *time = &ronde_platform_facts(one.platform)->time;
+        *out_ns = prediction.time_ns - ronde_time_launch_ns(time, one.schedule, &one.load) +
+                  time->launch_ns;
         if (out_link_ns)
-            *out_link_ns = prediction.time_ns * prediction.result.busiest_utilisation;
+            *out_link_ns = *out_ns * prediction.result.busiest_utilisation;
     }
     return status;
 }
@@ -140,5 +146,91 @@ enum ronde_status ronde_outline_cut(const struct ronde_forecast *forecast,
     const double shared_ns = link_ns + own->first_ns * link_ns / (link_ns + own->first_ns);
     *out_ns =
         pieces <= 1 ? INFINITY : fmax(own->first_ns + (pieces - 1) * own->period_ns, shared_ns);
+    return RONDE_OK;
+}
+
+/* Grids of nodes and axes of tori. */
+
+bool ronde_is_identity(const uint32_t *order, uint32_t ranks)
+{
+    for (uint32_t rank = 0; order && rank < ranks; rank++)
+        if (order[rank] != rank)
+            return false;
+    return true;
+}
+
+/** Ranks that follow one another on one node, if these are as many on every node, and nodes are filled one by one. */
+static uint32_t ranks_of_a_node(const struct ronde_nodes *nodes, const uint32_t *host_of,
+                                uint32_t ranks)
+{
+    const uint32_t *node_of = nodes->node_of;
+    uint32_t run = 1;
+    while (run < ranks && node_of[host_of[run]] == node_of[host_of[0]])
+        run++;
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        const uint32_t node = node_of[host_of[rank]];
+        if (ranks % run != 0 || node != node_of[host_of[rank - rank % run]] ||
+            (rank > 0 && rank % run == 0 && node == node_of[host_of[rank - 1]]))
+            return 0;
+    }
+    return run;
+}
+
+static void take_nodes(struct ronde_compile_request *request, uint32_t nodes, uint32_t local)
+{
+    if (nodes < 2 || local < 2)
+        return;
+    request->shape_count = 2;
+    request->shape[0] = nodes;
+    request->shape[1] = local;
+}
+
+/** The axes that the machine's file says its ranks count along. */
+static bool take_axes(const struct ronde_platform *platform, struct ronde_compile_request *request)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+    if (facts->rank_axes == 0)
+        return false;
+    request->shape_count = facts->rank_axes;
+    memcpy(request->shape, facts->rank_shape, sizeof facts->rank_shape);
+    return true;
+}
+
+/** The axes of a torus of hosts. */
+static enum ronde_status find_axes(const struct ronde_platform *platform,
+                                   const struct ronde_mem *mem,
+                                   struct ronde_compile_request *request, struct ronde_error *error)
+{
+    struct ronde_torus torus;
+    if (take_axes(platform, request))
+        return RONDE_OK;
+    const enum ronde_status status = ronde_torus_find(platform, mem, &torus, error);
+    if (status != RONDE_OK || torus.axes < 2 || torus.axes > RONDE_MAX_SHAPE)
+        return status;
+    request->shape_count = torus.axes;
+    for (uint32_t axis = 0; axis < torus.axes; axis++)
+        request->shape[axis] = torus.radix[torus.axes - 1 - axis];
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_grid_find(const struct ronde_platform *platform,
+                                  const struct ronde_nodes *nodes, const struct ronde_mem *mem,
+                                  struct ronde_candidate *candidate, struct ronde_error *error)
+{
+    struct ronde_compile_request *request = &candidate->request;
+    const enum ronde_grid_kind kind =
+        candidate->algorithm ? candidate->algorithm->grid : RONDE_GRID_NONE;
+    if (request->shape_count > 0 || kind == RONDE_GRID_NONE)
+        return RONDE_OK;
+    /* A torus is one where every host takes part, rank r on host r. */
+    const bool is_whole = nodes->source == RONDE_NODES_SINGLE &&
+                          request->ranks == nodes->host_count &&
+                          ronde_is_identity(candidate->host_of, request->ranks);
+    if (kind != RONDE_GRID_NODES && is_whole)
+        return find_axes(platform, mem, request, error);
+    if (kind != RONDE_GRID_TORUS && nodes->source != RONDE_NODES_SINGLE) {
+        const uint32_t local = ranks_of_a_node(nodes, candidate->host_of, request->ranks);
+        take_nodes(request, local > 0 ? request->ranks / local : 0, local);
+    }
     return RONDE_OK;
 }

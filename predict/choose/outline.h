@@ -9,6 +9,7 @@
 #define RONDE_PREDICT_OUTLINE_H
 
 #include "ronde/predict.h"
+#include "ronde/setup.h"
 
 /** Slots that are tried where pieces help, and the bytes of the smallest; each is twice as long as the one before. */
 #define RONDE_OUTLINE_SLOTS 13u
@@ -59,5 +60,19 @@ enum ronde_status ronde_outline_cut(const struct ronde_forecast *forecast,
 
 /** Bytes of the slot of an index. */
 uint64_t ronde_outline_slot_bytes(uint32_t slot);
+
+/* What the positions of a candidate are on its machine: nodes and ranks in them, or the axes of a torus. */
+
+/** Whether an order of so many ranks, NULL or one entry each, leaves every rank in its place. */
+bool ronde_is_identity(const uint32_t *order, uint32_t ranks);
+
+/**
+ * Sets the request's shape where its algorithm takes one and nobody has asked for another: of nodes that hold equally many
+ * ranks in a row, or of the torus that the platform's file or its links say. Errors: those of ronde_torus_find.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_grid_find(const struct ronde_platform *platform, const struct ronde_nodes *nodes,
+                const struct ronde_mem *mem, struct ronde_candidate *candidate,
+                struct ronde_error *error);
 
 #endif

@@ -78,6 +78,13 @@ static enum ronde_status plan_row(struct ronde_plan *plan, uint64_t count, struc
     return status;
 }
 
+static void tell(const struct ronde_plan *plan, uint32_t count)
+{
+    const struct ronde_sim_progress *progress = &plan->selector->options.plan_progress;
+    if (progress->on_progress)
+        progress->on_progress(progress->context, plan->row_count, count);
+}
+
 /** A row per size. */
 static enum ronde_status plan_rows(struct ronde_plan *plan, const uint64_t *sizes, uint32_t count,
                                    struct ronde_error *error)
@@ -86,8 +93,11 @@ static enum ronde_status plan_rows(struct ronde_plan *plan, const uint64_t *size
     if (count > RONDE_PLAN_SIZES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u sizes are more than %u", count,
                           RONDE_PLAN_SIZES);
-    for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
+    for (uint32_t i = 0; i < count && status == RONDE_OK; i++) {
+        tell(plan, count);
         status = plan_row(plan, count_of(plan, sizes[i]), error);
+    }
+    tell(plan, count);
     return status;
 }
 

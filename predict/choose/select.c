@@ -2,6 +2,7 @@
 #include "ronde/select.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /** Ranks of several hosts: one switch of 100 Gbit/s ports, TCP. */
 static const struct ronde_network several_hosts = {.latency_ns = 20e3, .port_GBps = 12.5};
@@ -77,6 +78,7 @@ static enum ronde_status ask_table(const struct ronde_select_query *query,
                  query->backend, view.ranks, table->machine, table->date);
         status = pick(all, &load, &pricer, out_best, error);
     }
+    memcpy(selection->left_out, view.left_out, sizeof selection->left_out);
     ronde_measured_destroy(table, mem);
     return status;
 }
@@ -114,6 +116,7 @@ static enum ronde_status decide(const struct ronde_select_query *query,
                           query->request.ranks);
     if (status != RONDE_OK)
         return status;
+    ronde_measured_say(selection->left_out, selection->words, sizeof selection->words);
     selection->algorithm = all->choice.candidates[best].algorithm->name;
     selection->time_ns = all->quotes[best].time_ns;
     return RONDE_OK;

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "ronde/selector.h"
+#include "ronde/values.h"
 
 #include "ronde/data_files.h"
 #include "ronde/pieces.h"
@@ -120,6 +121,7 @@ static enum ronde_status open_measured(struct ronde_selector *selector, const ch
     selector->basis = RONDE_BASIS_MEASURED;
     snprintf(selector->words, sizeof selector->words, "times measured on %s, %u ranks, %s, %s",
              backend, selector->measured.ranks, selector->table->machine, selector->table->date);
+    ronde_measured_say(selector->measured.left_out, selector->words, sizeof selector->words);
     return RONDE_OK;
 }
 
@@ -127,12 +129,22 @@ static enum ronde_status open_backend(struct ronde_selector *selector, const cha
                                       uint32_t cores, struct ronde_error *error)
 {
     const struct ronde_compile_request *request = &selector->choice.candidates[0].request;
-    const enum ronde_status status = open_measured(selector, backend, cores, error);
+    enum ronde_status status = open_measured(selector, backend, cores, error);
     if (status != RONDE_OK || selector->table)
         return status;
+    const struct ronde_measured_view looked = selector->measured;
     for (size_t i = 0; i < sizeof typical / sizeof typical[0]; i++)
-        if (strcmp(typical[i].backend, backend) == 0)
-            return open_typical(selector, typical[i].topology, backend, error);
+        if (strcmp(typical[i].backend, backend) == 0) {
+            status = open_typical(selector, typical[i].topology, backend, error);
+            ronde_measured_say(looked.left_out, selector->words, sizeof selector->words);
+            return status;
+        }
+    if (looked.left_out[0])
+        return ronde_fail(
+            error, RONDE_UNSUPPORTED,
+            "nothing is known of how fast %s is, for its table is left out (%s): name "
+            "an algorithm with -a, or a machine with --topo",
+            backend, looked.left_out);
     if (has_table(backend))
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "no times of %s on %s are known: name an algorithm with -a, or a machine "
@@ -230,21 +242,12 @@ struct ronde_forecast ronde_decision_forecast(const struct ronde_selector *selec
     return forecast;
 }
 
-/** Appends a slot's length, in KiB or MiB where it is whole ones. */
-static void append_slot(char *text, size_t room, uint64_t bytes)
-{
-    static const char *const letters[] = {"", "K", "M", "G"};
-    size_t power = 0;
-    for (; power + 1 < sizeof letters / sizeof letters[0] && bytes % 1024 == 0; power++)
-        bytes /= 1024;
-    snprintf(text, room, " --slot %llu%s", (unsigned long long)bytes, letters[power]);
-}
-
 const char *ronde_candidate_options(const struct ronde_candidate *candidate,
                                     const struct ronde_load *load, uint64_t slot_bytes,
                                     char out_text[RONDE_SETUP_OPTIONS_BYTES])
 {
     struct ronde_load by_default = *load;
+    char slot[RONDE_SIZE_TEXT_BYTES];
     size_t used = 0;
     out_text[0] = '\0';
     ronde_load_cut(&by_default, candidate->schedule);
@@ -255,8 +258,10 @@ const char *ronde_candidate_options(const struct ronde_candidate *candidate,
     if (candidate->placement != RONDE_PLACE_AUTO)
         used += (size_t)snprintf(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used,
                                  " --placement %s", ronde_placement_text(candidate->placement));
-    if (slot_bytes != by_default.slot_bytes)
-        append_slot(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used, slot_bytes);
+    /* 0: its messages are whole by itself, whatever slot was asked for. */
+    if (slot_bytes > 0 && slot_bytes != by_default.slot_bytes)
+        snprintf(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used, " --slot %s",
+                 ronde_size_text(slot_bytes, slot));
     if (out_text[0] == ' ')
         memmove(out_text, out_text + 1, strlen(out_text));
     return out_text;

@@ -30,17 +30,16 @@ struct making {
     struct ronde_error *error;
 };
 
+static struct site site_of(const struct ronde_platform *platform, const struct ronde_mem *mem)
+{
+    return (struct site){.platform = platform,
+                         .mem = mem,
+                         .channels = ronde_platform_facts(platform)->channels};
+}
+
 static bool is_asked(const struct making *making, enum ronde_placement placement)
 {
     return making->setup->is_placed && making->setup->placement == placement;
-}
-
-static bool is_identity(const uint32_t *order, uint32_t ranks)
-{
-    for (uint32_t rank = 0; order && rank < ranks; rank++)
-        if (order[rank] != rank)
-            return false;
-    return true;
 }
 
 /* ---- Places ----------------------------------------------------------------------------------------------------- */
@@ -52,9 +51,12 @@ static enum ronde_status place(struct making *making)
     struct ronde_candidate *candidate = making->candidate;
     const uint32_t ranks = setup->request.ranks;
     candidate->is_placed = setup->is_placed;
-    candidate->placement = setup->is_placed                ? setup->placement
-                           : ranks > RONDE_MOST_LAID_RANKS ? RONDE_PLACE_FILE
-                                                           : RONDE_PLACE_AUTO;
+    /* A library whose channels are known lays no rings. */
+    const bool keeps_order =
+        ranks > RONDE_MOST_LAID_RANKS || ronde_platform_facts(making->site->platform)->channels > 0;
+    candidate->placement = setup->is_placed ? setup->placement
+                           : keeps_order    ? RONDE_PLACE_FILE
+                                            : RONDE_PLACE_AUTO;
     candidate->host_of = ronde_mem_new(making->site->mem, ranks, sizeof *candidate->host_of);
     if (!candidate->host_of)
         return ronde_fail(making->error, RONDE_NO_MEMORY, "no memory to place %u ranks", ranks);
@@ -70,71 +72,12 @@ static enum ronde_status place(struct making *making)
 static void forget_identity(struct making *making)
 {
     struct ronde_candidate *candidate = making->candidate;
-    if (making->setup->host_of || !is_identity(candidate->host_of, making->setup->request.ranks))
+    if (making->setup->host_of ||
+        !ronde_is_identity(candidate->host_of, making->setup->request.ranks))
         return;
     ronde_mem_free(making->site->mem, candidate->host_of, making->setup->request.ranks,
                    sizeof *candidate->host_of);
     candidate->host_of = NULL;
-}
-
-/* ---- The grid of nodes ------------------------------------------------------------------------------------------ */
-
-/** Ranks that follow one another on one node, if these are as many on every node, and nodes are filled one by one. */
-static uint32_t ranks_of_a_node(const struct making *making)
-{
-    const uint32_t *host_of = making->candidate->host_of, *node_of = making->site->nodes.node_of;
-    const uint32_t ranks = making->setup->request.ranks;
-    uint32_t run = 1;
-    while (run < ranks && node_of[host_of[run]] == node_of[host_of[0]])
-        run++;
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        const uint32_t node = node_of[host_of[rank]];
-        if (ranks % run != 0 || node != node_of[host_of[rank - rank % run]] ||
-            (rank > 0 && rank % run == 0 && node == node_of[host_of[rank - 1]]))
-            return 0;
-    }
-    return run;
-}
-
-static void take_grid(struct ronde_compile_request *request, uint32_t nodes, uint32_t local)
-{
-    if (nodes < 2 || local < 2)
-        return;
-    request->shape_count = 2;
-    request->shape[0] = nodes;
-    request->shape[1] = local;
-}
-
-/** A torus is one where every host takes part, rank r on host r. */
-static enum ronde_status find_torus(struct making *making, struct ronde_torus *out_torus)
-{
-    const uint32_t ranks = making->setup->request.ranks;
-    *out_torus = (struct ronde_torus){.axes = 0};
-    if (making->site->nodes.source != RONDE_NODES_SINGLE ||
-        ranks != making->site->nodes.host_count || !is_identity(making->candidate->host_of, ranks))
-        return RONDE_OK;
-    return ronde_torus_find(making->site->platform, making->site->mem, out_torus, making->error);
-}
-
-/** The grid that algorithms of several levels see. */
-static enum ronde_status find_grid(struct making *making)
-{
-    struct ronde_compile_request *request = &making->candidate->request;
-    const struct ronde_algorithm *algorithm = making->candidate->algorithm;
-    struct ronde_torus torus;
-    if (request->shape_count > 0 || !algorithm || !algorithm->has_grid)
-        return RONDE_OK;
-    const enum ronde_status status = find_torus(making, &torus);
-    if (status == RONDE_OK && torus.axes > 1 && torus.axes <= RONDE_MAX_SHAPE &&
-        strcmp(request->algorithm, "torus") == 0) {
-        request->shape_count = torus.axes;
-        for (uint32_t axis = 0; axis < torus.axes; axis++)
-            request->shape[axis] = torus.radix[torus.axes - 1 - axis];
-    } else if (status == RONDE_OK && making->site->nodes.source != RONDE_NODES_SINGLE) {
-        const uint32_t local = ranks_of_a_node(making);
-        take_grid(request, local > 0 ? request->ranks / local : 0, local);
-    }
-    return status;
 }
 
 /* ---- Channels and rings ----------------------------------------------------------------------------------------- */
@@ -266,24 +209,24 @@ static enum ronde_status compile_for_machine(struct making *making)
 static enum ronde_status reorder(struct making *making, const char *pattern)
 {
     struct ronde_candidate *candidate = making->candidate;
-    struct ronde_schedule *laid = NULL;
+    struct ronde_schedule *applied = NULL;
     struct ronde_error why = {RONDE_OK, 0, ""};
     const enum ronde_status status = ronde_schedule_reorder(candidate->schedule, candidate->orders,
-                                                            making->site->mem, &laid, &why);
+                                                            making->site->mem, &applied, &why);
     if (status == RONDE_REJECTED)
         return RONDE_OK;
     if (status != RONDE_OK)
         return ronde_fail(making->error, status, "%s", why.message);
     ronde_schedule_destroy(candidate->own);
-    candidate->schedule = candidate->own = laid;
-    candidate->request.channels = laid->channel_count;
+    candidate->schedule = candidate->own = applied;
+    candidate->request.channels = applied->channel_count;
     candidate->request.channel_orders = candidate->orders;
     candidate->rings = pattern;
     return RONDE_OK;
 }
 
 /** Lays what goes from neighbour to neighbour through the machine, where the order of the ranks is not that already. */
-static enum ronde_status lay(struct making *making)
+static enum ronde_status apply(struct making *making)
 {
     struct ronde_candidate *candidate = making->candidate;
     const struct ronde_compile_request *request = &making->setup->request;
@@ -304,7 +247,8 @@ static enum ronde_status lay(struct making *making)
     if (has_no_rings(making, status))
         return RONDE_OK;
     for (uint32_t c = 0; status == RONDE_OK && c < candidate->schedule->channel_count; c++)
-        is_plain &= is_identity(candidate->orders + (size_t)c * request->ranks, request->ranks);
+        is_plain &=
+            ronde_is_identity(candidate->orders + (size_t)c * request->ranks, request->ranks);
     return status == RONDE_OK && !is_plain ? reorder(making, found.pattern) : status;
 }
 
@@ -318,11 +262,12 @@ static enum ronde_status make(struct making *making)
                           ronde_platform_path(making->site->platform), hosts, ranks);
     enum ronde_status status = place(making);
     if (status == RONDE_OK)
-        status = find_grid(making);
+        status = ronde_grid_find(making->site->platform, &making->site->nodes, making->site->mem,
+                                 making->candidate, making->error);
     if (status == RONDE_OK && !making->setup->given)
         status = compile_for_machine(making);
     if (status == RONDE_OK)
-        status = lay(making);
+        status = apply(making);
     if (status == RONDE_OK)
         forget_identity(making);
     return status;
@@ -355,7 +300,7 @@ enum ronde_status ronde_candidate_open(const struct ronde_setup *setup, const st
                                        struct ronde_candidate *out_candidate,
                                        struct ronde_error *error)
 {
-    struct site site = {.platform = setup->platform, .mem = mem};
+    struct site site = site_of(setup->platform, mem);
     enum ronde_status status = ronde_nodes_find(setup->platform, mem, &site.nodes, error);
     if (status == RONDE_OK)
         status = open_candidate(setup, &site, NULL, 0, out_candidate, error);
@@ -529,7 +474,7 @@ enum ronde_status
 ronde_choice_set_up(struct ronde_choice *choice, const struct ronde_platform *platform,
                     const struct ronde_tune_options *options, struct ronde_error *error)
 {
-    struct setting_up up = {.site = {.platform = platform, .mem = choice->mem},
+    struct setting_up up = {.site = site_of(platform, choice->mem),
                             .all = {.mem = choice->mem},
                             .options = options,
                             .error = error};

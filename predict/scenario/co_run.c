@@ -5,6 +5,7 @@
  */
 #include "co_run.h"
 
+#include "ronde/dag.h"
 #include "ronde/schedule_file.h"
 #include "ronde/schedules.h"
 #include "ronde/values.h"
@@ -16,9 +17,9 @@
 #define MAX_REPEATS (1u << 20)
 
 /* Graphs of one run. */
-struct cast {
+struct parts {
     struct ronde_dag *dags[RONDE_MAX_PARTS];
-    struct ronde_scene_part parts[RONDE_MAX_PARTS];
+    struct ronde_scene_part scene_parts[RONDE_MAX_PARTS];
     uint32_t flow_hosts[RONDE_SCENARIO_STATEMENTS][2];
     uint32_t repeats[RONDE_SCENARIO_STATEMENTS];
     uint32_t collectives; /* that come before the flows */
@@ -104,9 +105,9 @@ static void name_collective(struct ronde_co_run_part *part, const struct ronde_f
 /* A collective: what it takes alone on the healthy machine, and its graph on the machine as it is. */
 static enum ronde_status add_collective(struct ronde_co_run *co_run,
                                         const struct ronde_forecast *forecast, const char *engine,
-                                        struct cast *cast, struct ronde_error *error)
+                                        struct parts *parts, struct ronde_error *error)
 {
-    struct ronde_co_run_part *part = &co_run->parts[cast->count];
+    struct ronde_co_run_part *part = &co_run->parts[parts->count];
     struct ronde_forecast as_it_is = *forecast;
     struct ronde_record record;
     enum ronde_status status = ronde_record_replay(forecast, engine, &record, NULL, error);
@@ -116,12 +117,12 @@ static enum ronde_status add_collective(struct ronde_co_run *co_run,
     name_collective(part, forecast);
     part->alone_ns = record.time_ns;
     as_it_is.platform = co_run->machine;
-    status = ronde_forecast_graph(&as_it_is, &cast->dags[cast->count], error);
+    status = ronde_forecast_graph(&as_it_is, &parts->dags[parts->count], error);
     if (status != RONDE_OK)
         return status;
-    cast->parts[cast->count] =
-        (struct ronde_scene_part){cast->dags[cast->count], forecast->sim.host_of};
-    cast->count++;
+    parts->scene_parts[parts->count] =
+        (struct ronde_scene_part){parts->dags[parts->count], forecast->sim.host_of};
+    parts->count++;
     return RONDE_OK;
 }
 
@@ -158,12 +159,12 @@ static enum ronde_status set_repeats(const struct ronde_background *flow, double
 }
 
 /* First guess: as many as fit into the longest collective alone. */
-static enum ronde_status guess_repeats(const struct ronde_co_run *co_run, struct cast *cast,
+static enum ronde_status guess_repeats(const struct ronde_co_run *co_run, struct parts *parts,
                                        struct ronde_error *error)
 {
     double longest_ns = 0;
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < cast->collectives; i++)
+    for (uint32_t i = 0; i < parts->collectives; i++)
         longest_ns = fmax(longest_ns, co_run->parts[i].alone_ns);
     for (uint32_t i = 0; i < co_run->scenario->background_count && status == RONDE_OK; i++) {
         const struct ronde_background *flow = &co_run->scenario->backgrounds[i];
@@ -171,47 +172,47 @@ static enum ronde_status guess_repeats(const struct ronde_co_run *co_run, struct
         status = rate_of(co_run->machine, flow, &rate, error);
         if (status == RONDE_OK)
             status = set_repeats(flow, ceil(longest_ns * rate / (double)flow->bytes) + 1,
-                                 &cast->repeats[i], error);
+                                 &parts->repeats[i], error);
     }
     return status;
 }
 
 /* The chains of all flows, in place of those of the run before. */
-static enum ronde_status add_flows(struct ronde_co_run *co_run, struct cast *cast,
+static enum ronde_status add_flows(struct ronde_co_run *co_run, struct parts *parts,
                                    struct ronde_error *error)
 {
-    cast->count = cast->collectives;
+    parts->count = parts->collectives;
     for (uint32_t i = 0; i < co_run->scenario->background_count; i++) {
         const struct ronde_background *flow = &co_run->scenario->backgrounds[i];
-        struct ronde_co_run_part *part = &co_run->parts[cast->count];
-        struct ronde_dag **dag = &cast->dags[cast->count];
+        struct ronde_co_run_part *part = &co_run->parts[parts->count];
+        struct ronde_dag **dag = &parts->dags[parts->count];
         char size[RONDE_SIZE_TEXT_BYTES];
         ronde_dag_destroy(*dag, ronde_mem_default());
         const enum ronde_status status =
-            ronde_scene_flow(flow->bytes, cast->repeats[i], ronde_mem_default(), dag, error);
+            ronde_scene_flow(flow->bytes, parts->repeats[i], ronde_mem_default(), dag, error);
         if (status != RONDE_OK)
             return status;
-        cast->flow_hosts[i][0] = flow->src;
-        cast->flow_hosts[i][1] = flow->dst;
-        cast->parts[cast->count] = (struct ronde_scene_part){*dag, cast->flow_hosts[i]};
-        *part = (struct ronde_co_run_part){.repeats = cast->repeats[i]};
+        parts->flow_hosts[i][0] = flow->src;
+        parts->flow_hosts[i][1] = flow->dst;
+        parts->scene_parts[parts->count] = (struct ronde_scene_part){*dag, parts->flow_hosts[i]};
+        *part = (struct ronde_co_run_part){.repeats = parts->repeats[i]};
         snprintf(part->name, sizeof part->name, "background %u>%u %s", flow->src, flow->dst,
                  ronde_size_text(flow->bytes, size));
-        cast->count++;
+        parts->count++;
     }
-    co_run->part_count = cast->count;
+    co_run->part_count = parts->count;
     return RONDE_OK;
 }
 
 /* All parts at once, once. */
-static enum ronde_status replay_once(struct ronde_co_run *co_run, const struct cast *cast,
+static enum ronde_status replay_once(struct ronde_co_run *co_run, const struct parts *parts,
                                      const struct ronde_forecast *forecast, const char *engine,
                                      struct ronde_kept *kept, struct ronde_error *error)
 {
     const struct ronde_scenario *scenario = co_run->scenario;
     ronde_kept_release(kept);
     enum ronde_status status =
-        ronde_scene_create(cast->parts, cast->count, scenario->stragglers,
+        ronde_scene_create(parts->scene_parts, parts->count, scenario->stragglers,
                            scenario->straggler_count, ronde_mem_default(), &kept->scene, error);
     if (status != RONDE_OK)
         return status;
@@ -219,46 +220,46 @@ static enum ronde_status replay_once(struct ronde_co_run *co_run, const struct c
     kept->sim.host_of = kept->scene->host_of;
     kept->sim.release_ns = scenario->straggler_count > 0 ? kept->scene->release_ns : NULL;
     status = ronde_scene_keep(kept, co_run->machine, engine, error);
-    for (uint32_t i = 0; i < cast->count && status == RONDE_OK; i++)
+    for (uint32_t i = 0; i < parts->count && status == RONDE_OK; i++)
         co_run->parts[i].together_ns = ronde_scene_end_ns(kept->scene, kept->sim.out_finish_ns, i);
     return status;
 }
 
 /* Whether every flow lasted; one that did not gets half as many messages again as it seems to need. */
-static enum ronde_status prolong_flows(const struct ronde_co_run *co_run, struct cast *cast,
+static enum ronde_status prolong_flows(const struct ronde_co_run *co_run, struct parts *parts,
                                        bool *out_lasted, struct ronde_error *error)
 {
     double end_ns = 0;
     enum ronde_status status = RONDE_OK;
     *out_lasted = true;
-    for (uint32_t i = 0; i < cast->collectives; i++)
+    for (uint32_t i = 0; i < parts->collectives; i++)
         end_ns = fmax(end_ns, co_run->parts[i].together_ns);
-    for (uint32_t i = cast->collectives; i < cast->count && status == RONDE_OK; i++) {
-        const uint32_t flow = i - cast->collectives;
+    for (uint32_t i = parts->collectives; i < parts->count && status == RONDE_OK; i++) {
+        const uint32_t flow = i - parts->collectives;
         const double own_ns = co_run->parts[i].together_ns;
         if (own_ns >= end_ns)
             continue;
         *out_lasted = false;
         status = set_repeats(&co_run->scenario->backgrounds[flow],
-                             ceil(1.5 * cast->repeats[flow] * end_ns / own_ns) + 1,
-                             &cast->repeats[flow], error);
+                             ceil(1.5 * parts->repeats[flow] * end_ns / own_ns) + 1,
+                             &parts->repeats[flow], error);
     }
     return status;
 }
 
 /* Ends: each turn adds half to a flow that is too short, up to the most there can be. */
-static enum ronde_status replay_all(struct ronde_co_run *co_run, struct cast *cast,
+static enum ronde_status replay_all(struct ronde_co_run *co_run, struct parts *parts,
                                     const struct ronde_forecast *forecast, const char *engine,
                                     struct ronde_kept *kept, struct ronde_error *error)
 {
     bool lasted = false;
-    enum ronde_status status = guess_repeats(co_run, cast, error);
+    enum ronde_status status = guess_repeats(co_run, parts, error);
     while (status == RONDE_OK && !lasted) {
-        status = add_flows(co_run, cast, error);
+        status = add_flows(co_run, parts, error);
         if (status == RONDE_OK)
-            status = replay_once(co_run, cast, forecast, engine, kept, error);
+            status = replay_once(co_run, parts, forecast, engine, kept, error);
         if (status == RONDE_OK)
-            status = prolong_flows(co_run, cast, &lasted, error);
+            status = prolong_flows(co_run, parts, &lasted, error);
     }
     return status;
 }
@@ -323,7 +324,7 @@ enum ronde_status ronde_co_run_run(struct ronde_co_run *co_run,
                                    struct ronde_record *out_record, struct ronde_kept *out_kept,
                                    struct ronde_error *error)
 {
-    struct cast cast = {.count = 0};
+    struct parts parts = {.count = 0};
     const uint64_t steps = steps_of(co_run, forecast);
     if (steps > RONDE_KEPT_STEPS && is_one_job(co_run->scenario))
         return run_as_job(co_run, forecast, engine, out_record, out_kept, error);
@@ -332,14 +333,14 @@ enum ronde_status ronde_co_run_run(struct ronde_co_run *co_run,
                           "a scenario of several collectives, flows or slow ranks is one graph of "
                           "at most %u steps, and this one has %llu: use larger pieces",
                           RONDE_KEPT_STEPS, (unsigned long long)steps);
-    enum ronde_status status = add_collective(co_run, forecast, engine, &cast, error);
+    enum ronde_status status = add_collective(co_run, forecast, engine, &parts, error);
     for (uint32_t i = 0; i < co_run->scenario->companion_count && status == RONDE_OK; i++)
-        status = add_collective(co_run, &co_run->forecasts[i], engine, &cast, error);
-    cast.collectives = cast.count;
+        status = add_collective(co_run, &co_run->forecasts[i], engine, &parts, error);
+    parts.collectives = parts.count;
     if (status == RONDE_OK)
-        status = replay_all(co_run, &cast, forecast, engine, out_kept, error);
+        status = replay_all(co_run, &parts, forecast, engine, out_kept, error);
     for (uint32_t i = 0; i < RONDE_MAX_PARTS; i++)
-        ronde_dag_destroy(cast.dags[i], ronde_mem_default());
+        ronde_dag_destroy(parts.dags[i], ronde_mem_default());
     if (status != RONDE_OK)
         return status;
     /* The engine's time and busiest link are of everything that ran, which is longer than the main collective. */
@@ -369,4 +370,45 @@ void ronde_co_run_close(struct ronde_co_run *co_run)
         ronde_schedule_destroy(co_run->schedules[i]);
     ronde_platform_destroy(co_run->machine);
     memset(co_run, 0, sizeof *co_run);
+}
+
+/* Arrivals: a barrier graph in which only the ranks' arrival times count. */
+
+/* When each rank's last operation is over; a rank that has none leaves as it comes. */
+static void find_leaving(const struct ronde_dag *dag, const double *come_ns,
+                         const double *finish_ns, double *out_leave_ns)
+{
+    for (uint32_t rank = 0; rank < dag->ranks; rank++)
+        out_leave_ns[rank] = come_ns[rank];
+    for (uint32_t i = 0; i < dag->op_count; i++) {
+        double *leave_ns = &out_leave_ns[dag->ops[i].src];
+        *leave_ns = finish_ns[i] > *leave_ns ? finish_ns[i] : *leave_ns;
+    }
+}
+
+enum ronde_status ronde_arrivals_replay(const struct ronde_schedule *schedule, const double *come_ns,
+                                        double *out_leave_ns, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const struct ronde_load load = {.count = 1, .dtype = RONDE_UINT8};
+    const struct ronde_time_params params = {0};
+    struct ronde_dag *dag = NULL;
+    enum ronde_status status = ronde_dag_create(schedule, &load, &params, mem, &dag, error);
+    if (status != RONDE_OK)
+        return status;
+    const uint32_t ops = dag->op_count;
+    const struct ronde_path free_of_charge = {0.0, 0.0};
+    double *finish_ns = ronde_mem_new(mem, ops, sizeof *finish_ns);
+    if (finish_ns) {
+        const struct ronde_dag_timing timing = {.paths = &free_of_charge,
+                                                .release_ns = come_ns,
+                                                .out_finish_ns = finish_ns};
+        ronde_dag_longest_path(dag, &timing);
+        find_leaving(dag, come_ns, finish_ns, out_leave_ns);
+    } else {
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to replay %u parts", ops);
+    }
+    ronde_mem_free(mem, finish_ns, ops, sizeof *finish_ns);
+    ronde_dag_destroy(dag, mem);
+    return status;
 }

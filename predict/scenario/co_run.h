@@ -4,8 +4,8 @@
 #ifndef RONDE_PREDICT_CO_RUN_H
 #define RONDE_PREDICT_CO_RUN_H
 
+#include "ronde/ir.h"
 #include "ronde/predicted.h"
-
 #include "ronde/record.h"
 #include "ronde/scenario.h"
 #include "ronde/trace.h"
@@ -58,5 +58,16 @@ RONDE_API uint32_t ronde_co_run_groups(const struct ronde_co_run *co_run,
 
 /** Closes it; zeroes are allowed. */
 RONDE_API void ronde_co_run_close(struct ronde_co_run *co_run);
+
+/* What a schedule does to ranks that come at different times. */
+
+/**
+ * Replays the steps of a schedule on a network that takes no time, rank r taking no step before
+ * come_ns[r], and yields when each rank's last step is over. Both arrays have an entry per rank.
+ * Errors: NO_MEMORY; those of ronde_dag_create.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_arrivals_replay(const struct ronde_schedule *schedule, const double *come_ns,
+                      double *out_leave_ns, struct ronde_error *error);
 
 #endif

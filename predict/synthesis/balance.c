@@ -1,9 +1,26 @@
-/* Balancing a forest. See balance.h. */
-#include "balance.h"
-
-#include "random.h"
+/* Balancing a forest. See forest.h. */
+#include "forest.h"
 
 #include <math.h>
+#include <stdint.h>
+
+/*
+ * Random numbers of a search: the same on every machine (G. Marsaglia, "Xorshift RNGs", J. Stat. Software 8, 2003). The
+ * next one; *state is not 0.
+ */
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* A number below `count`, which is not 0. */
+static uint32_t random_below(uint64_t *state, uint32_t count)
+{
+    return (uint32_t)((next_random(state) >> 33) % count);
+}
 
 /* A load of a wire, in costs of an overloaded one of weight 1: wires that are full rather than idle are avoided. */
 #define FULLNESS 1e-3
@@ -131,7 +148,7 @@ static void offer(struct ronde_balance *balance, uint32_t rank)
         if (balance->depth[v] != RONDE_NONE || !ways->is_open[pair])
             continue;
         const double cost = offered(balance, rank, pair) *
-                            (1 + 1e-3 * (double)ronde_random_below(&balance->random, 1024) / 1024);
+                            (1 + 1e-3 * (double)random_below(&balance->random, 1024) / 1024);
         if (cost < balance->cost[v]) {
             balance->cost[v] = cost;
             balance->from[v] = rank;
@@ -228,13 +245,13 @@ static uint32_t edge_on(struct ronde_balance *balance, uint32_t wire)
     const struct ronde_forest *forest = balance->forest;
     const struct ronde_ways *ways = forest->ways;
     const uint32_t count = ways->first_user[wire + 1] - ways->first_user[wire];
-    const uint32_t start = ronde_random_below(&balance->random, count);
+    const uint32_t start = random_below(&balance->random, count);
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t pair = ways->users[ways->first_user[wire] + (start + i) % count];
         uint32_t edge = forest->head[pair];
         if (edge == RONDE_NONE)
             continue;
-        for (uint32_t skip = ronde_random_below(&balance->random, 8); skip > 0; skip--)
+        for (uint32_t skip = random_below(&balance->random, 8); skip > 0; skip--)
             edge = forest->next[edge] != RONDE_NONE ? forest->next[edge] : forest->head[pair];
         return edge;
     }
@@ -275,10 +292,10 @@ static uint32_t descend(struct ronde_balance *balance, uint32_t tree, uint32_t t
     const uint32_t n = balance->forest->ways->ranks;
     const uint32_t *parent = balance->forest->parent + (size_t)tree * n;
     uint32_t length = 0, bottom = top;
-    while (ronde_random_below(&balance->random, 2) == 0) {
+    while (random_below(&balance->random, 2) == 0) {
         uint32_t child = RONDE_NONE, children = 0;
         for (uint32_t v = 0; v < n; v++)
-            if (parent[v] == bottom && ronde_random_below(&balance->random, ++children) == 0)
+            if (parent[v] == bottom && random_below(&balance->random, ++children) == 0)
                 child = v;
         if (child == RONDE_NONE || !balance->forest->ways->is_open[child * n + bottom])
             break;
@@ -324,7 +341,7 @@ static uint32_t new_parent(struct ronde_balance *balance, uint32_t child, uint32
         if (p == old || balance->is_below[p] || !ways->is_open[pair])
             continue;
         const double cost = way_cost(balance, pair) + DEPTH * balance->depth[p] +
-                            FULLNESS * (double)ronde_random_below(&balance->random, 1024) / 1024;
+                            FULLNESS * (double)random_below(&balance->random, 1024) / 1024;
         if (cost >= *out_cost)
             continue;
         *out_cost = cost;
@@ -379,7 +396,7 @@ bool ronde_balance_search(struct ronde_balance *balance, uint64_t steps)
         if (step % SAY_EVERY == 0)
             ronde_synthesis_say(balance->progress, "levelling links, steps", step, steps);
         const uint32_t wire =
-            balance->overloaded[ronde_random_below(&balance->random, balance->overloaded_count)];
+            balance->overloaded[random_below(&balance->random, balance->overloaded_count)];
         const uint32_t edge = edge_on(balance, wire);
         if (edge == RONDE_NONE)
             return false;

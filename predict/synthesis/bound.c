@@ -1,9 +1,8 @@
 /* Bounds of all collectives. See ronde/bound.h. */
 #include "ronde/bound.h"
 
-#include "demand.h"
-#include "distance.h"
-#include "words.h"
+#include "forest.h"
+#include "machine_graph.h"
 
 #include <math.h>
 
@@ -113,21 +112,105 @@ static enum ronde_status bound_copies(struct bounding *bounding, enum ronde_coll
     return status;
 }
 
-/* Whatever the schedule: a block crosses every cut once each way, and ranks receive 2 (N - 1) blocks in all. */
+/* Different capacities by which places are put together, at most. */
+#define MOST_CAPACITIES 16u
+
+/* Places put together into parts: each knows one that stands for its part. */
+static uint32_t part_of(uint32_t *parts, uint32_t place)
+{
+    while (parts[place] != place)
+        place = parts[place] = parts[parts[place]];
+    return place;
+}
+
+/* Puts together places with a wide arc between them, or only ranks with what they touch by one. */
+static void put_together(const struct ronde_graph *graph, int64_t above, bool only_ranks,
+                         uint32_t *parts)
+{
+    for (uint32_t p = 0; p < graph->place_count; p++)
+        parts[p] = p;
+    for (uint32_t a = 0; a < graph->arc_count; a++) {
+        const struct ronde_arc *arc = &graph->arcs[a];
+        const bool touches = arc->from < graph->ranks || arc->to < graph->ranks;
+        if (arc->capacity >= graph->free || (arc->capacity > above && (touches || !only_ranks)))
+            parts[part_of(parts, arc->from)] = part_of(parts, arc->to);
+    }
+}
+
+/* The most that parts with ranks in them can take in, over what they must: 2 (parts - 1) blocks in all. */
+static double part_rate(const struct ronde_graph *graph, uint32_t *parts, bool *has_ranks)
+{
+    double entering = 0;
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < graph->place_count; p++)
+        has_ranks[p] = false;
+    for (uint32_t r = 0; r < graph->ranks; r++) {
+        bool *has = &has_ranks[part_of(parts, r)];
+        count += !*has;
+        *has = true;
+    }
+    for (uint32_t a = 0; a < graph->arc_count; a++) {
+        const uint32_t to = part_of(parts, graph->arcs[a].to);
+        if (has_ranks[to] && part_of(parts, graph->arcs[a].from) != to)
+            entering += (double)graph->arcs[a].capacity;
+    }
+    return count > 1 ? entering / (2.0 * (count - 1)) : INFINITY;
+}
+
+/* The capacities there are, those without a limit left out; the rest where there are many. */
+static uint32_t list_capacities(const struct ronde_graph *graph, int64_t out[MOST_CAPACITIES])
+{
+    uint32_t count = 1;
+    out[0] = 0;
+    for (uint32_t a = 0; a < graph->arc_count && count < MOST_CAPACITIES; a++) {
+        const int64_t capacity = graph->arcs[a].capacity;
+        uint32_t i = 0;
+        while (i < count && out[i] != capacity)
+            i++;
+        if (i == count && capacity < graph->free)
+            out[count++] = capacity;
+    }
+    return count;
+}
+
+/*
+ * Before some rank has a block's sum, something must leave all other parts of the machine for it, and afterwards the sum must
+ * enter all of them: parts take in 2 (parts - 1) blocks in all, however the ranks are parted (P. Patarasuk and X. Yuan,
+ * "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69, 2009, section 3, where parts are ranks).
+ * Parted here where arcs are narrow: into ranks, nodes, what shares a switch. In units of the graph.
+ */
+static enum ronde_status bound_parts(struct bounding *bounding, double *out_rate,
+                                     struct ronde_error *error)
+{
+    const struct ronde_graph *graph = &bounding->graph;
+    uint32_t *parts = ronde_pool_new(bounding->pool, graph->place_count, sizeof *parts);
+    bool *has_ranks = ronde_pool_new(bounding->pool, graph->place_count, sizeof *has_ranks);
+    int64_t capacities[MOST_CAPACITIES];
+    if (!parts || !has_ranks)
+        return no_memory(bounding, error);
+    const uint32_t count = list_capacities(graph, capacities);
+    *out_rate = INFINITY;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        put_together(graph, capacities[i / 2], i % 2 == 0, parts);
+        *out_rate = fmin(*out_rate, part_rate(graph, parts, has_ranks));
+    }
+    put_together(graph, graph->free, false, parts);
+    *out_rate = fmin(*out_rate, part_rate(graph, parts, has_ranks));
+    return RONDE_OK;
+}
+
+/* Whatever the schedule: a block crosses every cut once each way, and parts of the machine take in what they must. */
 static enum ronde_status bound_certainly(struct bounding *bounding, double *out_GBps,
                                          struct ronde_error *error)
 {
-    const struct ronde_graph *graph = &bounding->graph;
     enum ronde_status status = bound_copies(bounding, RONDE_BROADCAST, false, error);
-    double least_GBps = bounding->bound->GBps, received = 0;
+    double least_GBps = bounding->bound->GBps, rate = INFINITY;
     if (status == RONDE_OK)
         status = bound_copies(bounding, RONDE_BROADCAST, true, error);
     least_GBps = fmin(least_GBps, bounding->bound->GBps);
-    for (uint32_t a = 0; a < graph->arc_count; a++)
-        if (graph->arcs[a].to < graph->ranks)
-            received +=
-                graph->arcs[a].capacity < graph->free ? (double)graph->arcs[a].capacity : INFINITY;
-    *out_GBps = fmin(least_GBps, received * graph->unit_GBps / (2.0 * (graph->ranks - 1)));
+    if (status == RONDE_OK)
+        status = bound_parts(bounding, &rate, error);
+    *out_GBps = fmin(least_GBps, rate * bounding->graph.unit_GBps);
     return status;
 }
 
@@ -374,5 +457,5 @@ enum ronde_status ronde_bound_find(const struct ronde_platform *platform,
 
 double ronde_bound_ns(const struct ronde_bound *bound, double bytes)
 {
-    return fmax(bound->latency_ns, bytes / bound->GBps);
+    return fmax(bound->latency_ns, bytes / bound->certain_GBps);
 }

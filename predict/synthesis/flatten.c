@@ -1,5 +1,5 @@
-/* Lower trees of the same load. See flatten.h. */
-#include "flatten.h"
+/* Lower trees of the same load. See forest.h. */
+#include "forest.h"
 
 /* Passes over all ranks of all trees, at most. */
 #define PASSES 12u

@@ -1,5 +1,5 @@
-/* Maximum flow by Dinic's algorithm. See flow.h. */
-#include "flow.h"
+/* Maximum flow by Dinic's algorithm. See machine_graph.h. */
+#include "machine_graph.h"
 
 #include <string.h>
 
@@ -100,15 +100,18 @@ static int64_t augment(struct ronde_max_flow *flow, uint32_t length, int64_t lim
     return amount;
 }
 
-/* A blocking flow along the levels. */
-static int64_t block(struct ronde_max_flow *flow, uint32_t source, uint32_t sink, int64_t limit)
+/* Finds the next arc of a vertex that leads on; NONE if there is none. */
+typedef uint32_t (*next_arc)(struct ronde_max_flow *flow, uint32_t at);
+
+/* All that flows from a vertex to the sink along the arcs that `next` finds, until there is no way left. */
+static int64_t drain(struct ronde_max_flow *flow, next_arc next, uint32_t start, uint32_t sink,
+                     int64_t limit)
 {
     int64_t total = 0;
-    memcpy(flow->next, flow->first, flow->vertex_count * sizeof *flow->next);
     while (total < limit) {
-        uint32_t length = 0, at = source;
+        uint32_t length = 0, at = start;
         while (at != sink) {
-            const uint32_t arc = advance(flow, at);
+            const uint32_t arc = next(flow, at);
             if (arc == NONE && length == 0)
                 return total;
             if (arc == NONE) {
@@ -122,6 +125,13 @@ static int64_t block(struct ronde_max_flow *flow, uint32_t source, uint32_t sink
         total += augment(flow, length, limit - total);
     }
     return total;
+}
+
+/* A blocking flow along the levels. */
+static int64_t block(struct ronde_max_flow *flow, uint32_t source, uint32_t sink, int64_t limit)
+{
+    memcpy(flow->next, flow->first, flow->vertex_count * sizeof *flow->next);
+    return drain(flow, advance, source, sink, limit);
 }
 
 int64_t ronde_flow_run(struct ronde_max_flow *flow, uint32_t source, uint32_t sink, int64_t limit)
@@ -192,29 +202,6 @@ static uint32_t approach(struct ronde_max_flow *flow, uint32_t from)
     return NONE;
 }
 
-/* All that flows from one of the starts, level by level. */
-static int64_t drain(struct ronde_max_flow *flow, uint32_t start, uint32_t sink, int64_t limit)
-{
-    int64_t total = 0;
-    while (total < limit) {
-        uint32_t length = 0, at = start;
-        while (at != sink) {
-            const uint32_t arc = approach(flow, at);
-            if (arc == NONE && length == 0)
-                return total;
-            if (arc == NONE) {
-                at = flow->to[flow->queue[--length] ^ 1];
-                flow->next[at]++;
-            } else {
-                flow->queue[length++] = arc;
-                at = flow->to[arc];
-            }
-        }
-        total += augment(flow, length, limit - total);
-    }
-    return total;
-}
-
 int64_t ronde_flow_grow(struct ronde_max_flow *flow, uint32_t sink, int64_t limit)
 {
     int64_t total = 0;
@@ -223,7 +210,7 @@ int64_t ronde_flow_grow(struct ronde_max_flow *flow, uint32_t sink, int64_t limi
         if (starts == 0)
             break;
         for (uint32_t i = 0; i < starts && total < limit; i++)
-            total += drain(flow, flow->starts[i], sink, limit - total);
+            total += drain(flow, approach, flow->starts[i], sink, limit - total);
     }
     return total;
 }

@@ -1,5 +1,5 @@
-/* Symmetric machines. See symmetry.h. */
-#include "symmetry.h"
+/* Symmetric machines. See forest.h. */
+#include "forest.h"
 
 #include "ronde/partition.h"
 

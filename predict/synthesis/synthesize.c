@@ -1,8 +1,8 @@
 /* Schedules made for one machine. See ronde/synthesize.h. */
 #include "ronde/synthesize.h"
 
-#include "once.h"
-#include "progress.h"
+#include "emit.h"
+#include "forest.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Kinds of calls, and the algorithm each runs by. */
-#include "calls.h"
+#include "graph.h"
 
 #include "ronde/mem.h"
 #include "ronde/schedules.h"

@@ -2,8 +2,8 @@
  * Workloads without collectives: each becomes the messages of its schedule, between an item per rank that starts it, which
  * takes the launch, and one that ends it. Items of a rank stay in their order, so that one pass numbers and one adds.
  */
-#include "calls.h"
-#include "formats/workload/by_rank.h"
+#include "formats/workload/matching.h"
+#include "graph.h"
 
 #include "ronde/mem.h"
 

@@ -9,7 +9,7 @@
 
 #include "ronde/utf8.h"
 #include "sim/check.h"
-#include "sim/shared/loads.h"
+#include "sim/shared/maxmin_share.h"
 
 #include <inttypes.h>
 #include <math.h>

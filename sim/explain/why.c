@@ -155,7 +155,8 @@ static void add_up(struct inquiry *inquiry, uint32_t last, struct ronde_why *why
             why->path_messages++;
         op = hop.previous;
     }
-    why->part_ns[RONDE_WHY_OVERHEAD] += inquiry->dag->launch_ns;
+    why->part_ns[RONDE_WHY_OVERHEAD] +=
+        ronde_dag_end_ns(inquiry->dag, inquiry->end_ns) - inquiry->end_ns;
     for (uint32_t part = 1; part < RONDE_WHY_PART_COUNT; part++)
         if (why->part_ns[part] > why->part_ns[why->largest])
             why->largest = (enum ronde_why_part)part;
@@ -312,7 +313,7 @@ static void explain(struct inquiry *inquiry, struct ronde_why *why)
     if (last == RONDE_NONE)
         return;
     inquiry->end_ns = inquiry->finish_ns[last];
-    why->time_ns = inquiry->end_ns + inquiry->dag->launch_ns;
+    why->time_ns = ronde_dag_end_ns(inquiry->dag, inquiry->end_ns);
     if (inquiry->is_shared)
         load_memory(inquiry);
     else

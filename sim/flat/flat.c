@@ -7,7 +7,7 @@
 #include "certificate.h"
 #include "sim/check.h"
 #include "sim/routes.h"
-#include "sim/shared/pages.h"
+#include "sim/shared/forward_graph.h"
 
 #include <string.h>
 
@@ -135,7 +135,7 @@ static enum ronde_status walk(struct flat *flat, struct ronde_sim_result *out_re
         status = walk_block(flat, first, end, &end_ns);
     }
     out_result->engine = "flat";
-    out_result->time_ns = end_ns + dag->launch_ns;
+    out_result->time_ns = ronde_dag_end_ns(dag, end_ns);
     return status;
 }
 

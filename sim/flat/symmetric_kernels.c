@@ -1,5 +1,5 @@
 /* The loops in the versions of this processor family. */
-#include "symmetric_kernels.h"
+#include "symmetric_run.h"
 
 #define LOOP(name) plain_##name
 #define TARGET

@@ -1,5 +1,5 @@
 /**
- * The loops of symmetric_kernels.h, compiled once per version: the includer defines LOOP(name) and TARGET. A comparison
+ * The loops of symmetric_run.h, compiled once per version: the includer defines LOOP(name) and TARGET. A comparison
  * instead of fmax lets compilers use the vector maximum: there are no NaNs.
  */
 

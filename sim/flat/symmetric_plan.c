@@ -1,7 +1,126 @@
 /* Slots for vectors, taken and given back in the order of the operations. */
-#include "symmetric_plan.h"
+#include "symmetric_run.h"
 
+#include "ronde/cursor.h"
+
+#include <math.h>
 #include <string.h>
+
+/* Folding: where latencies, rates, releases and bytes repeat with a period of some digit, so do all times, for the
+ * recurrence is the same at every position. A ring through the nodes of a pod in order needs one node's positions,
+ * a ring on a crossbar one position. */
+
+/* Whether two positions pay the same on a channel. */
+static bool pays_alike(const struct ronde_sim_ways *ways, const uint32_t *routes, uint32_t a,
+                       uint32_t b)
+{
+    const struct ronde_path left = ways->routes.all[routes[a]].path;
+    const struct ronde_path right = ways->routes.all[routes[b]].path;
+    return left.latency_ns == right.latency_ns && left.rate_GBps == right.rate_GBps;
+}
+
+static double release_of(const struct ronde_sim_ways *ways, uint32_t channel, uint32_t position)
+{
+    const struct ronde_channel *order = &ways->job->schedule->channels[channel];
+    return ways->options->release_ns[ronde_channel_rank(order, position)];
+}
+
+/* Whether everything stays when a digit moves on by so much. */
+static bool is_period(const struct ronde_sim_ways *ways, uint32_t channel,
+                      const struct ronde_sim_group *group, uint32_t step)
+{
+    for (uint32_t p = 0; p < group->count; p++) {
+        const uint32_t q = ronde_sim_group_add(group, p, step);
+        if (ways->options->release_ns && release_of(ways, channel, p) != release_of(ways, channel, q))
+            return false;
+        for (uint32_t way = 0; way < ways->offset_count; way++)
+            if (!pays_alike(ways, ronde_sim_ways_at(ways, channel, way), p, q))
+                return false;
+    }
+    return true;
+}
+
+/* The smallest period of every digit; those of different digits do not depend on each other. */
+static void find_periods(const struct ronde_sim_ways *ways, uint32_t channel,
+                         const struct ronde_sim_group *group, uint32_t *out_periods)
+{
+    for (uint32_t i = 0; i < group->digits; i++) {
+        uint32_t period = 1;
+        while (period < group->radix[i] &&
+               (group->radix[i] % period != 0 ||
+                !is_period(ways, channel, group, period * group->place[i])))
+            period++;
+        out_periods[i] = period;
+    }
+}
+
+static bool is_even(const double *values, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (values[i] != values[0])
+            return false;
+    return true;
+}
+
+/* Costs of the folded positions: later positions of a kind write what the first one wrote. */
+static void fill_ways(const struct ronde_sim_ways *ways, uint32_t channel,
+                      struct ronde_sim_fold *fold)
+{
+    const uint32_t count = fold->folded.count;
+    /* A route of no links, as between ranks of one host, has the lane's limit alone. */
+    const double cap_GBps = ways->job->params->lane_GBps;
+    const double lane_GBps = cap_GBps > 0 ? cap_GBps : INFINITY;
+    for (uint32_t w = 0; w < ways->offset_count; w++) {
+        struct ronde_sim_way *way = &fold->each[w];
+        const uint32_t *routes = ronde_sim_ways_at(ways, channel, w);
+        way->latency_ns = fold->costs + 2 * (size_t)w * count;
+        way->rate_GBps = way->latency_ns + count;
+        for (uint32_t p = 0; p < fold->full.count; p++) {
+            const struct ronde_path path = ways->routes.all[routes[p]].path;
+            way->latency_ns[fold->of[p]] = path.latency_ns;
+            way->rate_GBps[fold->of[p]] = path.rate_GBps > 0 ? path.rate_GBps : lane_GBps;
+        }
+        way->is_latency_even = is_even(way->latency_ns, count);
+        way->is_rate_even = is_even(way->rate_GBps, count);
+    }
+    for (uint32_t p = 0; fold->release_ns && p < fold->full.count; p++)
+        fold->release_ns[fold->of[p]] = release_of(ways, channel, p);
+}
+
+bool ronde_sim_fold_make(const struct ronde_sim_ways *ways, uint32_t channel, bool may_fold,
+                         struct ronde_sim_fold *out_fold)
+{
+    const struct ronde_mem *mem = ways->mem;
+    struct ronde_sim_fold *fold = out_fold;
+    uint32_t periods[RONDE_SIM_DIGITS] = {0};
+    memset(fold, 0, sizeof *fold);
+    fold->full = ronde_sim_group_of(ways->job->schedule);
+    memcpy(periods, fold->full.radix, sizeof periods);
+    if (may_fold)
+        find_periods(ways, channel, &fold->full, periods);
+    fold->folded = ronde_sim_group_fold(&fold->full, periods);
+    fold->cost_count = 2 * (size_t)ways->offset_count * fold->folded.count;
+    fold->of = ronde_mem_new(mem, fold->full.count, sizeof *fold->of);
+    fold->each = ronde_mem_new(mem, ways->offset_count, sizeof *fold->each);
+    fold->costs = ronde_mem_new(mem, fold->cost_count, sizeof *fold->costs);
+    if (ways->options->release_ns)
+        fold->release_ns = ronde_mem_new(mem, fold->folded.count, sizeof *fold->release_ns);
+    if (!fold->of || !fold->each || !fold->costs || (ways->options->release_ns && !fold->release_ns))
+        return false;
+    for (uint32_t p = 0; p < fold->full.count; p++)
+        fold->of[p] = ronde_sim_group_map(&fold->full, &fold->folded, p);
+    fill_ways(ways, channel, fold);
+    return true;
+}
+
+void ronde_sim_fold_free(const struct ronde_sim_ways *ways, struct ronde_sim_fold *fold)
+{
+    const struct ronde_mem *mem = ways->mem;
+    ronde_mem_free(mem, fold->release_ns, fold->folded.count, sizeof *fold->release_ns);
+    ronde_mem_free(mem, fold->costs, fold->cost_count, sizeof *fold->costs);
+    ronde_mem_free(mem, fold->each, ways->offset_count, sizeof *fold->each);
+    ronde_mem_free(mem, fold->of, fold->full.count, sizeof *fold->of);
+}
 
 /* The state of the planning. */
 struct planner {

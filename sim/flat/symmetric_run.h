@@ -4,9 +4,105 @@
 #ifndef RONDE_SIM_SYMMETRIC_RUN_H
 #define RONDE_SIM_SYMMETRIC_RUN_H
 
-#include "symmetric_fold.h"
-#include "symmetric_kernels.h"
-#include "symmetric_plan.h"
+#include "symmetric.h"
+
+#include "ronde/quotient.h"
+
+#include <stddef.h>
+
+/* Which positions do not differ, and in what the others do: the costs of one channel's routes per position. */
+
+/** What sending to one offset costs, per folded position. */
+struct ronde_sim_way {
+    double *latency_ns;   /**< of the message, alpha included */
+    double *rate_GBps;    /**< of a lone flow; infinite where nothing limits it */
+    bool is_latency_even; /**< the same at every position */
+    bool is_rate_even;    /**< likewise */
+};
+
+/** One channel, folded. */
+struct ronde_sim_fold {
+    struct ronde_sim_group full;   /**< all positions */
+    struct ronde_sim_group folded; /**< one of each kind */
+    uint32_t *of;                  /**< per position, its folded one */
+    struct ronde_sim_way *each;    /**< per offset of the ways */
+    double *costs;                 /**< memory of their latencies and rates */
+    size_t cost_count;
+    double *release_ns; /**< per folded position, or NULL */
+};
+
+/**
+ * Folds a channel; `may_fold` is false where all positions differ in bytes. False when there is no
+ * memory.
+ */
+bool ronde_sim_fold_make(const struct ronde_sim_ways *ways, uint32_t channel, bool may_fold,
+                         struct ronde_sim_fold *out_fold);
+
+/** Frees what a fold holds. */
+void ronde_sim_fold_free(const struct ronde_sim_ways *ways, struct ronde_sim_fold *fold);
+
+/* Which vectors a symmetric replay keeps, and for how long: times of an operation until its last successor has read
+ * them, bytes until the last operation that moves them. */
+
+/** The vectors of a quotient: slots of a pool. */
+struct ronde_sim_plan {
+    uint32_t op_count; /**< entries of what follows */
+    uint32_t *slot_of; /**< per operation, of its finish times */
+    bool *is_last;     /**< per operation: no other follows it */
+    uint32_t *bytes_from; /**< where chunks are unequal: the operation that first sent what this one moves, */
+    uint32_t *bytes_shift; /**< at which offset, */
+    uint32_t *bytes_slot;  /**< and, of such a first one, the slot of its bytes */
+    uint32_t slot_count;   /**< of the pool */
+};
+
+/** Makes a plan; false when there is no memory. Free it in any case. */
+bool ronde_sim_plan_make(const struct ronde_quotient *quotient, const struct ronde_sim_group *group,
+                         const struct ronde_mem *mem, struct ronde_sim_plan *out_plan);
+
+/** Frees it. */
+void ronde_sim_plan_free(struct ronde_sim_plan *plan, const struct ronde_mem *mem);
+
+/* The loops over positions in which a symmetric replay spends its time. Every version performs the same operations
+ * in the same order on each element, so all give the same bits; they differ in how many elements an instruction
+ * takes. Vectors must not overlap. */
+
+/** Costs of a step per byte, infinite where it has none. */
+struct ronde_sim_costs {
+    double step_ns;
+    double gamma_GBps;
+    double copy_GBps;
+};
+
+/** One version of the loops. */
+struct ronde_sim_kernels {
+    /** out = max(out, in) */
+    void (*max)(double *out, const double *in, size_t count);
+    /** out = max(out, in + plus), the same for all */
+    void (*max_plus)(double *out, const double *in, double plus, size_t count);
+    /** out = max(out, in + plus) */
+    void (*max_plus_each)(double *out, const double *in, const double *plus, size_t count);
+    /** out = (out + delay) + flow */
+    void (*finish)(double *out, double delay_ns, double flow_ns, size_t count);
+    /** out = (out + delay) + flow, with flows of their own */
+    void (*finish_each)(double *out, double delay_ns, const double *flow_ns, size_t count);
+    /** out = (out + delay) + flow, each with its own */
+    void (*finish_pair)(double *out, const double *delay_ns, const double *flow_ns, size_t count);
+    /** out = (out + (step + (bytes / gamma + bytes / copy))) + bytes / rate */
+    void (*finish_bytes)(double *out, const double *bytes, const double *rate_GBps,
+                         const struct ronde_sim_costs *costs, size_t count);
+    /** out = step + (bytes / gamma + bytes / copy) */
+    void (*delay)(double *out, const double *bytes, const struct ronde_sim_costs *costs,
+                  size_t count);
+    /** out = bytes / rate, with bytes of their own */
+    void (*flow_bytes)(double *out, const double *bytes, double rate_GBps, size_t count);
+    /** out = bytes / rate */
+    void (*flow)(double *out, double bytes, const double *rate_GBps, size_t count);
+    /** the largest element, at least 0 */
+    double (*most)(const double *in, size_t count);
+};
+
+/** The best version for this processor. */
+const struct ronde_sim_kernels *ronde_sim_kernels_here(void);
 
 /** One predecessor of the operation at hand. */
 struct ronde_sim_source {
@@ -30,9 +126,11 @@ struct ronde_sim_traffic {
  * Delays and flows of unequal chunks, for their first sender: those of others are an offset away.
  */
 struct ronde_sim_quote {
-    uint32_t from; /**< whose bytes; NONE = free */
-    uint32_t send; /**< the connection they flow on, or NONE */
-    bool reduces;
+    uint32_t from;         /**< whose bytes; NONE = free */
+    uint32_t send;         /**< the connection they flow on, or NONE */
+    enum ronde_step_op op; /**< what is done with them */
+    uint8_t apart;         /**< flags: at which ends their chunks lie apart */
+    bool is_single;        /**< they are one chunk */
     double *delay_ns;
     double *flow_ns;
 };
@@ -48,6 +146,7 @@ struct ronde_sim_run {
     uint32_t channel; /**< which */
     const struct ronde_program *program;
     const struct ronde_sim_kernels *kernels;
+    bool is_sized; /**< times depend on the bytes of messages */
     struct ronde_quotient *quotient;
     struct ronde_sim_fold fold;
     struct ronde_sim_plan plan;

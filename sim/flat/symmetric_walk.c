@@ -98,6 +98,16 @@ static void finish_even(struct ronde_sim_run *run, uint32_t index, double *out, 
                                   end - first);
 }
 
+/* Flags of a step that change what its message costs. */
+#define APART (RONDE_FLAG_SOURCE_RANGE | RONDE_FLAG_DESTINATION_RANGE)
+
+/* The step of position 0 that an operation comes from. */
+static const struct ronde_step *step_of(const struct ronde_sim_run *run, uint32_t index)
+{
+    const struct ronde_dag_origin *origin = &run->quotient->dag->origins[index];
+    return &run->program->steps[run->program->lane_first[origin->lane] + origin->step];
+}
+
 static struct ronde_sim_costs costs_of(const struct ronde_sim_run *run, bool reduces)
 {
     const struct ronde_time_params *params = &run->quotient->params;
@@ -107,26 +117,58 @@ static struct ronde_sim_costs costs_of(const struct ronde_sim_run *run, bool red
                                     params->copy_GBps > 0 ? params->copy_GBps : INFINITY};
 }
 
+/* Delays where every position moves bytes of its own; what depends on their size is looked up one by one. */
+static void find_delays(const struct ronde_sim_run *run, const struct ronde_step *step,
+                        const double *bytes, double *out_ns)
+{
+    const struct ronde_time_params *params = &run->quotient->params;
+    const struct ronde_sim_costs costs =
+        costs_of(run, ronde_step_reduces((enum ronde_step_op)step->op));
+    run->kernels->delay(out_ns, bytes, &costs, run->count);
+    for (size_t p = 0; run->is_sized && p < run->count; p++)
+        out_ns[p] += ronde_time_sized_ns(params, run->ways->job->schedule, step, bytes[p]);
+}
+
 /* The quote of an operation whose rate is even or that sends nothing, made when it is not at hand. */
 static const struct ronde_sim_quote *quote_of(struct ronde_sim_run *run, uint32_t index,
                                               uint32_t send)
 {
     const uint32_t from = run->plan.bytes_from[index];
-    const bool reduces = ronde_step_reduces(run->quotient->dag->origins[index].op);
+    const struct ronde_step *step = step_of(run, index);
+    const enum ronde_step_op op = (enum ronde_step_op)step->op;
+    const uint8_t apart = (uint8_t)(step->flags & APART);
+    const bool is_single = step->chunk_count == 1;
     for (uint32_t i = 0; i < RONDE_SIM_QUOTES; i++) {
         const struct ronde_sim_quote *quote = &run->quotes[i];
-        if (quote->from == from && quote->send == send && quote->reduces == reduces)
+        if (quote->from == from && quote->send == send && quote->op == op &&
+            quote->apart == apart && quote->is_single == is_single)
             return quote;
     }
     struct ronde_sim_quote *quote = &run->quotes[run->next_quote++ % RONDE_SIM_QUOTES];
-    const struct ronde_sim_costs costs = costs_of(run, reduces);
     const double *bytes = ronde_sim_slot(run, run->plan.bytes_slot[from]);
     const double rate_GBps =
         send != RONDE_NONE ? run->fold.each[run->ways->way_of[send]].rate_GBps[0] : INFINITY;
-    *quote = (struct ronde_sim_quote){from, send, reduces, quote->delay_ns, quote->flow_ns};
-    run->kernels->delay(quote->delay_ns, bytes, &costs, run->count);
+    *quote =
+        (struct ronde_sim_quote){from, send, op, apart, is_single, quote->delay_ns, quote->flow_ns};
+    find_delays(run, step, bytes, quote->delay_ns);
     run->kernels->flow_bytes(quote->flow_ns, bytes, rate_GBps, run->count);
     return quote;
+}
+
+/* The same where what a step costs depends on the size of its message. */
+static void finish_sized(const struct ronde_sim_run *run, const struct ronde_step *step,
+                         const double *bytes, const double *rate_GBps, uint32_t length, double *out)
+{
+    const struct ronde_time_params *params = &run->quotient->params;
+    const struct ronde_sim_costs costs =
+        costs_of(run, ronde_step_reduces((enum ronde_step_op)step->op));
+    for (uint32_t i = 0; i < length; i++) {
+        const double stage_ns = bytes[i] / costs.gamma_GBps + bytes[i] / costs.copy_GBps;
+        const double delay_ns =
+            costs.step_ns + stage_ns +
+            ronde_time_sized_ns(params, run->ways->job->schedule, step, bytes[i]);
+        out[i] = out[i] + delay_ns + bytes[i] / rate_GBps[i];
+    }
 }
 
 /* Delay and flow where positions move different bytes. */
@@ -138,8 +180,9 @@ static void finish_uneven(struct ronde_sim_run *run, uint32_t index, double *out
         send != RONDE_NONE ? &run->fold.each[run->ways->way_of[send]] : NULL;
     const struct ronde_sim_quote *quote =
         way && !way->is_rate_even ? NULL : quote_of(run, index, send);
+    const struct ronde_step *step = step_of(run, index);
     const struct ronde_sim_costs costs =
-        costs_of(run, ronde_step_reduces(run->quotient->dag->origins[index].op));
+        costs_of(run, ronde_step_reduces((enum ronde_step_op)step->op));
     const struct ronde_sim_parcel parcel = ronde_sim_parcel_of(run, index);
     uint32_t length;
     for (uint32_t p = first; p < end; p += length) {
@@ -147,9 +190,11 @@ static void finish_uneven(struct ronde_sim_run *run, uint32_t index, double *out
         length = ronde_sim_run_length(&parcel.shift, p, end);
         if (quote)
             run->kernels->finish_pair(out + p, quote->delay_ns + q, quote->flow_ns + q, length);
-        else
+        else if (!run->is_sized)
             run->kernels->finish_bytes(out + p, parcel.bytes + q, way->rate_GBps + p, &costs,
                                        length);
+        else
+            finish_sized(run, step, parcel.bytes + q, way->rate_GBps + p, length, out + p);
     }
 }
 
@@ -185,6 +230,9 @@ static enum ronde_status replay(struct ronde_sim_run *run, struct ronde_error *e
     const struct ronde_dag *dag = run->quotient->dag;
     enum ronde_status status = RONDE_OK;
     run->walk->launch_ns = dag->launch_ns;
+    run->walk->least_ns = dag->least_ns;
+    if (!run->walk->is_sweep)
+        run->walk->busy_ns += dag->busy_ns;
     for (uint32_t i = 0; i < dag->op_count && status == RONDE_OK; i++) {
         if (run->walk->may_stop && run->walk->certificate->is_refuted)
             break;
@@ -259,10 +307,17 @@ enum ronde_status ronde_sim_walk_channel(struct ronde_sim_walk *walk, uint32_t c
                                 .mem = walk->ways->mem,
                                 .channel = channel,
                                 .program = &job->schedule->programs[0],
-                                .kernels = ronde_sim_kernels_here()};
+                                .kernels = ronde_sim_kernels_here(),
+                                .is_sized = ronde_time_is_sized(job->params)};
     enum ronde_status status = ronde_quotient_create(&request, run.mem, &run.quotient, error);
     if (status != RONDE_OK)
         return status;
+    if (run.quotient->dag->busy_ns > 0 && !run.quotient->is_uniform) {
+        ronde_quotient_destroy(run.quotient, run.mem);
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s on %u ranks: lanes share a processor, and chunks differ",
+                          job->schedule->algorithm, job->schedule->ranks);
+    }
     bool fits = ronde_sim_fold_make(run.ways, channel, run.quotient->is_uniform, &run.fold);
     run.count = run.fold.folded.count;
     fits = fits && ronde_sim_plan_make(run.quotient, &run.fold.folded, run.mem, &run.plan) &&

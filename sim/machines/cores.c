@@ -3,7 +3,7 @@
  * that take as long as it takes to reach their data.
  *
  *  - There are as many workers as cores, or ranks if they are fewer; each has a block of neighbouring ranks, and polls
- *    their lanes in turn, up to a burst of steps of each (hw/cpu/backend.c). A poll that finds nothing to do costs a little.
+ *    their lanes in turn, up to a burst of steps of each (hw/cpu/cpu_backend.c). A poll that finds nothing to do costs a little.
  *  - A step takes its core's time, and what its bytes take (cores_steps.c). That depends on where they lie: which core
  *    touched them last, and what else it touched since (cores_cache.c).
  *  - A counter (a message posted, a slot freed) is visible to another core after the latency of the route, to its own

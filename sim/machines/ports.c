@@ -19,6 +19,8 @@
  */
 #include "ports.h"
 
+#include "ronde/mix.h"
+
 #include "engine/execute/burst.h"
 #include "sim/check.h"
 
@@ -101,13 +103,10 @@ static bool wake(struct ports *ports, uint32_t rank, double at_ns)
                                 (struct ronde_sim_arrival){when_ns, rank, 0, RONDE_SIM_WAKING});
 }
 
-/* Between 0 and 1. Splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
+/* Between 0 and 1. */
 static double draw(struct ports *ports)
 {
-    uint64_t bits = ports->chance += 0x9e3779b97f4a7c15u;
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-    bits ^= bits >> 31;
+    const uint64_t bits = ronde_mix64(ports->chance += RONDE_MIX_STEP);
     return ((double)(bits >> 11) + 0.5) * 0x1p-53;
 }
 

@@ -312,7 +312,7 @@ static enum ronde_status attempt(struct extrapolation *run, uint64_t pieces,
 {
     const uint32_t ranks = run->job->schedule->ranks;
     struct ends ends;
-    double end_ns = 0;
+    double end_ns = ronde_time_least_ns(run->job->params, run->job->schedule, &run->load);
     run->longest.time_ns = 0;
     run->slope_difference = 0;
     enum ronde_status status = ends_new(run, &ends) ? RONDE_OK : no_memory(run);
@@ -323,7 +323,8 @@ static enum ronde_status attempt(struct extrapolation *run, uint64_t pieces,
     for (uint32_t rank = 0; status == RONDE_OK && rank < ranks; rank++)
         end_ns = fmax(end_ns, ends.sum[rank]);
     *out_result = run->longest;
-    out_result->time_ns = end_ns + run->job->params->launch_ns;
+    out_result->time_ns =
+        end_ns + ronde_time_launch_ns(run->job->params, run->job->schedule, &run->load);
     out_result->window = run->window;
     out_result->slope_difference = run->slope_difference;
     ends_free(run, &ends);

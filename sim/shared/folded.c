@@ -3,7 +3,7 @@
  * one kind alike; so all flows of a kind have one rate, begin and end together, and the replay of one of them, on one link
  * of each kind, is the replay of all. Nothing is left out and nothing is rounded beyond what the order of sums does.
  */
-#include "folded_graph.h"
+#include "forward_graph.h"
 #include "maxmin_share.h"
 #include "sim/check.h"
 #include "sim/job.h"

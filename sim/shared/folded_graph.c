@@ -3,9 +3,7 @@
  * whoever is so far away. Routes are those of the positions themselves, with every link replaced by the first of its kind,
  * so that most of them are equal: they are kept once, as the replay goes back to them all the time.
  */
-#include "folded_graph.h"
-
-#include "pages.h"
+#include "forward_graph.h"
 
 #include "ronde/cursor.h"
 

@@ -1,5 +1,5 @@
 /* Which positions and links are one kind: periods of digits that are symmetries of the machine, and what they do to links. */
-#include "folding.h"
+#include "forward_graph.h"
 
 #include "sim/check.h"
 

@@ -133,7 +133,7 @@ enum ronde_status ronde_sim_forward_report(const struct ronde_sim_forward *walk,
                                            struct ronde_sim_result *result)
 {
     result->engine = engine;
-    result->time_ns = walk->end_ns + walk->scene.dag->launch_ns;
+    result->time_ns = ronde_dag_end_ns(walk->scene.dag, walk->end_ns);
     return find_busiest(walk, result);
 }
 

@@ -4,7 +4,10 @@
 #ifndef RONDE_SIM_FORWARD_GRAPH_H
 #define RONDE_SIM_FORWARD_GRAPH_H
 
+#include "sim/flat/symmetric.h"
 #include "sim/routes.h"
+
+#include "ronde/mem.h"
 
 /** Marks a successor that consumes a message, and bounds the number of operations. */
 #define RONDE_SIM_FORWARD_MESSAGE 0x80000000u
@@ -63,5 +66,69 @@ void ronde_sim_forward_kind_finish(struct ronde_sim_forward_kind *kind,
 /** Frees what it holds. */
 void ronde_sim_forward_graph_free(struct ronde_sim_forward_graph *graph,
                                   const struct ronde_mem *mem);
+
+/* Positions of a symmetric schedule that the machine does not tell apart either: which they are, and which links
+ * are one kind. Where a group of positions can take each other's places so that routes become routes, flow by flow
+ * and link by link, all that happens to one position happens to all that can take its place, at the same time; so
+ * does what happens to links. A replay then needs one position of each kind and one link of each kind, of which the
+ * flows of one position get what is theirs. */
+
+/** What is one kind. */
+struct ronde_sim_folding {
+    const struct ronde_sim_job *job;
+    const struct ronde_sim_options *options; /**< not NULL */
+    const struct ronde_mem *mem;
+    struct ronde_sim_group full;   /**< all positions */
+    struct ronde_sim_group folded; /**< one of each kind */
+    uint32_t *link_kind;           /**< per link, the first link of its kind */
+    uint32_t *kind_size; /**< per link that is the first of its kind, links of that kind */
+    uint32_t link_count; /**< entries of both */
+};
+
+/**
+ * Finds the most positions that are one kind: for each digit the least period that is a symmetry of the machine, of releases
+ * and of all channels. Errors: UNSUPPORTED where there is none; those of routes; NO_MEMORY. Free in every case.
+ */
+enum ronde_status ronde_sim_folding_make(struct ronde_sim_folding *folding,
+                                         struct ronde_error *error);
+
+/** Frees what it holds. */
+void ronde_sim_folding_free(struct ronde_sim_folding *folding);
+
+/** The position that stands for a folded one. */
+uint32_t ronde_sim_folding_position(const struct ronde_sim_folding *folding, uint32_t folded);
+
+/**
+ * What a link has for the flows of the positions that are replayed: each of them stands for as many as the whole group, which
+ * spread evenly over the links of one kind.
+ */
+double ronde_sim_folding_rate(const struct ronde_sim_folding *folding, uint32_t link);
+
+/* The step graph of the positions that stand for all others, forwards, as an engine replays it that knows no other. */
+
+/** What a graph is made of. */
+struct ronde_sim_folded_parts {
+    const struct ronde_sim_folding *folding;
+    struct ronde_quotient **quotients; /**< per channel; chunks are equal in all */
+    struct ronde_error *error;
+};
+
+/**
+ * Makes the graph: an operation per operation of the quotients and folded position; links are those of the platform of which
+ * the first of each kind carries all there is. Errors: those of routes; NO_MEMORY; CANCELLED. Free it in every case.
+ */
+enum ronde_status ronde_sim_folded_graph_make(const struct ronde_sim_folded_parts *parts,
+                                              struct ronde_sim_forward_graph *out_graph);
+
+/* Large arrays: not cleared where every entry is written anyway, and in large pages where the system has them. */
+
+/**
+ * An array of which every entry is written before it is read: clearing it first would take a tenth of a replay. NULL
+ * where there is no memory; freed by ronde_mem_free.
+ */
+void *ronde_sim_pages_new(const struct ronde_mem *mem, size_t count, size_t element_bytes);
+
+/** As ronde_mem_new. */
+void *ronde_sim_pages_new_zeroed(const struct ronde_mem *mem, size_t count, size_t element_bytes);
 
 #endif

@@ -1,6 +1,4 @@
 /* Loads of links over time: flows join and leave when the replay says, and rates are found in between. */
-#include "loads.h"
-
 #include "maxmin_share.h"
 
 #include <stdlib.h>

@@ -227,6 +227,13 @@ static enum ronde_status check_time(const struct maxmin *maxmin)
                       limit_s);
 }
 
+static void tell(const struct maxmin *maxmin)
+{
+    const struct ronde_sim_progress *progress = &maxmin->walk->scene.options->progress;
+    if (progress->on_progress)
+        progress->on_progress(progress->context, maxmin->begun, maxmin->flow_count);
+}
+
 static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *out_result)
 {
     enum ronde_status status = RONDE_OK;
@@ -243,8 +250,10 @@ static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *
         status = ronde_sim_check_cancel(&maxmin->walk->scene);
         if (status == RONDE_OK)
             status = check_work(maxmin);
-        if (status == RONDE_OK && moment % PATIENCE == 0)
+        if (status == RONDE_OK && moment % PATIENCE == 0) {
+            tell(maxmin);
             status = check_time(maxmin);
+        }
     }
     if (!fits)
         return ronde_sim_no_memory(&maxmin->walk->scene);

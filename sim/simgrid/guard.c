@@ -5,7 +5,7 @@
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, syscall */
 
-#include "guard.h"
+#include "shim.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@
 /* A child that its own timer has not ended by then, because it is stopped, is killed. */
 #define LATE_MS 500.0
 
-/* How often a request to cancel is looked at. */
+/* How often the parent looks at what goes on meanwhile: a request to cancel, how far the child is. */
 #define LOOK_MS 50.0
 
 /* How a child came to its end: of itself, its timer's included, or killed. */
@@ -129,14 +129,17 @@ static enum ronde_status judge(int state, enum ending ending, double limit_s, FI
 }
 
 /* Until the child behind `fd` ends, its time is up, or the end is requested. */
-static enum ending watch(int fd, double limit_s, const struct ronde_cancel *cancel)
+static enum ending watch(int fd, const struct ronde_guarded *guarded)
 {
     struct pollfd end = {fd, POLLIN, 0};
-    double left_ms = fmin(limit_s * 1e3 + LATE_MS, INT_MAX);
+    double left_ms = fmin(guarded->limit_s * 1e3 + LATE_MS, INT_MAX);
     while (left_ms > 0) {
-        const double wait_ms = cancel ? fmin(left_ms, LOOK_MS) : left_ms;
-        if (ronde_cancel_is_requested(cancel))
+        const bool looks = guarded->cancel || guarded->look;
+        const double wait_ms = looks ? fmin(left_ms, LOOK_MS) : left_ms;
+        if (ronde_cancel_is_requested(guarded->cancel))
             return CANCELLED;
+        if (guarded->look)
+            guarded->look(guarded->argument);
         const int got = poll(&end, 1, (int)wait_ms);
         if (got > 0)
             return OF_ITSELF;
@@ -151,15 +154,14 @@ static enum ending watch(int fd, double limit_s, const struct ronde_cancel *canc
  * Before Linux 5.3 there is nothing that waits for one child with a limit and leaves the program's signals alone: there
  * its timer alone ends it.
  */
-static enum ending await_child(pid_t child, double limit_s, const struct ronde_cancel *cancel,
-                               int *out_state)
+static enum ending await_child(pid_t child, const struct ronde_guarded *guarded, int *out_state)
 {
 #ifdef SYS_pidfd_open
     const int fd = (int)syscall(SYS_pidfd_open, child, 0);
 #else
     const int fd = -1;
 #endif
-    const enum ending ending = fd >= 0 ? watch(fd, limit_s, cancel) : OF_ITSELF;
+    const enum ending ending = fd >= 0 ? watch(fd, guarded) : OF_ITSELF;
     if (ending != OF_ITSELF)
         (void)kill(child, SIGKILL);
     if (fd >= 0)
@@ -170,8 +172,7 @@ static enum ending await_child(pid_t child, double limit_s, const struct ronde_c
 }
 
 /* A file rather than a pipe: the child may write any amount without a reader. */
-enum ronde_status ronde_guard_run(void (*work)(void *argument), void *argument, double limit_s,
-                                  const struct ronde_cancel *cancel, struct ronde_error *error)
+enum ronde_status ronde_guard_run(const struct ronde_guarded *guarded, struct ronde_error *error)
 {
     FILE *words = tmpfile();
     if (!words)
@@ -182,12 +183,12 @@ enum ronde_status ronde_guard_run(void (*work)(void *argument), void *argument, 
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child == 0)
-        be_child(work, argument, limit_s, fileno(words), parent);
+        be_child(guarded->work, guarded->argument, guarded->limit_s, fileno(words), parent);
     if (child < 0) {
         status = ronde_fail(error, RONDE_DEVICE, "no process for the replay: %s", strerror(errno));
     } else {
-        const enum ending ending = await_child(child, limit_s, cancel, &state);
-        status = judge(state, ending, limit_s, words, error);
+        const enum ending ending = await_child(child, guarded, &state);
+        status = judge(state, ending, guarded->limit_s, words, error);
     }
     (void)fclose(words);
     return status;

@@ -4,7 +4,9 @@
 #ifndef RONDE_SIM_SHIM_H
 #define RONDE_SIM_SHIM_H
 
+#include "ronde/cancel.h"
 #include "ronde/dag.h"
+#include "ronde/mem.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,6 +40,7 @@ struct ronde_shim_job {
 /** What came of it. Lives in shared memory; `is_done` is written last. */
 struct ronde_shim_outcome {
     bool is_done;               /**< the run came to an end of its own */
+    uint64_t done;              /**< operations that are over, read while the run goes on */
     enum ronde_status status;   /**< its status */
     double time_ns;             /**< end of the last operation, launch not included */
     double busiest_utilisation; /**< of busiest_link */
@@ -54,5 +57,30 @@ RONDE_API const char *ronde_shim_version(void);
 #ifdef __cplusplus
 }
 #endif
+
+/* Runs work that may take the process down in a forked child with a time limit. */
+
+/** Memory that parent and child share; NULL when there is none. Zeroed. */
+void *ronde_guard_share(size_t bytes);
+
+/** Gives it back; NULL is allowed. */
+void ronde_guard_unshare(void *block, size_t bytes);
+
+/** Work for a child, and what its parent does meanwhile. */
+struct ronde_guarded {
+    void (*work)(void *argument); /**< called in the child */
+    void (*look)(void *argument); /**< called in the parent 20 times a second while it waits, or NULL */
+    void *argument;               /**< of both */
+    double limit_s;               /**< wall time, after which the child is ended */
+    const struct ronde_cancel *cancel; /**< or NULL */
+};
+
+/**
+ * Calls the work in a child and waits for it; the child ends with its parent. What the child writes to stdout and stderr is caught; its other
+ * effects are what it leaves in shared memory. Signals for a time limit are the child's alone.
+ *
+ * Errors: TIMEOUT; CANCELLED once it is requested: the child is killed; DEVICE with the signal or exit code and the child's last output, and when there can be no child.
+ */
+enum ronde_status ronde_guard_run(const struct ronde_guarded *guarded, struct ronde_error *error);
 
 #endif

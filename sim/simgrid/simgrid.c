@@ -1,7 +1,6 @@
 /* The C side of the SimGrid engine: prepares the job, runs the shim behind the guard, reports. */
 #define _DEFAULT_SOURCE /* mkstemps */
 
-#include "guard.h"
 #include "shim.h"
 #include "sim/check.h"
 
@@ -21,6 +20,7 @@ struct replay {
     const char **hosts;
     struct ronde_shim_link *changed;
     char own_file[128]; /* of a platform that is in no file; "" else */
+    struct ronde_sim_progress progress;
 };
 
 /* Runs in the child; what it leaves is in shared memory. */
@@ -28,6 +28,14 @@ static void work(void *argument)
 {
     struct replay *replay = argument;
     ronde_shim_run(&replay->job, replay->outcome);
+}
+
+/* Runs in the parent meanwhile. */
+static void look(void *argument)
+{
+    const struct replay *replay = argument;
+    const uint64_t done = __atomic_load_n(&replay->outcome->done, __ATOMIC_RELAXED);
+    replay->progress.on_progress(replay->progress.context, done, replay->job.dag->op_count);
 }
 
 /* Outcome and times in one mapping; times only where the caller wants them. */
@@ -146,7 +154,7 @@ static enum ronde_status collect(const struct replay *replay,
         memcpy(options->out_start_ns, replay->job.start_ns, dag->op_count * sizeof(double));
     if (options->out_finish_ns)
         memcpy(options->out_finish_ns, replay->job.finish_ns, dag->op_count * sizeof(double));
-    out_result->time_ns = outcome->time_ns + dag->launch_ns;
+    out_result->time_ns = ronde_dag_end_ns(dag, outcome->time_ns);
     out_result->engine = "simgrid";
     out_result->is_contention_free = true;
     out_result->busiest_utilisation = outcome->busiest_utilisation;
@@ -182,7 +190,13 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
         status = write_file(&replay, platform, error);
     if (status == RONDE_OK) {
         describe(&replay, platform, dag, options);
-        status = ronde_guard_run(work, &replay, limit_s, options->cancel, error);
+        replay.progress = options->progress;
+        const struct ronde_guarded guarded = {.work = work,
+                                              .look = replay.progress.on_progress ? look : NULL,
+                                              .argument = &replay,
+                                              .limit_s = limit_s,
+                                              .cancel = options->cancel};
+        status = ronde_guard_run(&guarded, error);
     }
     if (status == RONDE_OK)
         status = collect(&replay, options, out_result, error);

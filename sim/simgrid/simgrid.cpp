@@ -62,7 +62,7 @@ class Replay
     {
     }
     void load();
-    void run();
+    void run(ronde_shim_outcome &outcome);
     void report(ronde_shim_outcome &outcome) const;
 
   private:
@@ -113,7 +113,8 @@ class Replay
     using Waiting = std::pair<double, uint32_t>;
     std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> core_queue_;
     uint32_t free_cores_ = 0;
-    uint32_t done_ = 0;
+    uint64_t done_ = 0;
+    uint64_t *told_ = nullptr; /* done_, where the parent reads it */
     double end_ns_ = 0;
     static Replay *current_;
 };
@@ -416,6 +417,7 @@ void Replay::finish_one(uint32_t op)
 {
     const double end = now_ns();
     done_++;
+    __atomic_store_n(told_, done_, __ATOMIC_RELAXED);
     end_ns_ = std::max(end_ns_, end);
     if (job_.finish_ns != nullptr)
         job_.finish_ns[op] = end;
@@ -448,8 +450,9 @@ void Replay::finish(uint32_t op)
 }
 
 /* run() returns when neither timer nor flow is left, also if something never started: hence the count. */
-void Replay::run()
+void Replay::run(ronde_shim_outcome &outcome)
 {
+    told_ = &outcome.done;
     current_ = this;
     sg::Comm::on_completion_cb([](const sg::Activity &activity) { current_->on_comm(activity); });
     for (uint32_t i = 0; i < dag_.op_count; i++)
@@ -503,7 +506,7 @@ extern "C" void ronde_shim_run(const ronde_shim_job *job, ronde_shim_outcome *ou
     try {
         Replay replay(*job);
         replay.load();
-        replay.run();
+        replay.run(*outcome);
         replay.report(*outcome);
         outcome->status = RONDE_OK;
     } catch (const Failure &failure) {

@@ -271,7 +271,11 @@ static void refuse_each(struct alone *alone)
     const int32_t in[2] = {1, 2};
     int32_t out[2] = {0, 0};
     const uint64_t counts[1] = {1}, offsets[1] = {0};
+    const uint64_t far[1] = {UINT64_MAX};
     const uint32_t sources[1] = {3};
+    struct ronde_comm *part = NULL;
+    struct ronde_comm_program *program = NULL;
+    bool is_done = false;
     struct ronde_request *request = (struct ronde_request *)(void *)out;
 #define REFUSED(call, text)                                                                        \
     do {                                                                                           \
@@ -311,6 +315,18 @@ static void refuse_each(struct alone *alone)
     REFUSED(ronde_all_gather_v(NULL, in, out, counts, offsets, RONDE_INT32, NULL, NULL, error),
             "communicator is NULL");
     REFUSED(ronde_comm_timeout(NULL, 1, error), "communicator is NULL");
+    REFUSED(ronde_start(comm, NULL, NULL, error), "call is NULL");
+    REFUSED(ronde_start(comm, NULL, &request, error), "call is NULL");
+    REFUSED(ronde_comm_use_schedule(comm, NULL, error), "schedule is NULL");
+    REFUSED(ronde_request_wait(NULL, 0, error), "request is NULL");
+    REFUSED(ronde_request_test(NULL, &is_done, error), "request is NULL");
+    REFUSED(ronde_comm_allgather(NULL, in, 4, out, error), "communicator is NULL");
+    REFUSED(ronde_comm_split(NULL, 0, 0, &part, error), "communicator is NULL");
+    REFUSED(ronde_comm_load(comm, NULL, NULL, &program, error), "schedule is NULL");
+    REFUSED(ronde_all_gather_v(comm, in, out, counts, far, RONDE_INT32, NULL, NULL, error),
+            "address space");
+    ronde_on_complete(NULL, NULL, NULL);
+    CU_ASSERT_FALSE(ronde_request_status(NULL).is_done);
 #undef REFUSED
     memset(&alone->error, 0, sizeof alone->error);
     /* Which sources there are is the algorithm's to say. */
@@ -356,6 +372,34 @@ static void nest_groups(struct alone *alone)
     CU_ASSERT_EQUAL(ronde_request_wait(request, 0, &alone->error), RONDE_OK);
     CU_ASSERT_EQUAL(out[1], 9);
     ronde_request_free(request);
+}
+
+/* What begins at the end of a group is over never before: such a wait is refused, another one goes on. */
+static void wait_in_group(struct alone *alone)
+{
+    const int32_t in = 7;
+    int32_t out[2] = {0};
+    struct ronde_request *before = NULL, *inside = NULL;
+    struct ronde_call call = call_of(RONDE_ALL_REDUCE, &in, &out[0]);
+    call.count = 1;
+    CU_ASSERT_EQUAL(ronde_start(alone->comm, &call, &before, &alone->error), RONDE_OK);
+    call.out = &out[1];
+    ronde_group_begin();
+    CU_ASSERT_EQUAL(ronde_start(alone->comm, &call, &inside, &alone->error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_request_wait(before, 0, &alone->error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_request_wait(inside, 0, &alone->error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(alone->error.message, "ronde_group_end"));
+    memset(&alone->error, 0, sizeof alone->error);
+    CU_ASSERT_EQUAL(ronde_group_end(&alone->error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_request_wait(inside, 0, &alone->error), RONDE_OK);
+    CU_ASSERT(out[0] == 7 && out[1] == 7);
+    ronde_request_free(before);
+    ronde_request_free(inside);
+}
+
+static void an_operation_of_an_open_group_is_not_waited_for(void)
+{
+    for_both(wait_in_group);
 }
 
 static void groups_start_at_their_outermost_end(void)
@@ -420,6 +464,8 @@ int main(void)
         {"a_late_callback_is_called_at_once", a_late_callback_is_called_at_once},
         {"messages_to_itself_are_whole", messages_to_itself_are_whole},
         {"what_is_wrong_is_refused_and_harms_nothing", what_is_wrong_is_refused_and_harms_nothing},
+        {"an_operation_of_an_open_group_is_not_waited_for",
+         an_operation_of_an_open_group_is_not_waited_for},
         {"groups_start_at_their_outermost_end", groups_start_at_their_outermost_end},
         {"an_abort_ends_what_is_pending_and_what_comes",
          an_abort_ends_what_is_pending_and_what_comes},

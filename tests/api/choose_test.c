@@ -2,7 +2,7 @@
  * From a kind of call to what is compiled for it: roots, pairs and tables arrive where they belong, and on one rank
  * every kind gets an algorithm that compiles.
  */
-#include "api/choose.h"
+#include "api/cache.h"
 #include "support/heap.h"
 #include "support/suite.h"
 #include "support/sweep.h"

@@ -151,6 +151,37 @@ static void communicators_are_called_and_waited_for_in_any_order(void)
 }
 
 /* Calls that wait, in a group: none runs before the group ends, so their order among communicators is free as well. */
+/*
+ * Cold, rank 0 leaves an operation of one communicator pending and waits in another; the others wait in the first before they
+ * come to that. While the first loads nobody drives it but the call that waits.
+ */
+static enum ronde_status wait_elsewhere(const struct team_member *member, struct ronde_error *error)
+{
+    struct ronde_comm *comms[COMMS] = {NULL};
+    struct ronde_request *pending = NULL;
+    int32_t data[2] = {1, 1};
+    enum ronde_status status = make_comms(member, comms, error);
+    if (status == RONDE_OK)
+        status = ronde_all_reduce(comms[1], &data[0], &data[0], 1, RONDE_INT32, RONDE_SUM, NULL,
+                                  member->join.rank == 0 ? &pending : NULL, error);
+    if (status == RONDE_OK)
+        status = ronde_all_reduce(comms[2], &data[1], &data[1], 1, RONDE_INT32, RONDE_SUM, NULL,
+                                  NULL, error);
+    if (status == RONDE_OK && pending)
+        status = ronde_request_wait(pending, 0, error);
+    (void)team_check(member, status != RONDE_OK || (data[0] == RANKS && data[1] == RANKS), "a sum");
+    ronde_request_free(pending);
+    drop_comms(comms);
+    return status;
+}
+
+static void what_is_pending_goes_on_while_another_communicator_loads(void)
+{
+    if (calls_lack_threads())
+        return;
+    by_both(wait_elsewhere, RANKS);
+}
+
 static enum ronde_status call_in_groups(const struct team_member *member, struct ronde_error *error)
 {
     struct ronde_comm *comms[COMMS] = {NULL};
@@ -415,6 +446,8 @@ int main(void)
          many_operations_of_a_communicator_are_pending},
         {"communicators_are_called_and_waited_for_in_any_order",
          communicators_are_called_and_waited_for_in_any_order},
+        {"what_is_pending_goes_on_while_another_communicator_loads",
+         what_is_pending_goes_on_while_another_communicator_loads},
         {"a_group_starts_at_its_outermost_end", a_group_starts_at_its_outermost_end},
         {"callbacks_are_called_once_and_may_call", callbacks_are_called_once_and_may_call},
         {"threads_work_in_overlapping_groups", threads_work_in_overlapping_groups},

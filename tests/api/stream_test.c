@@ -26,15 +26,16 @@ static struct {
 /* Names of streams; nothing is read there. */
 static char streams[2];
 
-static enum ronde_status start(void *queue, void *stream, enum ronde_dtype dtype,
+static enum ronde_status start(void *queue, void *const *stream, enum ronde_dtype dtype,
                                const struct ronde_job *job, uint32_t blocks,
                                struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
     if (device.is_lazy)
         return RONDE_OK;
-    if (stream && device.before && device.before != queue)
-        status = device.inner->finish(device.before, NULL, error);
+    bool is_past = !stream || !device.before || device.before == queue;
+    while (!is_past && status == RONDE_OK)
+        status = device.inner->is_past(device.before, &is_past, error);
     device.before = stream ? queue : device.before;
     return status == RONDE_OK ? device.inner->start(queue, stream, dtype, job, blocks, error)
                               : status;

@@ -124,7 +124,7 @@ static void impossible_ranks_are_refused(void)
     }
     expect_refusal("check all_reduce -a ring -N", 2, "option -N needs a value");
     expect_refusal("check nothing", 2, "unknown collective");
-    expect_refusal("compile broadcast -a binomial -N 4 -r 4", 2, "root 4");
+    expect_refusal("convert broadcast -a binomial -N 4 -r 4", 2, "root 4");
 }
 
 static void one_rank_works(void)
@@ -141,7 +141,7 @@ static void one_rank_works(void)
 static void as_many_runs_are_measured_as_are_asked_for(void)
 {
     expect("run all_reduce -N 2 -b 8 -e 8 -n 1234 -c 0 --backend host --csv", 0, ",1234,");
-    expect_refusal("run all_reduce -N 2 -b 8 -e 8 -n 0", 2, "iterations");
+    expect_refusal("run all_reduce -N 2 -b 8 -e 8 -n 0", 2, "iters 0");
 }
 
 static void check_tells_the_account(void)
@@ -163,7 +163,7 @@ static void compiled_text_is_read_back(void)
 {
     char arguments[COMMAND_BYTES], path[COMMAND_BYTES / 2];
     write_scratch(path, sizeof path, "cli_ring.ronde", "");
-    snprintf(arguments, sizeof arguments, "compile all_reduce -a ring -N 4 -o \"%s\"", path);
+    snprintf(arguments, sizeof arguments, "convert all_reduce -a ring -N 4 -o \"%s\"", path);
     CU_ASSERT(run(arguments).code == 0);
     snprintf(arguments, sizeof arguments, "check \"%s\"", path);
     expect(arguments, 0, "all_reduce ring on 4 ranks: proved");
@@ -174,7 +174,7 @@ static void compiled_text_is_read_back(void)
 /* What a user wrote goes through everything that ours go through. */
 static void given_schedules_run_and_are_replayed(void)
 {
-    expect("compile " GIVEN, 0, "algorithm two_nodes\n");
+    expect("convert " GIVEN, 0, "algorithm two_nodes\n");
     expect("run " GIVEN " --backend host -b 8 -e 4K -n 1 -w 0", 0, "0 OK");
     expect("run " GIVEN " --backend " BACKEND " -b 8 -e 4K -n 1 -w 0 -o max", 0, "0 OK");
     expect_refusal("run " GIVEN " -N 5", 2, "two_nodes.ronde is for 4 ranks: leave out -N");
@@ -188,9 +188,10 @@ static void given_schedules_run_and_are_replayed(void)
     expect("sim " GIVEN " --topo crossbar-64 -b 1000000 -e 1000000 --engine simgrid --csv", 0,
            ",two_nodes,4,");
     expect("sim " GIVEN " --topo crossbar-64 -b 1M -e 1M --placement scattered,auto", 0,
-           "  scattered\n");
-    expect("price " GIVEN " --topo crossbar-64 -b 1M -e 1M", 0, "          dag ");
-    CU_ASSERT(!strstr(run("price " GIVEN " --topo crossbar-64 -e 8").text, "closed_form"));
+           "flat scattered\n");
+    expect("sim --engine price " GIVEN " --topo crossbar-64 -b 1M -e 1M", 0, "        dag ");
+    CU_ASSERT(
+        !strstr(run("sim --engine price " GIVEN " --topo crossbar-64 -e 8").text, "closed_form"));
     expect_refusal("sim " GIVEN " -N 8 --topo crossbar-64", 2, "leave out -N");
 }
 
@@ -198,7 +199,7 @@ static void shapes_imply_the_ranks(void)
 {
     expect("check all_reduce -a hierarchical --shape 4x8", 0, "hierarchical on 32 ranks: proved");
     expect("check all_reduce -a torus --shape 2x3x4", 0, "torus on 24 ranks: proved");
-    expect("compile all_reduce -a torus --shape 3x2", 0, "shape 3 2\n");
+    expect("convert all_reduce -a torus --shape 3x2", 0, "shape 3 2\n");
     expect("run all_reduce -a torus --shape 2x3 --backend host -b 64 -e 64 -n 1 -w 0", 0, "0 OK");
     expect_refusal("check all_reduce -a torus --shape 4x8 -N 31", 2, "32 ranks, not of 31");
     expect_refusal("check all_reduce -a torus --shape 4x0", 2, "digit 0 is outside");
@@ -210,7 +211,7 @@ static void shapes_imply_the_ranks(void)
 
 static void pairs_say_who_sends_to_whom(void)
 {
-    expect("compile send_recv -N 4 --pairs '0>1,2>3'", 0, "pairs 0 -> 1 2 -> 3");
+    expect("convert send_recv -N 4 --pairs '0>1,2>3'", 0, "pairs 0 -> 1 2 -> 3");
     expect("run send_recv -N 5 --pairs '0>1,0>2,4>0' --backend host -b 64 -e 64 -n 1 -w 0", 0,
            "0 OK");
     expect("run send_recv -N 5 --pairs '3>1,1>3' --backend " BACKEND " -b 64 -e 4K -n 1 -w 0", 0,
@@ -296,6 +297,8 @@ static void every_type_and_operator_comes_out_right(void)
         for (uint32_t o = 0; o < RONDE_OP_COUNT; o++)
             for (size_t b = 0; b < 2; b++) {
                 char arguments[256];
+                if (suite_is_sample() && (d + o + b) % 4 != 0)
+                    continue;
                 snprintf(arguments, sizeof arguments,
                          "run all_reduce -N 3 -d %s -o %s --backend %s -b 300 -e 300 -n 1 -w 0",
                          ronde_dtype_text((enum ronde_dtype)d), ronde_op_text((enum ronde_op)o),
@@ -316,7 +319,8 @@ static void every_type_and_operator_comes_out_right(void)
 /* Where in place would overwrite what is still to be sent there is no such column. */
 static void collectives_without_a_form_in_place_run_out_of_place(void)
 {
-    expect("run all_to_all -N 3 --backend " BACKEND " -b 64 -e 64 -n 1 -w 0", 0, "N/A");
+    expect("run all_to_all -N 3 --backend " BACKEND " -b 64 -e 64 -n 1 -w 0 | grep -c float32", 0,
+           "1\n");
     expect("run all_to_all -N 3 --backend host -b 64 -e 64 -n 1 -w 0", 0, "0 OK");
     const struct outcome outcome =
         run("run send_recv -N 3 --backend host -b 64 -e 64 -n 1 -w 0 --csv");
@@ -351,7 +355,7 @@ static void platform_files_that_cannot_be_used_are_refused(void)
     expect_refusal(arguments, 2, "cli_bad.xml:1: ");
     write_scratch(path, sizeof path, "cli_other.xml", "<?xml version=\"1.0\"?>\n<other/>\n");
     expect_refusal(arguments, 2, "cli_bad.xml:1: ");
-    snprintf(arguments, sizeof arguments, "price all_reduce -N 4 --topo \"%s\"", path);
+    snprintf(arguments, sizeof arguments, "sim --engine price all_reduce -N 4 --topo \"%s\"", path);
     expect_refusal(arguments, 2, "cli_other.xml:2: ");
     expect_refusal("sim all_reduce -a ring -N 65 --topo crossbar-64", 2, "64 hosts");
     expect_refusal("sim all_reduce -a ring -N 4 --topo crossbar-64 --engine magic -e 8", 2,
@@ -397,7 +401,8 @@ static void records_are_one_json_object_per_line(void)
            "{\"ok\": true, \"collective\": \"all_reduce\", \"algorithm\": \"ring\", \"ranks\": 4, "
            "\"min_depth\": 2, ");
     expect("check all_gather -a ring -N 4 --json", 0,
-           "\"quotient\": true, \"v_form\": \"known_to_all\", \"errors\": []}");
+           "\"quotient\": true, \"v_form\": \"known_to_all\", \"received_max\": 3.0, "
+           "\"received_bound\": 3.0, \"errors\": []}");
     expect("list --json", 0, "\"name\": \"ring\", \"available\": true");
     expect("list --json", 0, "\"v_form\": \"known_to_all\"}");
 }
@@ -481,7 +486,7 @@ static void validate_sums_up_what_it_measured(void)
 
 static void outputs_that_cannot_be_written_are_refused(void)
 {
-    expect_refusal("compile all_reduce -a ring -N 2 -o /no/such/dir/x", 2, "cannot be written");
+    expect_refusal("convert all_reduce -a ring -N 2 -o /no/such/dir/x", 2, "cannot be written");
     expect_refusal("list --output /no/such/dir/x", 2, "cannot be written");
 }
 
@@ -499,7 +504,7 @@ static void schedules_of_others_are_taken(void)
     }
     expect("check " PAIRS, 0, "all_reduce pairs on 3 ranks: proved");
     expect("check " PAIRS, 0, "protocol LL, 9 threadblocks, 27 steps, 9 of them nops");
-    expect("compile " PAIRS, 0, "placement in_place\n");
+    expect("convert " PAIRS, 0, "placement in_place\n");
     expect("run " PAIRS " --backend host -b 64 -e 4K -n 1 -w 0", 0, "# Out of bounds values : 0 OK");
     expect("run " CHAIN " --backend host -b 64 -e 4K -n 1 -w 0", 0, "# Out of bounds values : 0 OK");
     expect_refusal("check " PAIRS " -N 4", 2, "pairs-all_reduce.xml is for 3 ranks: leave out -N");
@@ -527,7 +532,8 @@ static void schedules_of_others_run_everywhere(void)
     expect("run " CHAIN " --backend proc -b 64 -e 16K -n 1 -w 0", 0,
            "# Out of bounds values : 0 OK");
     expect("sim " PAIRS " -b 64K -e 64K --topo crossbar-64", 0, "all_reduce pairs, 3 ranks");
-    expect("price " PAIRS " -b 64K -e 64K --topo crossbar-64", 0, "all_reduce pairs, 3 ranks");
+    expect("sim --engine price " PAIRS " -b 64K -e 64K --topo crossbar-64", 0,
+           "all_reduce pairs, 3 ranks");
     const char *version = NULL;
     if (ronde_sim_simgrid_available(&version))
         expect("sim " PAIRS " -b 64K -e 64K --topo crossbar-64 --engine simgrid", 0, "simgrid");
@@ -548,7 +554,7 @@ static void schedules_are_converted(void)
     }
     expect("convert reduce_scatter -a ring -N 3 --to msccl --dialect rccl", 0,
            "coll=\"reducescatter\"");
-    expect_refusal("convert all_reduce -a ring -N 4", 2, "convert into which format?");
+    expect("convert all_reduce -a ring -N 4", 0, "algorithm ring\n");
     expect_refusal("convert all_reduce -a ring -N 4 --to gaol", 2, "unknown format \"gaol\"");
     expect_refusal("convert all_reduce -N 4 --to msccl --dialect nccl", 2, "unknown dialect");
     expect_refusal("convert all_reduce -N 4 --to ronde --dialect rccl", 2, "is for MSCCL files");

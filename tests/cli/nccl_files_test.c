@@ -7,6 +7,7 @@
 #include "support/said.h"
 #include "support/suite.h"
 
+#include "ronde/field.h"
 #include "ronde/topologies.h"
 
 #include <inttypes.h>
@@ -21,7 +22,7 @@ static void logs_stand_where_algorithms_do(void)
 {
     said_expect("check all_reduce " LOG("2x4.log"), 0, "all_reduce ring on 8 ranks: proved");
     said_expect("check all_reduce -a tree " LOG("2x4.log"), 0, "nccl_tree on 8 ranks: proved");
-    said_expect("compile all_gather " LOG("1x4-init.log"), 0, "order 0 1 3 2");
+    said_expect("convert all_gather " LOG("1x4-init.log"), 0, "order 0 1 3 2");
     said_expect("run all_reduce -a tree --backend host -b 64 -e 4K -n 1 -w 0 " LOG(
                     "3x2-mpirun.log"),
                 0, "# Out of bounds values : 0 OK");
@@ -34,7 +35,7 @@ static void logs_stand_where_algorithms_do(void)
     }
     said_expect("sim all_reduce --topo crossbar-64 -b 1M -e 1M -a tree " LOG("2x4.log"), 0,
                 "# ronde 0.1.0: all_reduce nccl_tree, 8 ranks");
-    said_expect("price all_reduce --topo crossbar-64 -b 1M -e 1M " LOG("2x4.log"), 0,
+    said_expect("sim --engine price all_reduce --topo crossbar-64 -b 1M -e 1M " LOG("2x4.log"), 0,
                 "all_reduce ring, 8 ranks");
 }
 
@@ -60,53 +61,130 @@ static void malformed_logs_are_refused_with_file_and_line(void)
 
 static void style_nccl_takes_ranks_and_nodes_of_the_log(void)
 {
-    said_expect("sim all_reduce --style nccl --topo Alps-GH200 -b 1M -e 1M " LOG("2x4.log"), 0,
-                "1048576        8       2");
+    said_expect_row("sim all_reduce --style nccl --topo Alps-GH200 -b 1M -e 1M " LOG("2x4.log"), 0,
+                    "1048576 8 2");
 }
 
-/* Every size of every row once: from 0 on, without a gap, to the largest there is. */
-static void tuner_files_cover_all_sizes(void)
+/* Every collective of every communicator that a machine can have: nodes by ranks a node, at sizes from 8 bytes on. */
+static void tuner_files_cover_the_machine(void)
 {
-    static const char *const arguments[] = {
-        "plan all_reduce --style nccl -N 8 --topo Alps-GH200 --to nccl-tuner",
-        "plan all_gather --style nccl -N 4 --topo A6000-NV-4 -b 1K -e 1G --to nccl-tuner",
-        "plan broadcast --style nccl -N 4 --topo A6000-NV-4 --channels 3 --to nccl-tuner",
+    static const struct {
+        const char *arguments;
+        unsigned shapes; /* of 1 to all GPUs a node on 1, 2, ... nodes, less the one rank alone */
+    } cases[] = {
+        {"plan --style nccl --topo A6000-NV-4 --to nccl-tuner", 3},
+        {"plan --style nccl --topo Alps-GH200 -N 12 --to nccl-tuner", 4 * 3 - 1},
+        {"plan --style nccl --topo Alps-GH200 --nodes 20 --to nccl-tuner", 4 * 13 - 1},
+        {"plan --style nccl --topo Alps-GH200 --shape 5x4 --to nccl-tuner", 4 * 5 - 1},
     };
-    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
-        char *said = said_by_ronde(arguments[i], 0), word[32], algorithm[32], protocol[32];
-        uint64_t next = 0;
-        unsigned rows = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *said = said_by_ronde(cases[i].arguments, 0), word[32], rest[256];
+        unsigned shapes = 0, rows = 0, ends = 0;
+        CU_ASSERT(strncmp(said, "ronde-tuner 1\n", 14) == 0);
         for (char *line = strtok(said, "\n"); line; line = strtok(NULL, "\n")) {
-            uint64_t first, last;
-            int channels, nodes, ranks, pipe_ops, registered;
-            if (line[0] == '#')
+            uint64_t bytes = 0;
+            double sure = 0;
+            shapes += strncmp(line, "shape ", 6) == 0;
+            ends += strcmp(line, "end") == 0;
+            if (sscanf(line, "%31[a-z_] %" SCNu64 " %lf %255[0-9. -]", word, &bytes, &sure, rest) !=
+                4)
                 continue;
-            CU_ASSERT_EQUAL(sscanf(line,
-                                   "%31[a-z],%" SCNu64 ",%" SCNu64
-                                   ",%31[a-z_],%31[a-z0-9],%d,%d,%d,%d,%d",
-                                   word, &first, &last, algorithm, protocol, &channels, &nodes,
-                                   &ranks, &pipe_ops, &registered),
-                            10);
-            CU_ASSERT_EQUAL(first, next);
-            CU_ASSERT(last >= first && channels > 0 && pipe_ops == -1 && registered == -1);
-            next = last + 1;
+            CU_ASSERT(bytes >= 8 && sure > 1 && sure < 6);
             rows++;
         }
-        CU_ASSERT(rows > 0);
-        CU_ASSERT_EQUAL(next, 0);
+        CU_ASSERT_EQUAL(shapes, cases[i].shapes);
+        CU_ASSERT_EQUAL(rows, shapes * 5 * 33);
+        CU_ASSERT_EQUAL(ends, 1);
         free(said);
     }
 }
 
 static void tuner_files_are_refused_with_the_reason(void)
 {
+#define TUNER "plan --style nccl --topo A6000-NV-4 --to nccl-tuner "
     said_expect("plan all_reduce --topo crossbar-64 --to nccl-tuner", 2, "only --style nccl knows");
-    said_expect("plan all_reduce --style nccl -N 4 --topo A6000-NV-4 --to msccl", 2,
-                "is not nccl-tuner");
-    said_expect("plan all_reduce --style nccl -N 4 --topo A6000-NV-4 --to nccl-tuner --json", 2,
-                "leave out --json");
-    said_expect("plan all_to_all --style nccl -N 4 --topo A6000-NV-4 --to nccl-tuner", 2,
-                "does not choose for all_to_all");
+    said_expect("plan --style nccl --topo A6000-NV-4 --to msccl", 2, "is not nccl-tuner");
+    said_expect("plan all_reduce --style nccl --topo A6000-NV-4 --to nccl-tuner", 2,
+                "leave out all_reduce");
+    said_expect(TUNER "--json", 2, "leave out --json");
+    said_expect(TUNER "-e 1G", 2, "leave out -b, -e");
+    said_expect(TUNER "--channels 2", 2, "--channels");
+    said_expect(TUNER "-N 8", 2, "one node only");
+    said_expect("plan --style nccl --topo Alps-GH200 --nodes 20000 --to nccl-tuner", 2,
+                "1 to 16384 nodes");
+}
+
+#define TABLE RONDE_SCRATCH_DIR "/nccl_files_table.jsonl"
+#define VALIDATE "validate --published " TABLE " --topo A6000-NV-4"
+
+static const char record[] =
+    "{\"kind\": \"nccl_table\", \"engine\": \"nccl\", \"collective\": \"all_gather\", \"ranks\": "
+    "4, "
+    "\"nodes\": 1, \"bytes\": %u, \"pipe_ops\": %u, \"registered\": false, \"interface\": 6, "
+    "\"Ring/Simple\": %.9g%s}\n";
+
+/* Where NCCL's costs are ours times 1.25, ours are 20 % off; those of a group do not count. */
+static void costs_of_nccl_are_compared(void)
+{
+    const char *reason;
+    if (!ronde_json_available(&reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    FILE *file = fopen(TABLE, "w");
+    CU_ASSERT_FATAL(file != NULL);
+    for (int turn = 0; turn < 2; turn++)
+        fprintf(file, record, 1024u, 1u, 100., ", \"PAT/Simple\": 200");
+    fprintf(file, record, 1024u, 4u, 1., "");
+    fclose(file);
+    said_expect_row(VALIDATE, 0, "all_gather 4 1 1 1");
+    char *said = said_by_ronde(VALIDATE " --json", 0);
+    const char *ours = strstr(said, "\"choice\": \"Ring/Simple\"");
+    CU_ASSERT_FATAL(ours != NULL);
+    const double model_us = strtod(strstr(ours, "\"model_us\": ") + 12, NULL);
+    CU_ASSERT(model_us > 1 && model_us < 100);
+    free(said);
+    file = fopen(TABLE, "w");
+    CU_ASSERT_FATAL(file != NULL);
+    fprintf(file, record, 1024u, 1u, model_us * 1.25, "");
+    fclose(file);
+    said_expect_row(VALIDATE, 0, "all_gather 4 1 1 1 20.0 20.0 0");
+}
+
+static void costs_that_are_none_are_refused(void)
+{
+    static const struct {
+        const char *text, *reason;
+    } cases[] = {
+        {"{\"kind\": \"nccl_table\"}\n", TABLE ":1: collective"},
+        {"{\"nccl_table\"}\n", TABLE ":1: "},
+        {"{\"kind\": \"measured\", \"x\": \"nccl_table\"}\n", TABLE ":1: not a record"},
+        {"{\"kind\": \"nccl_table\", \"collective\": \"barrier\"}\n", ":1: collective is none"},
+        {"{\"kind\": \"nccl_table\", \"collective\": \"reduce\", \"ranks\": 4, \"nodes\": 8, "
+         "\"bytes\": "
+         "8, \"pipe_ops\": 1, \"registered\": false, \"interface\": 6}\n",
+         ":1: ranks, nodes"},
+        {"{\"kind\": \"nccl_table\", \"collective\": \"reduce\", \"ranks\": 8, \"nodes\": 1, "
+         "\"bytes\": "
+         "8, \"pipe_ops\": 1, \"registered\": false, \"interface\": 6}\n",
+         "--topo is to be the machine that was recorded"},
+    };
+    const char *reason;
+    if (!ronde_json_available(&reason)) {
+        suite_skip("%s", reason);
+        return;
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        CU_ASSERT_FATAL(files_write(TABLE, cases[i].text));
+        said_expect(VALIDATE, 2, cases[i].reason);
+    }
+    FILE *file = fopen(TABLE, "w");
+    CU_ASSERT_FATAL(file != NULL);
+    fprintf(file, record, 8u, 1u, 10., "");
+    fprintf(file, record, 8u, 1u, 11., "");
+    fclose(file);
+    said_expect(VALIDATE, 2, TABLE ":2: NCCL's costs are not those that line 1 has");
+    said_expect(VALIDATE " --fit anchored", 2, "only --topo");
 }
 
 /* An order that NCCL logged, as the file that makes NCCL take it. */
@@ -139,8 +217,10 @@ int main(void)
         {"malformed_logs_are_refused_with_file_and_line",
          malformed_logs_are_refused_with_file_and_line},
         {"style_nccl_takes_ranks_and_nodes_of_the_log", style_nccl_takes_ranks_and_nodes_of_the_log},
-        {"tuner_files_cover_all_sizes", tuner_files_cover_all_sizes},
+        {"tuner_files_cover_the_machine", tuner_files_cover_the_machine},
         {"tuner_files_are_refused_with_the_reason", tuner_files_are_refused_with_the_reason},
+        {"costs_of_nccl_are_compared", costs_of_nccl_are_compared},
+        {"costs_that_are_none_are_refused", costs_that_are_none_are_refused},
         {"graph_files_have_the_order_of_every_channel", graph_files_have_the_order_of_every_channel},
         {"graph_files_are_refused_with_the_reason", graph_files_are_refused_with_the_reason},
     };

@@ -43,8 +43,8 @@ static void forked_ranks_check_and_measure(void)
            "Out of bounds values : 0 OK");
     expect("$RONDE run broadcast -N 2 -r 1 --backend proc -c 0" POINT, 0, "Not checked");
     expect("$RONDE run broadcast -N 2 --backend proc -c 0 -b 64 -e 256 -n 2 -w 1 | "
-           "grep -c -E '^ +(64 +16|256 +64) '",
-           0, "2\n");
+           "grep -c -E '^ +(64|256) +float32 '",
+           0, "4\n");
     expect("$RONDE run all_reduce -N 3 --backend proc --protocol pull" POINT, 0,
            "Out of bounds values : 0 OK");
     expect("$RONDE run all_reduce -N 3 --backend proc --protocol push -b 64 -e 1M -n 2 -w 1", 0,
@@ -257,7 +257,7 @@ static void hosts_that_make_no_sense_are_refused(void)
     expect_hosts("-N 2 --backend proc --hosts , -b 64 -e 64", 2, "are needed");
     expect_hosts("-N 2 --backend proc --hosts a,-b -b 64 -e 64", 2, "is no host");
     expect_hosts("-N 2 --backend proc --hosts a,b --output 'a file' -b 64 -e 64", 2,
-                 "\"a file\" would reach the hosts in other words");
+                 "argument \"a file\" contains characters the remote shell would change");
     expect("$RONDE run all_reduce -N 2 --backend proc --hosts a,b --launcher ''" POINT, 2,
            "is no command");
     expect("$RONDE run all_reduce -N 2 --backend proc --transport ucx" POINT, 2,

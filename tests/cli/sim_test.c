@@ -5,6 +5,7 @@
 #include "support/built_with.h"
 #include "support/files.h"
 #include "support/record.h"
+#include "support/said.h"
 #include "support/suite.h"
 
 #include "ronde/sim.h"
@@ -452,6 +453,18 @@ static void small_and_large_requests_are_handled_in_every_engine(void)
     expect_refusal(RING "--engine flta", 2, "flta");
 }
 
+/* A ring of four: three rounds of sums, three of copies, four messages in each; rank r sends chunk r - round + 1. */
+static void steps_show_who_sends_what(void)
+{
+    said_expect("sim -a ring -N 4 --steps", 0, "all_reduce ring, 4 ranks: 6 rounds");
+    said_expect("sim -a ring -N 4 --steps | grep -c ' adds its own'", 0, "12");
+    said_expect("sim -a ring -N 4 --steps | grep -c ' keeps it'", 0, "12");
+    said_expect("sim -a ring -N 4 --steps | grep -c '^ *6 '", 0, "4");
+    said_expect("sim broadcast -a chain -N 4 -r 1 --steps --csv", 0, "message,3,3,0,0,0,keeps it");
+    expect_refusal("sim -a ring -N 65 --steps", 2, "65 ranks");
+    expect_refusal("sim -a ring -N 4 --steps --topo crossbar-64", 2, "leave out --topo");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -467,6 +480,7 @@ int main(void)
         {"given_schedules_are_companions_too", given_schedules_are_companions_too},
         {"background_flows_last_as_long_as_the_run", background_flows_last_as_long_as_the_run},
         {"scenario_files_say_where_they_are_wrong", scenario_files_say_where_they_are_wrong},
+        {"steps_show_who_sends_what", steps_show_who_sends_what},
         {"pictures_are_written", pictures_are_written},
         {"simgrids_options_reach_it_and_are_labelled", simgrids_options_reach_it_and_are_labelled},
         {"a_shared_memory_alone_takes_its_time", a_shared_memory_alone_takes_its_time},

@@ -72,12 +72,12 @@ static void a_full_disk_is_an_error_of_the_run(void)
     expect("$RONDE run --help >/dev/full", 4, "has arrived at standard output");
     expect("$RONDE --version >/dev/full", 4, "has arrived at standard output");
     expect("$RONDE list >/dev/full", 4, "could not be written");
-    expect("$RONDE compile all_reduce -a ring -N 4 -o /dev/full", 4, "could not be written");
+    expect("$RONDE convert all_reduce -a ring -N 4 -o /dev/full", 4, "could not be written");
     expect("$RONDE topo generate torus 8x8 -o /dev/full", 4, "could not be written");
     expect("$RONDE run all_reduce -N 2 --backend host" POINT "--output /dev/full", 4,
            "could not be written");
     /* A file that is named and cannot be made is another mistake than a disk without room. */
-    expect("$RONDE compile all_reduce -a ring -N 4 -o /no/such/folder/file", 2, "cannot be written");
+    expect("$RONDE convert all_reduce -a ring -N 4 -o /no/such/folder/file", 2, "cannot be written");
     if (!ronde_topologies_available(&text)) {
         suite_note("%s", text);
         return;
@@ -88,10 +88,67 @@ static void a_full_disk_is_an_error_of_the_run(void)
         suite_note("%s", text);
         return;
     }
-    expect(SWEEP "--map /dev/full", 4, "/dev/full: No space left on device");
-    expect(SWEEP "--plot /dev/full", 4, "/dev/full: No space left on device");
+    expect(SWEEP "--map /dev/full", 4, "/dev/full: could not be written: No space left");
+    expect(SWEEP "--plot /dev/full", 4, "/dev/full: could not be written: No space left");
     expect(SWEEP "--plot /no/such/folder/plot.svg", 2, "No such file or directory");
     expect(SWEEP "--map $FILE >/dev/null 2>&1 && grep -c '</svg>' $FILE; rm $FILE", 0, "1\n");
+}
+
+/* A gnuplot without the terminal for PDF is found before anything is replayed. */
+static void a_gnuplot_without_pdf_is_a_missing_component(void)
+{
+    const char *text = NULL;
+    if (!ronde_topologies_available(&text)) {
+        suite_skip("%s", text);
+        return;
+    }
+    expect("mkdir -p $FILE.bin; printf '#!/bin/sh\\ncat >/dev/null\\nexit 1\\n' > "
+           "$FILE.bin/gnuplot; chmod +x $FILE.bin/gnuplot; PATH=$FILE.bin:$PATH $RONDE plan "
+           "all_reduce -N 4 --topo crossbar-64 --plot $FILE.pdf; echo exit $?; rm -r $FILE.bin",
+           0, "no terminal pdfcairo, which draws PDF (package gnuplot-nox has it)");
+    expect("$RONDE synthesize all_gather -N 4 --topo crossbar-64 --plot $FILE.pdf", 2,
+           "pictures are SVG");
+}
+
+/* Descriptors: with too few of them rank 0 says so at once, whether or not one is left to tell the others with. */
+static void few_descriptors_are_an_error_soon(void)
+{
+    for (int limit = 5; limit <= 6; limit++) {
+        char words[200];
+        snprintf(words, sizeof words,
+                 "ulimit -n %d; timeout 10 $RONDE run all_reduce -N 2 --backend proc" POINT
+                 "; code=$?; [ $code -ne 0 ] && [ $code -ne 124 ]",
+                 limit);
+        expect(words, 0, "Too many open files");
+    }
+}
+
+/* A command that fails leaves the file of an earlier one, and nothing beside it. */
+static void a_failure_leaves_files_as_they_were(void)
+{
+    const char *text = NULL;
+#define OLD "mkdir $FILE; echo old > $FILE/x; "
+#define SHOW "; echo exit $?; ls -A $FILE; cat $FILE/x; rm -r $FILE"
+    expect(
+        OLD
+        "trap '' XFSZ; ulimit -f 1; $RONDE topo generate torus 8x8x8 -o $FILE/x 2>/dev/null" SHOW,
+        0, "exit 4\nx\nold\n");
+    if (!ronde_topologies_available(&text)) {
+        suite_note("%s", text);
+        return;
+    }
+    expect(
+        OLD
+        "trap '' XFSZ; ulimit -f 1; $RONDE sim all_reduce -a ring -N 32 --topo crossbar-64 -b 1M "
+        "-e 1M --trace $FILE/x >/dev/null 2>&1" SHOW,
+        0, "exit 4\nx\nold\n");
+    expect(
+        OLD
+        "$RONDE sim all_reduce -a ring,tree -N 4 --topo crossbar-64 -b 1K -e 1K --engine none -o "
+        "$FILE/x 2>/dev/null" SHOW,
+        0, "exit 2\nx\nold\n");
+#undef OLD
+#undef SHOW
 }
 
 /* The system ends who goes beyond this limit by SIGXFSZ, unless it is asked before. */
@@ -165,6 +222,10 @@ int main(void)
         {"a_closed_output_is_an_error_and_spoils_no_file",
          a_closed_output_is_an_error_and_spoils_no_file},
         {"a_full_disk_is_an_error_of_the_run", a_full_disk_is_an_error_of_the_run},
+        {"a_gnuplot_without_pdf_is_a_missing_component",
+         a_gnuplot_without_pdf_is_a_missing_component},
+        {"few_descriptors_are_an_error_soon", few_descriptors_are_an_error_soon},
+        {"a_failure_leaves_files_as_they_were", a_failure_leaves_files_as_they_were},
         {"a_limit_of_files_is_an_error", a_limit_of_files_is_an_error},
         {"a_limit_of_descriptors_is_an_error", a_limit_of_descriptors_is_an_error},
         {"a_limit_of_processes_is_an_error", a_limit_of_processes_is_an_error},

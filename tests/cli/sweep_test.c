@@ -5,7 +5,7 @@
 #include "support/suite.h"
 
 #include "cli/draw/gnuplot.h"
-#include "cli/launch/pool.h"
+#include "cli/launch/children.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -284,7 +284,7 @@ static void files_of_schedules_are_swept_and_planned(void)
         return;
     make_folder(folder);
     setenv("RONDE", suite_ronde(), 1);
-    free(shell(folder, "\"$RONDE\" compile all_reduce -a rabenseifner -N 8 -o mine.ronde"));
+    free(shell(folder, "\"$RONDE\" convert all_reduce -a rabenseifner -N 8 -o mine.ronde"));
     char *said =
         sweep(folder, "all_reduce -a ring,mine.ronde -N 4,8 --bytes 1K:1M:x1024 --topo crossbar-64",
               0);

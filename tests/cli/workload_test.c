@@ -1,7 +1,10 @@
 /* Workloads as a user meets them: made, replayed and written by `ronde workload`, exported by `ronde convert`. */
 #include "support/built_with.h"
+#include "support/files.h"
 #include "support/said.h"
 #include "support/suite.h"
+
+#include "cli/draw/gnuplot.h"
 
 #include "ronde/field.h"
 #include "ronde/topologies.h"
@@ -45,9 +48,9 @@ static void calls_are_nccl_s_where_that_is_asked_for(void)
            "# calls    as NCCL executes each of them alone, a model");
     expect("workload sim nccl.workload --topo H100-cluster01 --style nccl --csv | grep ^call,tp | "
            "cut -d, -f7-8",
-           0, "NVLS/Simple,124741.");
+           0, "NVLS/Simple,126114.");
     expect("sim all_reduce --topo H100-cluster01 --style nccl -N 8 -b 16M -e 16M --csv", 0,
-           ",124.741");
+           ",126.114");
     expect("workload sim nccl.workload --topo H100-cluster01 --style nccl -a ring", 2,
            "leave out -a and --what-if");
     expect("workload sim nccl.workload --topo H100-cluster01 --style ucc", 2, "is not nccl");
@@ -95,7 +98,7 @@ static void a_step_is_made_and_replayed(void)
     expect("workload gpt --model 405b", 0, "# 4.059e+11 parameters");
     expect("workload gpt --model 175b", 0, "# 1.746e+11 parameters");
     expect("workload gpt --layers 4 --hidden 256 --pp 3", 2, "4 layers do not divide into 3 stages");
-    expect("workload gpt --layers 4 --hidden 256 --json", 2, "--json and --csv are for sim");
+    expect("workload gpt --layers 4 --hidden 256 --json", 2, "workload gpt: unknown option --json");
 }
 
 /* As many slices as items; each ends where the step does at the latest. */
@@ -115,6 +118,35 @@ static void a_step_is_traced(void)
     free(said);
     expect("workload sim " DATA "/step.workload" CROSSBAR " -a ring --trace /nowhere/step.json", 2,
            "/nowhere/step.json");
+}
+
+/* A row a rank, and the kinds of what they do; where the time goes, where there is gnuplot. */
+static void a_step_is_drawn(void)
+{
+    char *svg = NULL;
+    const char *why;
+    if (!has_platforms())
+        return;
+    expect("workload sim " DATA "/step.workload" CROSSBAR " -a ring --timeline step.svg", 0,
+           "# step     ");
+    svg = files_read(RONDE_SCRATCH_DIR "/step.svg");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(svg);
+    CU_ASSERT_PTR_NOT_NULL(strstr(svg, "step.workload"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(svg, ">compute</text>"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(svg, ">rank 3</text>"));
+    free(svg);
+    expect("workload sim " DATA "/step.workload" CROSSBAR " --timeline /nowhere/step.svg", 2,
+           "/nowhere/step.svg");
+    if (!ronde_plot_available(&why)) {
+        suite_skip("%s", why);
+        return;
+    }
+    expect("workload sim " DATA "/step.workload" CROSSBAR " -a ring --plot step-plot.svg", 0,
+           "# step     ");
+    svg = files_read(RONDE_SCRATCH_DIR "/step-plot.svg");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(svg);
+    CU_ASSERT_PTR_NOT_NULL(strstr(svg, "critical path"));
+    free(svg);
 }
 
 static void one_rank_stands_for_many(void)
@@ -156,7 +188,7 @@ static void what_is_wrong_is_said_with_file_and_line(void)
     expect("workload sim none.workload" CROSSBAR, 2, "none.workload: cannot be read");
     expect("workload sim bad.workload", 2, "--topo is missing");
     expect("workload sim" CROSSBAR, 2, "which workload?");
-    expect("workload", 2, "workload: say sim, gpt or convert");
+    expect("workload", 2, "workload: which verb? there are sim, gpt, convert");
     expect("workload simm", 2, "did you mean sim?");
     expect("workload sim " DATA "/step.workload" CROSSBAR " -a rnig", 2,
            "no collective has an algorithm \"rnig\"");
@@ -171,6 +203,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"a_step_is_traced", a_step_is_traced},
+        {"a_step_is_drawn", a_step_is_drawn},
         {"calls_are_nccl_s_where_that_is_asked_for", calls_are_nccl_s_where_that_is_asked_for},
         {"a_schedule_is_replayed_as_its_messages", a_schedule_is_replayed_as_its_messages},
         {"a_step_is_made_and_replayed", a_step_is_made_and_replayed},

@@ -35,7 +35,7 @@ static void run_checks_results_on_any_number_of_devices(void)
     for (uint32_t devices = 1; devices <= 4; devices *= 2) {
         char *said =
             run(devices, "run all_reduce -a double_tree -N 6 -b 8 -e 64K --backend cuda -n 2 -w 1");
-        CU_ASSERT_PTR_NOT_NULL(strstr(said, "       32768 "));
+        CU_ASSERT_PTR_NOT_NULL(strstr(said, "     32768 "));
         free(said);
     }
 }
@@ -93,6 +93,26 @@ static void lines_are_those_of_the_product(void)
     }
 }
 
+/* A launch that waits for its kernel, which waits for one that is launched after it, would hang. */
+static void launches_that_block_are_refused_where_they_hang(void)
+{
+    static const struct {
+        const char *value;
+        uint32_t devices;
+        bool hangs;
+    } cases[] = {{"1", 2, true}, {"1", 1, false}, {"0", 2, false}, {"", 2, false}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "CUDA_LAUNCH_BLOCKING=%s EMULATED_GPUS=%u \"" RONDE_EMULATED
+                 "\" run all_reduce -a ring -N 2 -b 8 -e 8 --backend cuda -n 2 -w 1 2>&1",
+                 cases[c].value, cases[c].devices);
+        char *said = said_by(command, cases[c].hangs ? 2 : 0);
+        CU_ASSERT_EQUAL(strstr(said, "CUDA_LAUNCH_BLOCKING is set") != NULL, cases[c].hangs);
+        free(said);
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -100,6 +120,8 @@ int main(void)
         {"shared_devices_are_labelled", shared_devices_are_labelled},
         {"calibrate_then_validate", calibrate_then_validate},
         {"lines_are_those_of_the_product", lines_are_those_of_the_product},
+        {"launches_that_block_are_refused_where_they_hang",
+         launches_that_block_are_refused_where_they_hang},
     };
     return suite_run("command", cases, sizeof cases / sizeof cases[0]);
 }

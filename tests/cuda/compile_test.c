@@ -2,7 +2,8 @@
  * What the compiler made of the kernels, for which no GPU is needed: no local memory, registers within the occupancy
  * that is planned, and 16 bytes per load and store in the loops that move data. Every kernel of the library that was
  * built is examined, for every kind of GPU: they lie in it as ELF files (cubins). The machine code is decoded: of an
- * instruction (16 bytes, sm_80 to sm_100) the low 12 bits are the operation, bits 73 to 75 the access size.
+ * instruction (16 bytes, sm_80 to sm_100) the low 12 bits are the operation, bits 73 to 75 the access size; registers
+ * are bits 16 to 23 (written), 24 to 31, 32 to 39 and 64 to 71 (read, where bits 9 to 11 say so).
  */
 #include "hw/cuda/job.h"
 #include "support/built_with.h"
@@ -20,12 +21,26 @@
 
 /* Instructions, by their low 12 bits. */
 enum {
+    LOAD_ANY = 0x980, /* of any memory: the address says which */
     LOAD_GLOBAL = 0x981,
     STORE_GLOBAL = 0x986,
     LOAD_LOCAL = 0x983,
     STORE_LOCAL = 0x387,
-    BRANCH = 0x947
+    BRANCH = 0x947,
+    BARRIER = 0xb1d,
+    EMPTY_CACHE = 0x98f, /* the first-level one: what an acquiring load does */
+    FENCE = 0x992
 };
+
+/* Barriers while a block begins: all threads pass them before the first step. */
+#define FIRST_BARRIERS 3u
+
+/*
+ * The most times that code up to there, read from top to bottom, waits for something it loads through an address that may
+ * be any memory's. At most five of them are one after another memory that is not shared: of the job, of its tables, of ends,
+ * of counters, and of the flag that stops runs. One thread that copied word by word waited 17 + 39 + 8 times a connection.
+ */
+#define FIRST_WAITS_MOST 16u
 
 /* The size field of 16 bytes. */
 #define SIZE_128 6u
@@ -46,11 +61,52 @@ struct content {
     unsigned vector_stores;
     unsigned local;
     unsigned instructions;
+    unsigned barriers;
+    unsigned first_waits; /* for loads, before the last of the first barriers */
+    unsigned fences;
+    unsigned emptied;        /* places where the first-level cache is */
     unsigned loads_in_a_row; /* the most vectors that are loaded without a store or a branch in between */
 };
 
+/* Registers whose loads are under way. */
+struct under_way {
+    bool is_loaded[256 + 4];
+    bool is_any;
+};
+
+static bool reads(const struct under_way *loads, uint64_t first)
+{
+    return (first & 255) != 255 &&
+           (loads->is_loaded[first & 255] || loads->is_loaded[(first & 255) + 1]);
+}
+
+/* Whether an instruction waits for a load; then all loads before it are over, as they return in order. */
+static bool waits(struct under_way *loads, const uint64_t word[2])
+{
+    const unsigned operation = (unsigned)(word[0] & 0xfff);
+    const unsigned form = operation >> 9;
+    const bool is_load = operation == LOAD_ANY || operation == LOAD_GLOBAL;
+    const bool is_store = operation == 0x385 || operation == 0x388 || operation == STORE_GLOBAL;
+    const bool is_control = operation >= 0x941 && operation <= 0x94d;
+    const bool waits_now =
+        !is_control && operation != BARRIER && loads->is_any &&
+        (reads(loads, word[0] >> 24) || ((form == 1 || is_store) && reads(loads, word[0] >> 32)) ||
+         (!is_load && form != 3 && form < 6 && reads(loads, word[1])));
+    if (waits_now)
+        memset(loads, 0, sizeof *loads);
+    if (is_load) {
+        const unsigned size = (unsigned)(word[1] >> 9 & 7);
+        const unsigned registers = size == SIZE_128 ? 4 : size == 5 ? 2 : 1;
+        for (unsigned k = 0; k < registers; k++)
+            loads->is_loaded[(word[0] >> 16 & 255) + k] = true;
+        loads->is_any = true;
+    }
+    return waits_now;
+}
+
 static void count_instructions(const unsigned char *code, size_t bytes, struct content *content)
 {
+    struct under_way pending = {.is_any = false};
     unsigned together = 0;
     for (size_t at = 0; at + 16 <= bytes; at += 16) {
         uint64_t word[2];
@@ -60,6 +116,10 @@ static void count_instructions(const unsigned char *code, size_t bytes, struct c
         const bool loads = operation == LOAD_GLOBAL && size == SIZE_128;
         const bool stores = operation == STORE_GLOBAL && size == SIZE_128;
         content->instructions++;
+        content->barriers += operation == BARRIER;
+        content->fences += operation == FENCE;
+        content->emptied += operation == EMPTY_CACHE;
+        content->first_waits += content->barriers < FIRST_BARRIERS && waits(&pending, word);
         content->vector_loads += loads;
         content->vector_stores += stores;
         together = stores || operation == BRANCH ? 0 : together + loads;
@@ -172,9 +232,16 @@ static void check_kernel(const struct content *kernel)
     CU_ASSERT(kernel->vector_loads >= types * 7 * RONDE_VECTORS_AT_ONCE * 2);
     CU_ASSERT(kernel->vector_stores >= types * 4 * (RONDE_VECTORS_AT_ONCE / 2 + 1));
     CU_ASSERT(kernel->loads_in_a_row >= 2 * RONDE_VECTORS_AT_ONCE);
-    suite_note("%s sm_%u: %u registers, %u loads and %u stores of 16 bytes, %u instructions",
+    /* Waiting for a message empties no cache: only one acquiring load at each of the places that wait, and one fence. */
+    CU_ASSERT(kernel->fences <= 2);
+    CU_ASSERT(kernel->emptied <= 9);
+    CU_ASSERT(kernel->barriers > FIRST_BARRIERS);
+    CU_ASSERT(kernel->first_waits > 0 && kernel->first_waits <= FIRST_WAITS_MOST);
+    suite_note("%s sm_%u: %u registers, %u waits before the first step, %u loads and %u stores of "
+               "16 bytes, %u instructions",
                kernel->name + strlen(KERNEL_PREFIX), kernel->architecture, kernel->registers,
-               kernel->vector_loads, kernel->vector_stores, kernel->instructions);
+               kernel->first_waits, kernel->vector_loads, kernel->vector_stores,
+               kernel->instructions);
 }
 
 static void count_file(const char *path, void *context)

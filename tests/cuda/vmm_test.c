@@ -1,63 +1,19 @@
 /*
  * Memory by handles (hw/cuda/vmm.c) on a fake driver: which calls it makes, and what it releases when one fails.
  */
+#include "cuda/fake_driver.h"
 #include "hw/cuda/driver.h"
 #include "hw/cuda/vmm.h"
-#include "support/built_with.h"
-#include "support/files.h"
 #include "support/heap.h"
 #include "support/suite.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FOLDER RONDE_SCRATCH_DIR "/driver"
-
 #define BYTES 5000u
-
-/* Controls of the fake driver. */
-static struct fake {
-    void *library;
-    void (*fail)(const char *call, unsigned which);
-    void (*lack)(int attribute);
-    uint64_t (*allowed)(void);
-    uint64_t (*live)(void);
-} fake;
-
-static void find(void *out_function, size_t bytes, const char *name)
-{
-    void *const symbol = dlsym(fake.library, name);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(symbol);
-    memcpy(out_function, &symbol, bytes);
-}
-
-/* A library that is loaded already is found by its name: the loader searches no further. */
-static bool load_fake(void)
-{
-    static const char command[] =
-        "mkdir -p '" FOLDER "' && '" RONDE_CC "' -shared -fPIC -Wl,-soname,libcuda.so.1 -o '" FOLDER
-        "/libcuda.so.1' '" RONDE_SOURCE_DIR "/tests/cuda/fake/driver.c' 2>&1";
-    char *said = NULL;
-    if (fake.library)
-        return true;
-    const int status = files_command(command, &said);
-    if (status != 0)
-        suite_note("%.300s", said ? said : "");
-    free(said);
-    fake.library = status == 0 ? dlopen(FOLDER "/libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
-    CU_ASSERT_PTR_NOT_NULL(fake.library);
-    if (!fake.library)
-        return false;
-    find(&fake.fail, sizeof fake.fail, "fake_driver_fail");
-    find(&fake.lack, sizeof fake.lack, "fake_driver_lack");
-    find(&fake.allowed, sizeof fake.allowed, "fake_driver_allowed");
-    find(&fake.live, sizeof fake.live, "fake_driver_live");
-    return true;
-}
 
 static struct ronde_vmm *open_device(int number)
 {
@@ -79,7 +35,7 @@ static void close_share(const struct ronde_share *share)
 static void what_is_imported_is_what_was_made(void)
 {
     struct ronde_error error = {0};
-    if (!load_fake())
+    if (!fake_driver_load())
         return;
     struct ronde_vmm *vmm = open_device(2);
     for (size_t k = 0; k < 2; k++) {
@@ -99,7 +55,7 @@ static void what_is_imported_is_what_was_made(void)
         CU_ASSERT_EQUAL(((unsigned char *)other)[0], 7);
         ronde_vmm_release(vmm, other, BYTES);
         close_share(&share);
-        CU_ASSERT_EQUAL(fake.live(), 0);
+        CU_ASSERT_EQUAL(fake_driver.live(), 0);
     }
     ronde_vmm_close(vmm);
 }
@@ -111,7 +67,7 @@ static void another_process_writes_into_it(void)
     struct ronde_share share;
     void *block = NULL;
     int state = 0;
-    if (!load_fake())
+    if (!fake_driver_load())
         return;
     struct ronde_vmm *vmm = open_device(0);
     CU_ASSERT_EQUAL_FATAL(ronde_vmm_create(vmm, RONDE_SHARING_DESCRIPTOR, BYTES, &block, &error),
@@ -139,13 +95,13 @@ static void devices_that_were_admitted_may_use_it(void)
 {
     struct ronde_error error = {0};
     void *block = NULL;
-    if (!load_fake())
+    if (!fake_driver_load())
         return;
     struct ronde_vmm *vmm = open_device(1);
     ronde_vmm_admit(vmm, 3);
     CU_ASSERT_EQUAL_FATAL(ronde_vmm_create(vmm, RONDE_SHARING_DESCRIPTOR, BYTES, &block, &error),
                           RONDE_OK);
-    CU_ASSERT_EQUAL(fake.allowed(), 1u << 1 | 1u << 3);
+    CU_ASSERT_EQUAL(fake_driver.allowed(), 1u << 1 | 1u << 3);
     ronde_vmm_release(vmm, block, BYTES);
     ronde_vmm_close(vmm);
 }
@@ -157,7 +113,7 @@ static void memory_of_others_is_found_by_its_address(void)
     void *block = NULL;
     void *start = NULL;
     uint64_t bytes = 0;
-    if (!load_fake())
+    if (!fake_driver_load())
         return;
     struct ronde_vmm *vmm = open_device(0);
     CU_ASSERT_EQUAL_FATAL(ronde_vmm_create(vmm, RONDE_SHARING_DESCRIPTOR, BYTES, &block, &error),
@@ -171,7 +127,8 @@ static void memory_of_others_is_found_by_its_address(void)
                     RONDE_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "has no handle of kind fabric"));
     memset(&error, 0, sizeof error);
-    CU_ASSERT_EQUAL(ronde_vmm_find(vmm, RONDE_SHARING_DESCRIPTOR, &fake, &start, &bytes, &error),
+    CU_ASSERT_EQUAL(ronde_vmm_find(vmm, RONDE_SHARING_DESCRIPTOR, &fake_driver, &start, &bytes,
+                                   &error),
                     RONDE_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "has no handle of kind descriptor"));
     ronde_vmm_release(vmm, block, BYTES);
@@ -184,7 +141,7 @@ static void a_device_uses_only_what_is_open_to_it(void)
     struct ronde_error error = {0};
     void *block = NULL;
     void *later = NULL;
-    if (!load_fake())
+    if (!fake_driver_load())
         return;
     struct ronde_vmm *vmm = open_device(0);
     struct ronde_vmm *other = open_device(1);
@@ -192,7 +149,7 @@ static void a_device_uses_only_what_is_open_to_it(void)
                           RONDE_OK);
     CU_ASSERT(ronde_vmm_may_use(vmm, block, BYTES));
     CU_ASSERT_FALSE(ronde_vmm_may_use(other, block, BYTES));
-    CU_ASSERT(ronde_vmm_may_use(other, &fake, sizeof fake));
+    CU_ASSERT(ronde_vmm_may_use(other, &fake_driver, sizeof fake_driver));
     /* Beyond the mapping there is nothing, unless another follows. */
     CU_ASSERT_FALSE(ronde_vmm_may_use(vmm, block, (3u << 20)));
     ronde_vmm_admit(other, 0);
@@ -202,12 +159,12 @@ static void a_device_uses_only_what_is_open_to_it(void)
     CU_ASSERT(ronde_vmm_may_use(other, later, BYTES));
     static const char *const calls[] = {"cuMemGetAccess", "cuPointerGetAttribute"};
     for (unsigned k = 0; k < 3; k++) {
-        fake.fail(calls[k > 0], k > 0 ? k : 1);
+        fake_driver.fail(calls[k > 0], k > 0 ? k : 1);
         CU_ASSERT_FALSE(ronde_vmm_may_use(vmm, later, BYTES));
     }
     ronde_vmm_release(vmm, block, BYTES);
     ronde_vmm_release(other, later, BYTES);
-    CU_ASSERT_EQUAL(fake.live(), 0);
+    CU_ASSERT_EQUAL(fake_driver.live(), 0);
     ronde_vmm_close(vmm);
     ronde_vmm_close(other);
 }
@@ -254,19 +211,19 @@ static void whatever_call_fails_nothing_is_left(void)
         {"cuMemMap", 2, RONDE_DEVICE, "mapping memory"},
         {"cuMemSetAccess", 2, RONDE_DEVICE, "transport ucx goes through the host"},
     };
-    if (!load_fake())
+    if (!fake_driver_load())
         return;
     struct ronde_vmm *vmm = open_device(0);
     for (size_t k = 0; k < sizeof failures / sizeof failures[0]; k++) {
         struct ronde_error error = {0};
-        fake.fail(failures[k].call, failures[k].which);
+        fake_driver.fail(failures[k].call, failures[k].which);
         CU_ASSERT_EQUAL(go_round(vmm, RONDE_SHARING_DESCRIPTOR, &error), failures[k].status);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, failures[k].text));
         if (!strstr(error.message, failures[k].text))
             suite_note("%s %u: %s", failures[k].call, failures[k].which, error.message);
-        CU_ASSERT_EQUAL(fake.live(), 0);
+        CU_ASSERT_EQUAL(fake_driver.live(), 0);
     }
-    fake.fail("", 0);
+    fake_driver.fail("", 0);
     struct ronde_error error = {0};
     CU_ASSERT_EQUAL(go_round(vmm, RONDE_SHARING_DESCRIPTOR, &error), RONDE_OK);
     ronde_vmm_close(vmm);
@@ -281,26 +238,26 @@ static void kinds_a_device_lacks_are_refused(void)
         const char *text;
     } lacks[] = {{RONDE_DRIVER_HAS_FABRIC, RONDE_SHARING_FABRIC, "makes no fabric handles"},
                  {RONDE_DRIVER_HAS_DESCRIPTORS, RONDE_SHARING_DESCRIPTOR, "makes no descriptors"}};
-    if (!load_fake())
+    if (!fake_driver_load())
         return;
     for (size_t k = 0; k < 2; k++) {
         struct ronde_error error = {0};
-        fake.lack(lacks[k].attribute);
+        fake_driver.lack(lacks[k].attribute);
         struct ronde_vmm *vmm = open_device(0);
         CU_ASSERT_EQUAL(go_round(vmm, lacks[k].sharing, &error), RONDE_UNAVAILABLE);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, lacks[k].text));
         memset(&error, 0, sizeof error);
         CU_ASSERT_EQUAL(go_round(vmm, kinds[k], &error), RONDE_OK);
         ronde_vmm_close(vmm);
-        fake.lack(0);
+        fake_driver.lack(0);
     }
     struct ronde_vmm *none = NULL;
     struct ronde_error error = {0};
-    fake.lack(RONDE_DRIVER_HAS_MAPPING);
+    fake_driver.lack(RONDE_DRIVER_HAS_MAPPING);
     CU_ASSERT_EQUAL(ronde_vmm_open(ronde_mem_default(), 0, &none, &error), RONDE_UNAVAILABLE);
     CU_ASSERT_PTR_NULL(none);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "GPU 0 has no memory by handles"));
-    fake.lack(0);
+    fake_driver.lack(0);
 }
 
 static void opening_reports_a_failed_allocation(void)
@@ -309,7 +266,7 @@ static void opening_reports_a_failed_allocation(void)
     struct ronde_vmm *vmm = NULL;
     struct heap heap = heap_start(0, true);
     const struct ronde_mem mem = heap_mem(&heap);
-    if (!load_fake())
+    if (!fake_driver_load())
         return;
     CU_ASSERT_EQUAL(ronde_vmm_open(&mem, 0, &vmm, &error), RONDE_NO_MEMORY);
     CU_ASSERT_PTR_NULL(vmm);
@@ -321,7 +278,7 @@ static void more_than_there_can_be_is_refused(void)
 {
     struct ronde_error error = {0};
     void *block = NULL;
-    if (!load_fake())
+    if (!fake_driver_load())
         return;
     struct ronde_vmm *vmm = open_device(0);
     CU_ASSERT_EQUAL(ronde_vmm_create(vmm, RONDE_SHARING_DESCRIPTOR, UINT64_MAX, &block, &error),

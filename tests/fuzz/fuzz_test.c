@@ -150,6 +150,15 @@ static void accepted_measurements_can_be_predicted(void)
     report(&replay);
 }
 
+static void accepted_tables_become_machines(void)
+{
+    static const char *const endings[] = {".csv", ".txt"};
+    struct replay replay = {.target = fuzz_calibration};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        CU_ASSERT(files_walk("tests/data/mpi", endings[i], replay_file, &replay) > 0);
+    report(&replay);
+}
+
 static void machines_of_the_vectors_too(void)
 {
     static const char *const files[] = {"nccl-topo/azure-ncv4-topo.xml",
@@ -207,6 +216,13 @@ static void accepted_plans_do_what_they_claim(void)
     report(&replay);
 }
 
+static void accepted_traces_become_rows(void)
+{
+    struct replay replay = {.target = fuzz_traces};
+    CU_ASSERT(files_walk("tests/data/traces", "", replay_file, &replay) > 0);
+    report(&replay);
+}
+
 static void accepted_nccl_logs_can_be_replayed(void)
 {
     struct replay replay = {.target = fuzz_nccl_graph};
@@ -221,9 +237,11 @@ int main(void)
         {"accepted_platforms_are_usable", accepted_platforms_are_usable},
         {"accepted_machines_become_usable_platforms", accepted_machines_become_usable_platforms},
         {"accepted_measurements_can_be_predicted", accepted_measurements_can_be_predicted},
+        {"accepted_tables_become_machines", accepted_tables_become_machines},
         {"machines_of_the_vectors_too", machines_of_the_vectors_too},
         {"accepted_plans_do_what_they_claim", accepted_plans_do_what_they_claim},
         {"accepted_nccl_logs_can_be_replayed", accepted_nccl_logs_can_be_replayed},
+        {"accepted_traces_become_rows", accepted_traces_become_rows},
         {"accepted_msccl_files_do_what_they_claim", accepted_msccl_files_do_what_they_claim},
         {"accepted_workloads_are_sound", accepted_workloads_are_sound},
     };

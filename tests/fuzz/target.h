@@ -52,6 +52,12 @@ void fuzz_import(const unsigned char *data, size_t bytes, struct fuzz_verdict *o
 void fuzz_measured(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
 
 /**
+ * Reads bytes as a table that a machine is made of, CSV or what osu_latency prints. A refusal must carry a reason; what is
+ * accepted must be written as a platform file that can be read.
+ */
+void fuzz_calibration(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
+
+/**
  * Reads bytes as an MSCCL file. A refusal must carry a reason, a rejection a finding; the text of what is accepted must pass
  * fuzz_schedule, and what can be written of it must read back and be written as the same bytes. Nothing may leak.
  */
@@ -74,6 +80,12 @@ void fuzz_mscclpp(const unsigned char *data, size_t bytes, struct fuzz_verdict *
  * may leak.
  */
 void fuzz_nccl_graph(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
+
+/**
+ * Reads bytes as traces of each kind, and as gzip. A refusal must carry a reason; what is accepted must become rows whose
+ * numbers are none or make sense. Nothing may leak.
+ */
+void fuzz_traces(const unsigned char *data, size_t bytes, struct fuzz_verdict *out_verdict);
 
 /**
  * Changes a text the way a text of lines, words and numbers changes: lines dropped, doubled, swapped, numbers moved by

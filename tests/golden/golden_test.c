@@ -154,7 +154,8 @@ static void the_page_has_all_algorithms(void)
         "where there is a shape),\nlanes parted by `|`. *Path*: messages on the longest chain on "
         "4, 8, 12 and 64 ranks. "
         "Picture, price and full citation open the "
-        "file\n`schedules/<collective>_<algorithm>.c`.\n\n"
+        "file\n`schedules/<collective>_<algorithm>.c`; a variant, such as `binomial_nearest`, "
+        "shares the file of its algorithm.\n\n"
         "| collective | algorithm | what | steps | path, 4 | 8 | 12 | 64 | source |\n"
         "|---|---|---|---|---|---|---|---|---|\n";
     char *text = NULL;
@@ -171,17 +172,30 @@ static void the_page_has_all_algorithms(void)
     free(text);
 }
 
+/* The source of an algorithm, in the file of its name; a variant, <name>_<variant>, shares the file of <name>. */
+static char *read_source(const char *collective, const char *name, char relative[static 128])
+{
+    char path[512];
+    for (size_t length = strlen(name); length > 0;) {
+        snprintf(relative, 128, "schedules/%s_%.*s.c", collective, (int)length, name);
+        char *text = suite_source(path, sizeof path, relative) ? files_read(path) : NULL;
+        if (text)
+            return text;
+        while (length > 0 && name[--length] != '_')
+            ;
+    }
+    return NULL;
+}
+
 /* A file opens with what it is, a picture, its price and whose it is, and exports the row that the list names. */
 static void check_opening(const struct ronde_algorithm *algorithm)
 {
     const char *collective = ronde_collective_text(algorithm->collective);
-    char relative[128], path[512], opening[128], row[128];
-    snprintf(relative, sizeof relative, "schedules/%s_%s.c", collective, algorithm->name);
+    char relative[128], opening[128], row[128];
     snprintf(opening, sizeof opening, "/**\n * %s, ", collective);
     snprintf(row, sizeof row, "const struct ronde_algorithm ronde_algorithm_%s_%s =", collective,
              algorithm->name);
-    CU_ASSERT_FATAL(suite_source(path, sizeof path, relative));
-    char *text = files_read(path);
+    char *text = read_source(collective, algorithm->name, relative);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
     char *end = strstr(text, "*/");
     CU_ASSERT_PTR_NOT_NULL_FATAL(end);

@@ -49,8 +49,7 @@ static const struct {
 } needs[] = {
     {"hw/ucx/", "ucp/api/ucp.h"},
     {"hw/cuda/runtime.h", "cuda_runtime_api.h"},
-    {"formats/msccl/parse.h", "libxml/tree.h"},
-    {"formats/mscclpp/parse.h", "jansson.h"},
+    {"formats/mscclpp/plan_parse.h", "jansson.h"},
 };
 
 /* Paths inside the repository. */

@@ -110,7 +110,7 @@ static const struct {
     {"nccl/logs/replay.c", "channel_orders = ", "the orders of a log"},
     {"nccl/model/fabric.c", "ronde_place_rings(",
      "NCCL's rings, which no schedule of ours runs over"},
-    {"cli/cmd/workload_export.c", "->slot_bytes = ", "what the constants were measured with"},
+    {"cli/cmd/cmd_workload.c", "->slot_bytes = ", "what the constants were measured with"},
     {"hw/", "->slot_bytes = ", "slots in memory"},
     {"api/", "->slot_bytes = ", "slots in memory"},
     {"lab/", "->slot_bytes = ", "slots in memory"},

@@ -1,5 +1,5 @@
 /* Ranks that are too many on a processor: which one moves, and that its affinity mask stays as it was. */
-#include "hw/shm/cpu_balance.h"
+#include "hw/shm/layout.h"
 #include "support/suite.h"
 
 #include <sched.h>

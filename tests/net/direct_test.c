@@ -3,7 +3,7 @@
  * of this process. Whether ranks do so, what they do where one cannot, and what becomes of it when a rank dies.
  */
 #include "hw/cuda/backend.h"
-#include "hw/cuda/direct.h"
+#include "hw/cuda/proxy.h"
 #include "net/run.h"
 #include "support/emulated_gpu.h"
 #include "support/emulated_network.h"

@@ -5,7 +5,7 @@
 #include "net/team.h"
 #include "support/suite.h"
 
-#include "hw/comm/comm.h"
+#include "hw/comm/comm_parts.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -204,12 +204,12 @@ static void fd_sockets_are_known_by_who_stands_there(void)
     struct ronde_fd_address address = fd_socket.address;
     address.process++;
     CU_ASSERT_EQUAL(ronde_fd_send(&address, 0, 0, &error), RONDE_DEVICE);
-    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "stands at its door"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "its socket is held by process"));
     memset(&error, 0, sizeof error);
     address = fd_socket.address;
     ronde_fd_socket_close(&fd_socket);
     CU_ASSERT_EQUAL(ronde_fd_send(&address, 0, 0, &error), RONDE_DEVICE);
-    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "its door (processes of a host share"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "its socket (processes of a host share"));
     memset(&error, 0, sizeof error);
     address.name_bytes = 0;
     CU_ASSERT_EQUAL(ronde_fd_send(&address, 0, 0, &error), RONDE_DEVICE);

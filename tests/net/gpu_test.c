@@ -294,7 +294,8 @@ static void over_both_an_abort_is_received_by_all(void)
 
 /* What happens beside them. */
 struct stream_case {
-    bool dies; /* the last rank does when half of them are done */
+    bool dies;    /* the last rank does when half of them are done */
+    bool refuses; /* the last rank's device refuses to start one of them */
     bool is_near; /* devices are where a recorded machine has GPUs, each near another processor of this one */
 };
 
@@ -341,9 +342,19 @@ static enum ronde_status sum_in_stream(const struct team_member *member, struct 
         status = ronde_cuda_prepare(rank.program, &launch, error);
     for (uint32_t turn = 0; turn < 4 && status == RONDE_OK; turn++) {
         bool is_done = false;
+        if (given->refuses && turn == 2 && member->join.rank == member->join.ranks - 1)
+            emulated_gpu_refuse(rank.gpu, EMULATED_START, 2);
         sum.value = (float)(turn + member->join.rank);
         for (uint32_t run = 0; run < STREAM_RUNS && status == RONDE_OK; run++)
             status = ronde_cuda_enqueue(rank.program, streams, error);
+        /* What follows must return, and with it the others' calls. */
+        if (given->refuses && status != RONDE_OK) {
+            struct ronde_error later = {0};
+            while (!is_done && ronde_cuda_test(rank.program, &is_done, &later) == RONDE_OK)
+                sched_yield();
+            (void)team_check(member, ronde_cuda_check(rank.program, &later) != RONDE_OK,
+                             "a run that did not start went well");
+        }
         if (dies && turn == 2)
             raise(SIGKILL);
         while (status == RONDE_OK && !is_done)
@@ -382,6 +393,16 @@ static void a_killed_process_ends_runs_in_streams(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 2 was lost"));
 }
 
+static void a_refused_start_ends_runs_in_streams(void)
+{
+    const struct stream_case refusing = {.refuses = true};
+    CU_ASSERT_FATAL(team_run(2, sum_in_stream, &refusing, results));
+    team_expect(&results[0], 1, RONDE_TIMEOUT);
+    team_expect(&results[1], 1, RONDE_DEVICE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[1].message, "the device starts nothing"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1"));
+}
+
 static void threads_stay_near_their_devices(void)
 {
     const struct stream_case placed = {.is_near = true};
@@ -403,6 +424,11 @@ static void over_a_network_threads_stay_near_their_devices(void)
         setenv("HWLOC_XMLFILE", RONDE_SOURCE_DIR "/tests/data/hwloc/four-gpus.xml", 1) == 0);
     over(RONDE_TRANSPORT_UCX, 0, threads_stay_near_their_devices);
     unsetenv("HWLOC_XMLFILE");
+}
+
+static void over_a_network_a_refused_start_ends_runs_in_streams(void)
+{
+    over(RONDE_TRANSPORT_UCX, 0, a_refused_start_ends_runs_in_streams);
 }
 
 static void over_a_network_runs_in_streams_need_nobody_to_wait(void)
@@ -445,6 +471,8 @@ int main(void)
          over_a_network_runs_in_streams_need_nobody_to_wait},
         {"over_a_network_a_killed_process_ends_runs_in_streams",
          over_a_network_a_killed_process_ends_runs_in_streams},
+        {"over_a_network_a_refused_start_ends_runs_in_streams",
+         over_a_network_a_refused_start_ends_runs_in_streams},
         {"over_both_runs_in_streams_need_nobody_to_wait",
          over_both_runs_in_streams_need_nobody_to_wait},
         {"over_both_a_killed_process_ends_runs_in_streams",

@@ -87,7 +87,7 @@ static enum ronde_status use_all_of_two(const struct team_member *member, struct
 static void the_other_rank_receives_every_failure(void)
 {
     size_t refused = 0;
-    for (; refused < MOST_REQUESTS; refused++) {
+    for (; refused < MOST_REQUESTS; refused += suite_is_sample() ? 3 : 1) {
         CU_ASSERT_FATAL(team_run(2, use_all_of_two, &refused, results));
         CU_ASSERT_EQUAL(results[0].failures + results[1].failures, 0);
         CU_ASSERT_EQUAL(results[0].exit_code, 0);

@@ -1,7 +1,7 @@
 /*
  * Memory that ranks read of each other without help: registered, or through the kernel (CMA).
  */
-#include "hw/shm/registered_memory.h"
+#include "hw/shm/remote_read.h"
 #include "net/large.h"
 #include "net/run.h"
 #include "support/suite.h"

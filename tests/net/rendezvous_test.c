@@ -352,7 +352,7 @@ static void another_service_is_not_taken_for_rank_0(void)
 {
     CU_ASSERT_FATAL(team_run(2, meet_another_service, NULL, results));
     team_expect(results, 2, RONDE_REJECTED);
-    CU_ASSERT_PTR_NOT_NULL(strstr(said(1), "is no rank 0 of ronde"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said(1), "is not rank 0 of a ronde job"));
 }
 
 static void joins_that_make_no_sense_are_refused(void)

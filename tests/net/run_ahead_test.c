@@ -3,7 +3,7 @@
  * right blocks all the same, and a rank that runs something else, or dies, is detected. With more ranks than processors
  * longer messages are send copies.
  */
-#include "hw/comm/comm.h"
+#include "hw/comm/comm_parts.h"
 #include "net/run.h"
 
 #include "support/suite.h"

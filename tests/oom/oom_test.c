@@ -85,6 +85,8 @@ static void visit_schedules(visitor visit, void *context)
     for (uint32_t i = 0; i < count; i++) {
         for (size_t k = 0; k < sizeof rank_counts / sizeof rank_counts[0]; k++) {
             struct ronde_compile_request request;
+            if (suite_is_sample() && k != i % (sizeof rank_counts / sizeof rank_counts[0]))
+                continue;
             struct ronde_schedule *schedule = NULL;
             if (!make_request(algorithms[i], rank_counts[k], &request))
                 continue;

@@ -4,7 +4,7 @@
  * interleaving. The facts are random and add up to no collective, so that they reach what no algorithm states.
  */
 #include "engine/ir/arena.h"
-#include "engine/ir/facts.h"
+#include "engine/ir/derive.h"
 #include "engine/ir/finish.h"
 #include "support/buffers.h"
 #include "support/suite.h"

@@ -258,11 +258,15 @@ static void try_one(uint64_t *random, struct tally *tally)
     const struct ronde_load load = {.count = pick(random, 1, 4000),
                                     .dtype = RONDE_FLOAT32,
                                     .slot_bytes = pick(random, 0, 2) ? 0 : 4096};
-    const struct ronde_time_params params = {.alpha_ns = pick(random, 0, 1) * 431.0,
-                                             .step_ns = pick(random, 0, 1) * 97.0,
-                                             .launch_ns = 1000,
-                                             .gamma_GBps = pick(random, 0, 1) * 29.0,
-                                             .lane_GBps = pick(random, 0, 1) * 4.0};
+    struct ronde_time_params params = {.alpha_ns = pick(random, 0, 1) * 431.0,
+                                       .step_ns = pick(random, 0, 1) * 97.0,
+                                       .launch_ns = 1000,
+                                       .gamma_GBps = pick(random, 0, 1) * 29.0,
+                                       .lane_GBps = pick(random, 0, 1) * 4.0};
+    if (pick(random, 0, 2) == 0) {
+        params.send = (struct ronde_sized_ns){2, {16, 4000}, {pick(random, 0, 500), 2000}};
+        params.receive = (struct ronde_sized_ns){2, {64, 900}, {333, pick(random, 0, 900)}};
+    }
     double releases_ns[MOST_HOSTS];
     for (uint32_t i = 0; i < MOST_HOSTS; i++)
         releases_ns[i] = pick(random, 0, 3) * 812.5;

@@ -5,7 +5,6 @@
  */
 #include "engine/ir/arena.h"
 #include "engine/ir/finish.h"
-#include "engine/ir/hash.h"
 #include "ronde/backend.h"
 #include "ronde/schedules.h"
 #include "support/buffers.h"

@@ -111,6 +111,11 @@ static void what_is_no_argument_is_named(void)
     run_module("test_arguments", "numpy");
 }
 
+static void scenarios_workloads_and_files_of_others(void)
+{
+    run_module("test_jobs", "ronde");
+}
+
 static void synthesis_and_bounds(void)
 {
     run_module("test_synthesis", "numpy");
@@ -151,6 +156,26 @@ static void groups_by_the_hundred_and_on_two_hosts(void)
     run_module("test_torch_groups", "torch");
 }
 
+static void tensors_of_every_layout(void)
+{
+    run_module("test_torch_layouts", "torch");
+}
+
+static void times_for_torchs_compiler(void)
+{
+    run_module("test_torch_estimates", "torch");
+}
+
+static void profiles_of_torch(void)
+{
+    run_module("test_torch_profiles", "torch");
+}
+
+static void forks_and_restarts(void)
+{
+    run_module("test_torch_processes", "torch");
+}
+
 static void tensors_of_gpus_where_there_is_none(void)
 {
     run_module("test_torch_cuda", "torch");
@@ -185,6 +210,7 @@ int main(void)
         {"communicators_and_arrays", communicators_and_arrays},
         {"machines_schedules_and_predictions", machines_schedules_and_predictions},
         {"what_is_no_argument_is_named", what_is_no_argument_is_named},
+        {"scenarios_workloads_and_files_of_others", scenarios_workloads_and_files_of_others},
         {"synthesis_and_bounds", synthesis_and_bounds},
         {"the_model_of_nccl", the_model_of_nccl},
         {"results_as_pictures_and_frames", results_as_pictures_and_frames},
@@ -193,6 +219,10 @@ int main(void)
         {"notebooks", notebooks},
         {"backend_of_torch", backend_of_torch},
         {"groups_by_the_hundred_and_on_two_hosts", groups_by_the_hundred_and_on_two_hosts},
+        {"tensors_of_every_layout", tensors_of_every_layout},
+        {"times_for_torchs_compiler", times_for_torchs_compiler},
+        {"profiles_of_torch", profiles_of_torch},
+        {"forks_and_restarts", forks_and_restarts},
         {"tensors_of_gpus_where_there_is_none", tensors_of_gpus_where_there_is_none},
         {"scripts_that_know_nothing_of_ronde", scripts_that_know_nothing_of_ronde},
         {"every_file_has_a_case", every_file_has_a_case},

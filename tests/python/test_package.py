@@ -23,6 +23,14 @@ import ronde
 machine = ronde.Topology.generate("dgx-h100", nodes=2)
 records: ronde.Records = ronde.simulate(ronde.compile("all_reduce", "ring", ranks=16), machine, ["1M", 1 << 30])
 print(records[0]["time_ns"], machine.without("n0g0_c").name.upper())
+
+
+def pending(comm: ronde.Communicator, array: bytearray) -> ronde.Operation:
+    comm.all_reduce(array).wait()
+    comm.all_reduce(array, wait=False).wait(1.5)
+    return comm.broadcast(array, root=1, wait=False)
+
+
 ronde.compile("all_reduce", "ring", ranks="16")
 """
 
@@ -78,9 +86,10 @@ class PackageTest(unittest.TestCase):
             program.write_text(PROGRAM, encoding="utf-8")
             said = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", folder, "--exclude", "/(torch|_site)/",
                                    str(ROOT / "bindings/python/ronde"), str(program)], capture_output=True, text=True)
-        # The program has one mistake.
+        # The program has two mistakes.
         self.assertEqual(re.findall(r": error: .*", said.stdout),
-                         [': error: Argument "ranks" to "compile" has incompatible type "str"; expected "int"  [arg-type]'])
+                         [': error: "None" has no attribute "wait"  [attr-defined]',
+                          ': error: Argument "ranks" to "compile" has incompatible type "str"; expected "int"  [arg-type]'])
 
     def test_importing_it_imports_neither_numpy_nor_torch(self) -> None:
         code = "import sys, ronde; print(sorted({'numpy', 'torch'} & set(sys.modules)))"

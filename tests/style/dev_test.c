@@ -104,7 +104,7 @@ static void the_scripts_are_sound(void)
     if (has_checker != 0)
         suite_skip("no shellcheck here (apt: shellcheck)");
     else
-        free(said_by("shellcheck dev tests/*.sh 2>&1", 0));
+        free(said_by("shellcheck dev tests/*.sh tests/packages/*.sh bindings/packages/*.sh 2>&1", 0));
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 /* Blocks of hw/cuda/block.h on the CPU. See emulated_block.h. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +8,8 @@
 #define RONDE_ROLLED
 #define RONDE_BYTES(to, from, bytes) memcpy((to), (from), (bytes))
 #define RONDE_PORT_ISSUE(block) run_movers(block)
-/* A turn takes a microsecond: limits of time need no clock. */
-#define RONDE_PORT_NOW(block) ((block)->turns * UINT64_C(1000))
+#define RONDE_PORT_NOW(block) now(block)
+#define RONDE_PORT_POLL(pointer) __atomic_load_n((pointer), __ATOMIC_RELAXED)
 #define RONDE_PORT_ACQUIRE(pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
 #define RONDE_PORT_SET(pointer, value) __atomic_store_n((pointer), (value), __ATOMIC_RELEASE)
 #define RONDE_PORT_FENCE() ((void)0)
@@ -22,6 +23,7 @@
 struct ronde_block;
 struct ronde_line;
 static void run_movers(struct ronde_block *block);
+static uint64_t now(const struct ronde_block *block);
 static struct ronde_line load_line(const unsigned char *address);
 static void store_line(unsigned char *address, struct ronde_line line);
 
@@ -39,8 +41,13 @@ static struct ronde_line load_line(const unsigned char *address)
     return line;
 }
 
+/* Lines until one gets lost; 0 = none does. */
+static uint32_t lost_line;
+
 static void store_line(unsigned char *address, struct ronde_line line)
 {
+    if (lost_line > 0 && --lost_line == 0)
+        return;
     uint64_t *const words = (uint64_t *)(void *)address;
     for (int k = 0; k < 2; k++)
         __atomic_store_n(&words[k], (uint64_t)line.flag[k] << 32 | line.data[k], __ATOMIC_RELAXED);
@@ -91,9 +98,17 @@ static void store_vector(unsigned char *address, struct ronde_vector vector)
 struct emulated_block {
     struct ronde_block block; /* must stand first */
     uint32_t movers;
+    uint32_t looks; /* at the clock */
     bool is_over;
     _Alignas(16) unsigned char room[];
 };
+
+/* Limits of time need no clock: a poll takes a microsecond, the deciding thread's and a mover's that looks every so often. */
+static uint64_t now(const struct ronde_block *block)
+{
+    struct emulated_block *of = (struct emulated_block *)(uintptr_t)block;
+    return (block->turns + of->looks++ * UINT64_C(1024)) * 1000;
+}
 
 /* The movers of a real block run at once; here the last one first, which must make no difference. */
 static void run_movers(struct ronde_block *block)
@@ -118,6 +133,22 @@ static void run_movers(struct ronde_block *block)
     }
 }
 
+/* As hw/cuda/kernel.h begins, one thread after another. */
+static void open_block(struct ronde_block *block, const struct ronde_job *job, uint32_t index,
+                       uint32_t room_bytes)
+{
+    struct emulated_block *of = (struct emulated_block *)(void *)block;
+    ronde_block_open(block, job, index, of->room, room_bytes);
+    for (uint32_t thread = of->movers; thread-- > 0;)
+        ronde_block_fetch_slots(block, job, index, of->room, room_bytes,
+                                (struct ronde_mover){thread, of->movers});
+    for (uint32_t thread = of->movers; thread-- > 0;)
+        ronde_block_fetch_ends(block, of->room, (struct ronde_mover){thread, of->movers});
+    for (uint32_t thread = of->movers; thread-- > 0;)
+        ronde_block_start(block, (struct ronde_mover){thread, of->movers});
+    ronde_block_begin(block);
+}
+
 struct emulated_block *emulated_block_open(const struct ronde_job *job, uint32_t index,
                                            uint32_t movers, uint32_t room_bytes)
 {
@@ -127,29 +158,40 @@ struct emulated_block *emulated_block_open(const struct ronde_job *job, uint32_t
         return NULL;
     memset(block, 0x5A, bytes);
     block->movers = movers;
+    block->looks = 0;
     block->is_over = false;
-    ronde_block_open(&block->block, job, index, block->room, room_bytes);
+    open_block(&block->block, job, index, room_bytes);
     return block;
 }
 
-uint32_t emulated_block_await_nothing(void)
+void emulated_block_lose_line(uint32_t which)
 {
-    static _Alignas(16) unsigned char lines[64];
+    lost_line = which;
+}
+
+static unsigned char *place_of_lines(const unsigned char *lines)
+{
+    return (unsigned char *)(uintptr_t)(RONDE_LINES_BIT | (uint64_t)(uintptr_t)lines / 2);
+}
+
+struct emulated_wait emulated_block_await_nothing(void)
+{
+    static _Alignas(16) unsigned char lines[2][16];
     const uint32_t abort_flag = 1;
     uint32_t stop = RONDE_STOP_NOT;
     const struct ronde_job job = {.abort = &abort_flag, .stop = &stop};
-    const uint64_t place = RONDE_LINES_BIT | (uint64_t)(uintptr_t)lines / 2;
     struct ronde_block block;
-    int32_t out[2];
     memset(&block, 0, sizeof block);
+    memset(lines, 0, sizeof lines);
     block.job = &job;
     block.command.move = RONDE_MOVE_COPY;
     block.command.flags[0] = 1;
-    block.command.to = (unsigned char *)out;
-    block.command.a = (const unsigned char *)(uintptr_t)place;
+    block.command.flags[1] = 2;
+    block.command.to = place_of_lines(lines[1]);
+    block.command.a = place_of_lines(lines[0]);
     block.command.elements = 2;
     ronde_movers_4(&block.command, RONDE_INT32, (struct ronde_mover){0, 1});
-    return stop;
+    return (struct emulated_wait){stop, memcmp(lines[0], lines[1], sizeof lines[0]) != 0};
 }
 
 bool emulated_block_turn(struct emulated_block *block)

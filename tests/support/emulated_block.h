@@ -10,11 +10,20 @@
 struct emulated_block *emulated_block_open(const struct ronde_job *job, uint32_t index,
                                            uint32_t movers, uint32_t room_bytes);
 
+/** What a mover did that waited for a line. */
+struct emulated_wait {
+    uint32_t stop;      /**< what it has set the run's stop flag to */
+    bool has_forwarded; /**< it has stored a line with the next message's flag */
+};
+
 /**
- * Has a mover wait for a line that is never sent, in a run that was aborted. Returns, with the value it has set the run's
- * stop flag to, only because movers poll it.
+ * Has a mover wait for a line that is never sent, which it is to forward, in a run that was aborted. Returns only because
+ * movers poll that.
  */
-uint32_t emulated_block_await_nothing(void);
+struct emulated_wait emulated_block_await_nothing(void);
+
+/** Of the lines that blocks of this process store from now on, the `which`th gets lost; 0 = none. */
+void emulated_block_lose_line(uint32_t which);
 
 /** Polls its lanes once. Whether its part is over. */
 bool emulated_block_turn(struct emulated_block *block);

@@ -43,6 +43,9 @@ void emulated_enter(const struct emulated_device *device);
 /** Ends access. */
 void emulated_leave(const struct emulated_device *device);
 
+/** Whether a call is the one that is to fail. */
+bool emulated_fails(struct emulated_device *device, enum emulated_call call);
+
 /** Gives the device its memory and the calls that have to do with memory. */
 void emulated_memory_init(struct emulated_device *device);
 

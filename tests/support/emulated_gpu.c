@@ -31,6 +31,7 @@ struct emulated_queue {
     uint32_t block_count;
     uint32_t words[2];
     bool is_busy;                 /* these blocks are not over */
+    bool is_callers;              /* they, and the items, are in a stream of the caller's */
     struct item items[ITEMS_MAX]; /* that follow, the next one first */
     uint32_t item_count;
     uint64_t turns; /* of the blocks that were started last */
@@ -43,13 +44,13 @@ static void where(void *self, char *out_bus, size_t bytes)
 }
 
 /* Threads have no current device here. */
-static int enter_thread(void *self)
+static struct ronde_gpu_before enter_thread(void *self)
 {
     (void)self;
-    return 0;
+    return (struct ronde_gpu_before){0};
 }
 
-static void leave_thread(void *self, int before)
+static void leave_thread(void *self, struct ronde_gpu_before before)
 {
     (void)self;
     (void)before;
@@ -195,12 +196,16 @@ static enum ronde_status add_item(struct emulated_queue *queue, struct item item
 }
 
 /* A run that follows something in the same stream begins when that is over. */
-static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
+static enum ronde_status start(void *self, void *const *stream, enum ronde_dtype dtype,
                                const struct ronde_job *job, uint32_t blocks,
                                struct ronde_error *error)
 {
     struct emulated_queue *queue = self;
     (void)dtype;
+    if (emulated_fails(queue->device, EMULATED_START))
+        return ronde_fail(error, RONDE_DEVICE, "the device starts nothing");
+    queue->device->counts.own_kernels += stream == NULL;
+    queue->is_callers = stream != NULL;
     if (stream && (queue->is_busy || queue->item_count > 0))
         return add_item(queue, (struct item){NULL, NULL, job, blocks}, error);
     return open_blocks(queue, job, blocks)
@@ -211,7 +216,9 @@ static enum ronde_status start(void *self, void *stream, enum ronde_dtype dtype,
 static enum ronde_status call(void *self, void *stream, void (*function)(void *self),
                               void *function_self, struct ronde_error *error)
 {
+    struct emulated_queue *queue = self;
     (void)stream;
+    queue->is_callers = true;
     return add_item(self, (struct item){function, function_self, NULL, 0}, error);
 }
 
@@ -250,11 +257,12 @@ static enum ronde_status is_over(void *self, bool *out_over, struct ronde_error 
     return RONDE_OK;
 }
 
+/* What is in streams of the caller's is not waited for. */
 static enum ronde_status finish(void *self, double *out_elapsed_ns, struct ronde_error *error)
 {
     struct emulated_queue *queue = self;
     (void)error;
-    while (!drive_all(queue))
+    while (!queue->is_callers && !drive_all(queue))
         continue;
     /* Long enough that measuring for a given time takes few runs. */
     if (out_elapsed_ns)
@@ -343,7 +351,11 @@ void emulated_gpu_refuse(const struct ronde_gpu *gpu, enum emulated_call call, u
 
 struct emulated_counts emulated_gpu_counts(const struct ronde_gpu *gpu)
 {
-    return ((const struct emulated_device *)(const void *)gpu)->counts;
+    const struct emulated_device *device = (const void *)gpu;
+    struct emulated_counts counts = device->counts;
+    for (const struct emulated_queue *queue = device->machine->queues; queue; queue = queue->next)
+        counts.running += queue->device == device && queue->is_busy;
+    return counts;
 }
 
 void emulated_gpu_close(const struct ronde_gpu *gpu)

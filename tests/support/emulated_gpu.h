@@ -28,6 +28,8 @@ struct emulated_options {
 /** What the device has done. */
 struct emulated_counts {
     uint64_t kernels;                     /**< started */
+    uint64_t own_kernels;                 /**< of those: in no stream of the caller's */
+    uint64_t running;                     /**< kernels that are not over, now */
     uint64_t lines_launches;              /**< of those: runs whose messages travelled in lines */
     uint64_t folded;                      /**< of those: runs with more lanes than blocks */
     uint64_t live_blocks;                 /**< of device memory, now */
@@ -54,7 +56,8 @@ enum emulated_call {
     EMULATED_SHARE,
     EMULATED_ATTACH,
     EMULATED_PIN,
-    EMULATED_CALLS /**< number of them */
+    EMULATED_START, /**< of a kernel */
+    EMULATED_CALLS  /**< number of them */
 };
 
 /** The `which`th of such calls from now on fails, and no other; 0 = none. */

@@ -100,7 +100,7 @@ static void free_region(struct emulated_device *device, void *start)
 }
 
 /* Whether a call is one that is to fail. */
-static bool fails(struct emulated_device *device, enum emulated_call call)
+bool emulated_fails(struct emulated_device *device, enum emulated_call call)
 {
     return device->refusals[call] > 0 && --device->refusals[call] == 0;
 }
@@ -110,7 +110,7 @@ static void *device_resize(void *self, void *old, size_t old_bytes, size_t new_b
 {
     struct emulated_device *device = self;
     (void)old_bytes;
-    if (new_bytes > 0 && fails(device, EMULATED_MEMORY))
+    if (new_bytes > 0 && emulated_fails(device, EMULATED_MEMORY))
         new_bytes = 0;
     if (device->options.is_guarded) {
         if (old)
@@ -136,7 +136,7 @@ static enum ronde_status share(void *self, enum ronde_sharing sharing, uint64_t 
     struct emulated_device *device = self;
     const struct emulated_options *options = &device->options;
     *out_block = NULL;
-    if (fails(device, EMULATED_SHARE))
+    if (emulated_fails(device, EMULATED_SHARE))
         return ronde_fail(error, RONDE_NO_MEMORY, "the device shares nothing");
     if (sharing == RONDE_SHARING_AUTO)
         sharing = options->lacks_descriptors ? RONDE_SHARING_IPC : RONDE_SHARING_DESCRIPTOR;
@@ -164,7 +164,7 @@ static enum ronde_status attach(void *self, const struct ronde_share *from, uint
 {
     struct emulated_device *device = self;
     *out_block = NULL;
-    if (fails(device, EMULATED_ATTACH))
+    if (emulated_fails(device, EMULATED_ATTACH))
         return ronde_fail(error, RONDE_DEVICE, "the driver refuses to import");
     const enum ronde_status status = emulated_share_map(from, bytes, out_block, error);
     device->counts.live_blocks += status == RONDE_OK;
@@ -180,13 +180,18 @@ static void detach(void *self, enum ronde_sharing sharing, void *block, uint64_t
     device->counts.live_blocks--;
 }
 
-/* The host's memory is accessible anyway; what is pinned must be unpinned. */
+/*
+ * The host's memory is accessible anyway; what is pinned must be unpinned. Whole pages alone, since a page is pinned once:
+ * of two blocks on one page the second would be refused, or lose its pin with the first.
+ */
 static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ronde_error *error)
 {
     struct emulated_device *device = self;
-    (void)memory;
-    (void)bytes;
-    if (fails(device, EMULATED_PIN))
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (((uintptr_t)memory | bytes) % page != 0)
+        return ronde_fail(error, RONDE_DEVICE, "the device pins whole pages, not %llu bytes",
+                          (unsigned long long)bytes);
+    if (emulated_fails(device, EMULATED_PIN))
         return ronde_fail(error, RONDE_DEVICE, "the device pins nothing");
     device->counts.live_blocks++;
     device->counts.pins++;

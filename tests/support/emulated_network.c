@@ -1,7 +1,7 @@
 /* A UCX that reports memory of GPUs. See emulated_network.h. */
 #include "support/emulated_network.h"
 
-#include "hw/ucx/devices.h"
+#include "hw/ucx/net.h"
 
 static bool reaches;
 

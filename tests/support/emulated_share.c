@@ -1,7 +1,7 @@
 /* Shared memory of emulated devices. See emulated_share.h. */
 #include "support/emulated_share.h"
 
-#include "hw/shm/peer_fd.h"
+#include "hw/shm/layout.h"
 
 #include <stdlib.h>
 #include <string.h>

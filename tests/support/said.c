@@ -34,6 +34,31 @@ void said_has(char *said, const char *part)
     free(said);
 }
 
+void said_has_words(char *said, const char *words)
+{
+    char *to = said;
+    for (const char *from = said; *from;) {
+        if (*from != '\n') {
+            *to++ = *from++;
+            continue;
+        }
+        from += 1 + strspn(from + 1, "# ");
+        *to++ = ' ';
+    }
+    *to = '\0';
+    said_has(said, words);
+}
+
+void said_expect_row(const char *arguments, int code, const char *cells)
+{
+    char *said = said_by_ronde(arguments, code), *to = said;
+    for (const char *from = said; *from; from++)
+        if (*from != ' ' || from[1] != ' ')
+            *to++ = *from;
+    *to = '\0';
+    said_has(said, cells);
+}
+
 void said_expect(const char *arguments, int code, const char *part)
 {
     said_has(said_by_ronde(arguments, code), part);

@@ -11,7 +11,13 @@ char *said_by_ronde(const char *arguments, int code);
 /** What was said holds `part`; frees it. */
 void said_has(char *said, const char *part);
 
+/** The same for words that may be broken over lines: where, depends on the length of a path among them. */
+void said_has_words(char *said, const char *words);
+
 /** `ronde ARGUMENTS` ends with `code` and says `part` on one of its streams. */
 void said_expect(const char *arguments, int code, const char *part);
+
+/** The same for cells of a table, one blank between two of them however wide its columns are. */
+void said_expect_row(const char *arguments, int code, const char *cells);
 
 #endif

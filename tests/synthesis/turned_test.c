@@ -6,7 +6,7 @@
 #include "support/files.h"
 #include "support/suite.h"
 
-#include "predict/synthesis/cut.h"
+#include "predict/synthesis/forest.h"
 
 #include "ronde/bound.h"
 #include "ronde/generate.h"

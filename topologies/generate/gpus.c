@@ -1,5 +1,5 @@
 /* Nodes of GPUs: their data sheets, and what a request makes of them. pods.c writes them. */
-#include "gpu_cluster.h"
+#include "generator.h"
 
 #include "topologies/platform.h"
 

@@ -14,7 +14,7 @@
  * and to another pod a message leaves by its own leaf (3 links) and changes rails at the spine. On one switch per pod
  * the way in counts one link, the way out two, so that a node prefers its own links.
  */
-#include "gpu_cluster.h"
+#include "generator.h"
 
 /* NCCL's latencies of a hop in its low-latency protocol (src/graph/tuning.cc, 2.23 to 2.30): 0.6 us over NVLink, 2.7 us
  * over the network; half at each end. */

@@ -2,7 +2,7 @@
  * hwloc's matrices of bandwidths between GPUs, NVSwitches and packages, in MB/s. Rows and columns are objects by type
  * and number ("OSDev:802"), or by number alone where all have one type; numbers and values are text in several pieces.
  */
-#include "hwloc_reader.h"
+#include "import_reader.h"
 
 #include <string.h>
 

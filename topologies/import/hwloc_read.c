@@ -3,7 +3,7 @@
  * are the cores, which share one memory. hwloc names PCI speeds as rates (15.75 GB/s for Gen3 x16, NCCL says 12), and
  * they are taken as they are.
  */
-#include "hwloc_reader.h"
+#include "import_reader.h"
 
 #include "nccl_rates.h"
 
@@ -272,6 +272,24 @@ static enum ronde_status check_cores(struct hwloc *hwloc)
 }
 
 /* Version 1 of the format has other names for nearly everything, and is no longer written. */
+/* PCI Gen3 with 16 lanes, in hwloc's numbers. */
+static const double gen3_x16_GBps = 15.75;
+
+/* hwloc shows speeds to root only: where it has none at all, GPUs are taken for Gen3's, as NCCL takes them. */
+static void rate_silent_gpus(struct ronde_import *import)
+{
+    for (uint32_t i = 0; i < import->places.count; i++)
+        if (isfinite(RONDE_PLACE(import, i)->up_GBps))
+            return;
+    for (uint32_t i = 0; i < import->places.count; i++) {
+        struct ronde_import_place *gpu = RONDE_PLACE(import, i);
+        if (gpu->kind != RONDE_PLACE_GPU)
+            continue;
+        gpu->up_GBps = gen3_x16_GBps;
+        ronde_import_note(import, RONDE_REMARK_PCIE_SPEED, gpu->line);
+    }
+}
+
 enum ronde_status ronde_hwloc_read(struct ronde_import_reader *reader, xmlNode *root)
 {
     struct hwloc hwloc = {reader, root, RONDE_NONE, 0, 0};
@@ -291,6 +309,7 @@ enum ronde_status ronde_hwloc_read(struct ronde_import_reader *reader, xmlNode *
         return status;
     if (import->cores == 0)
         import->cores = hwloc.threads;
+    rate_silent_gpus(import);
     for (uint32_t i = 0; i < import->places.count; i++)
         if (RONDE_PLACE(import, i)->kind == RONDE_PLACE_GPU)
             return ronde_hwloc_read_matrices(reader, root);

@@ -125,6 +125,8 @@ static enum ronde_path_kind kind_of(const struct ronde_import *import,
 {
     if (strcmp(edge->word, "cpu") == 0)
         return RONDE_PATH_SYS;
+    if (strcmp(edge->word, "local") == 0)
+        return RONDE_PATH_LOCAL;
     if (strcmp(edge->word, "c2c") == 0)
         return RONDE_PATH_C2C;
     if (strcmp(edge->word, "pcie") == 0 || strcmp(edge->word, "pcilink") == 0)
@@ -167,13 +169,17 @@ static enum ronde_status add_both_ways(struct ronde_import *import, const char *
 /*
  * NCCL's model has one latency per hop of a ring, in its low-latency protocol: 0.6 us over NVLink, 1 us over PCI, 2.7 us
  * over the network (hwLat in src/graph/tuning.cc). The ends of a path carry it, so that a path costs the same however
- * many switches the file happens to name.
+ * many switches the file happens to name. A device with several GPUs has what is left of that from its own ends.
  */
 double ronde_import_latency_ns(const struct ronde_import *import,
                                const struct ronde_import_edge *edge)
 {
     const bool a_is_gpu = RONDE_PLACE(import, edge->ends[0])->kind == RONDE_PLACE_GPU;
     const bool b_is_gpu = RONDE_PLACE(import, edge->ends[1])->kind == RONDE_PLACE_GPU;
+    const bool is_device = RONDE_PLACE(import, edge->ends[0])->kind == RONDE_PLACE_DEVICE ||
+                           RONDE_PLACE(import, edge->ends[1])->kind == RONDE_PLACE_DEVICE;
+    if (is_device && edge->kind != RONDE_PATH_LOCAL)
+        return edge->kind >= RONDE_PATH_PIX ? 200 : 0;
     if (!a_is_gpu && !b_is_gpu)
         return 0;
     if (edge->kind >= RONDE_PATH_PIX)
@@ -253,7 +259,7 @@ static void name_places(struct ronde_import *import)
         struct ronde_import_place *place = RONDE_PLACE(import, i);
         if (place->kind == RONDE_PLACE_NVSWITCH)
             (void)snprintf(place->name, sizeof place->name, "nvswitch");
-        else if (place->kind == RONDE_PLACE_SWITCH)
+        else if (place->kind == RONDE_PLACE_SWITCH || place->kind == RONDE_PLACE_DEVICE)
             name_switch(place);
     }
     for (uint32_t i = 0; i < import->gpus.count; i++)
@@ -293,7 +299,11 @@ static enum ronde_status add_tree_edges(struct ronde_import *import)
         if (place->kind == RONDE_PLACE_GPU && !isfinite(up[0]))
             ronde_import_note(import, RONDE_REMARK_SILENT_PCIE, place->line);
         if (place->parent != RONDE_NONE)
-            status = add_both_ways(import, "pcie", i, place->parent, up);
+            status = add_both_ways(import,
+                                   RONDE_PLACE(import, place->parent)->kind == RONDE_PLACE_DEVICE
+                                       ? "local"
+                                       : "pcie",
+                                   i, place->parent, up);
         else if (place->kind == RONDE_PLACE_CPU)
             status = add_cpu_edges(import, i);
     }
@@ -383,4 +393,20 @@ void ronde_import_destroy(struct ronde_import *import)
     ronde_list_free(mem, &import->nics, sizeof(uint32_t));
     ronde_list_free(mem, &import->nic_of, sizeof(uint32_t));
     ronde_mem_free(mem, import, 1, sizeof *import);
+}
+
+/* A link between two places as links of a platform file. */
+
+/* Written so that two infinities are equal. */
+bool ronde_import_is_symmetric(const struct ronde_import_edge *edge)
+{
+    return !(edge->GBps[0] < edge->GBps[1]) && !(edge->GBps[0] > edge->GBps[1]);
+}
+
+uint32_t ronde_import_links(const struct ronde_import_edge *edge)
+{
+    uint32_t links = 0;
+    for (uint32_t way = 0; way < 2; way++)
+        links += isfinite(edge->GBps[way]) && edge->GBps[way] > 0 ? 1 : 0;
+    return ronde_import_is_symmetric(edge) && links == 2 ? 1 : links;
 }

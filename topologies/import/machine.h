@@ -23,13 +23,14 @@ enum ronde_place_kind {
     RONDE_PLACE_CPU,     /**< socket or NUMA domain: root of a PCI tree */
     RONDE_PLACE_SWITCH,  /**< PCI bridge or switch */
     RONDE_PLACE_GPU,     /**< becomes a host */
+    RONDE_PLACE_DEVICE,  /**< what several GPUs share: parts of one, or ranks on one */
     RONDE_PLACE_NIC,     /**< one NIC, with all its ports */
     RONDE_PLACE_NVSWITCH /**< all NVSwitches of the machine: one crossbar */
 };
 
 /** How good a path over an edge is, best first (NCCL's path kinds); the worst edge decides. */
 enum ronde_path_kind {
-    RONDE_PATH_LOCAL,  /**< no edge */
+    RONDE_PATH_LOCAL,  /**< no edge, or within one device */
     RONDE_PATH_NVLINK, /**< NVLink, xGMI, also through an NVSwitch */
     RONDE_PATH_C2C,    /**< chip-to-chip link to the own CPU */
     RONDE_PATH_PIX,    /**< one PCI switch */
@@ -83,9 +84,13 @@ enum ronde_remark {
     RONDE_REMARK_SKIPPED,      /**< element that NCCL skips, too */
     RONDE_REMARK_GCN,          /**< xGMI of an architecture that NCCL's table does not have */
     RONDE_REMARK_NET_SPEED,    /**< net without a speed */
+    RONDE_REMARK_FUSED_NET,    /**< net without a number among those that have one */
+    RONDE_REMARK_REPEATED_NET, /**< net that was read before */
     RONDE_REMARK_FAST_NET,     /**< net faster than the PCI link below it */
     RONDE_REMARK_CPU,          /**< CPUs of unknown make */
     RONDE_REMARK_NO_NVLINK,    /**< GPUs without any NVLink in the file */
+    RONDE_REMARK_SHARED_GPU,   /**< device with several GPUs in the file */
+    RONDE_REMARK_LINKLESS,     /**< GPU without NVLink among others that have it */
     RONDE_REMARK_GIVEN_NVLINK, /**< NVLink rate from the request */
     RONDE_REMARK_SILENT_NIC,   /**< NIC without a rate, left out */
     RONDE_REMARK_GIVEN_NIC,    /**< NIC rate from the request */
@@ -175,6 +180,9 @@ uint32_t ronde_import_links(const struct ronde_import_edge *edge);
 /** Latency of an edge by its kind and ends, from NCCL's model; see docs/guide/import.md. */
 double ronde_import_latency_ns(const struct ronde_import *import,
                                const struct ronde_import_edge *edge);
+
+/** What two ranks on one GPU exchange at most (NCCL's LOC_BW): its memory. */
+#define RONDE_IMPORT_LOCAL_GBPS 5000.0
 
 /** Latency of a port of the network, and of one more switch on the way. */
 #define RONDE_IMPORT_PORT_NS 850.0

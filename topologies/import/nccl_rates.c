@@ -48,7 +48,7 @@ double ronde_nccl_xgmi_GBps(const char *gcn, bool *out_is_known)
         const char *start;
         double GBps;
     } architectures[] = {
-        {"90a", 36}, {"910", 36}, {"94", 48}, {"906", 24}, {"908", 24},
+        {"90a", 36}, {"910", 36}, {"94", 48}, {"95", 48}, {"906", 24}, {"908", 24},
     };
     const char *number = begins(gcn, "gfx") ? gcn + 3 : gcn;
     *out_is_known = true;

@@ -2,8 +2,8 @@
  * NCCL's <system> and RCCL's: CPUs, the PCI tree below them, GPUs with their NVLinks, NICs with their ports. Elements
  * that are in no table are skipped with what is in them, as NCCL does, and the import says so; numbers are not trusted.
  */
+#include "import_reader.h"
 #include "nccl_rates.h"
-#include "reader.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,9 +14,11 @@
 /* State of one reading; host hashes distinguish the machines of a merged file. */
 struct nccl {
     struct ronde_import_reader *reader;
-    const char *link;                /* element of a GPU's links: nvlink or xgmi */
-    char hosts[MAX_HOSTS][32];       /* host_hash of each host */
-    uint32_t host_count;             /* of these */
+    const char *link;          /* element of a GPU's links: nvlink or xgmi */
+    char hosts[MAX_HOSTS][32]; /* host_hash of each host */
+    uint32_t host_count;       /* of these */
+    uint32_t host;             /* that is read */
+    struct ronde_nccl_nets nets;
     xmlNode *gpus[RONDE_MAX_PLACES]; /* <gpu> of a place, or NULL */
 };
 
@@ -78,29 +80,6 @@ static enum ronde_status name_cpu(struct nccl *nccl, xmlNode *node, uint32_t pla
     return RONDE_OK;
 }
 
-/* One port of a NIC; a speed of 0 or less is 10 Gbit/s to NCCL. */
-static enum ronde_status read_net(struct nccl *nccl, xmlNode *node, uint32_t place)
-{
-    struct ronde_import *import = nccl->reader->import;
-    char name[RONDE_ATTRIBUTE_BYTES];
-    char speed[RONDE_ATTRIBUTE_BYTES];
-    double Mbps = 0;
-    enum ronde_status status = ronde_import_text(nccl->reader, node, "name", name);
-    if (status == RONDE_OK)
-        status = ronde_import_text(nccl->reader, node, "speed", speed);
-    if (status != RONDE_OK)
-        return status;
-    if (speed[0] != '\0' &&
-        (!ronde_parse_number(speed, &Mbps) || Mbps > 1e12 || (Mbps > 0 && Mbps < 1)))
-        return ronde_import_fail(nccl->reader, node, "speed is '%s', expected Mbit/s", speed);
-    if (Mbps <= 0) {
-        ronde_import_note(import, RONDE_REMARK_NET_SPEED, ronde_import_line(node));
-        Mbps = 10000;
-    }
-    ronde_import_add_port(RONDE_PLACE(import, place), name, Mbps / 8000);
-    return RONDE_OK;
-}
-
 /* Elements that are in no table. */
 static enum ronde_status skip(struct nccl *nccl, const xmlNode *node)
 {
@@ -114,8 +93,19 @@ static enum ronde_status read_nic(struct nccl *nccl, xmlNode *node, uint32_t pla
 {
     enum ronde_status status = RONDE_OK;
     for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next)
-        status = ronde_import_is(child, "net") ? read_net(nccl, child, place) : skip(nccl, child);
+        status = ronde_import_is(child, "net")
+                     ? ronde_nccl_net_read(&nccl->nets, child, nccl->host, place)
+                     : skip(nccl, child);
     return status;
+}
+
+/* <gpu> elements of a PCI device: several are parts of it (mlopart), or ranks that run on it (NCCL 2.30). */
+static uint32_t count_gpus(const xmlNode *pci)
+{
+    uint32_t count = 0;
+    for (const xmlNode *child = pci->children; child; child = child->next)
+        count += ronde_import_is(child, "gpu");
+    return count;
 }
 
 /* What a PCI element is: by what it holds, else by its class. */
@@ -126,6 +116,8 @@ static enum ronde_place_kind kind_of(const xmlNode *node, const char *class)
         is_leaf = is_leaf && child->type != XML_ELEMENT_NODE;
     if (ronde_import_child(node, "nic"))
         return RONDE_PLACE_NIC;
+    if (count_gpus(node) > 1)
+        return RONDE_PLACE_DEVICE;
     if (ronde_import_child(node, "gpu") || (is_leaf && strncmp(class, "0x03", 4) == 0))
         return RONDE_PLACE_GPU;
     return is_leaf && strncmp(class, "0x02", 4) == 0 ? RONDE_PLACE_NIC : RONDE_PLACE_SWITCH;
@@ -153,10 +145,20 @@ static enum ronde_status rate_pci(struct nccl *nccl, xmlNode *node, uint32_t pla
 static enum ronde_status read_gpu(struct nccl *nccl, xmlNode *node, uint32_t place)
 {
     uint32_t device;
-    struct ronde_import_place *self = RONDE_PLACE(nccl->reader->import, place);
-    if (nccl->gpus[place])
-        return ronde_import_fail(nccl->reader, node, "a second gpu of one PCI device");
+    struct ronde_import *import = nccl->reader->import;
+    if (RONDE_PLACE(import, place)->kind == RONDE_PLACE_DEVICE) {
+        const enum ronde_status added =
+            ronde_import_added(nccl->reader, node,
+                               ronde_import_add_place(import, RONDE_PLACE_GPU, place,
+                                                      ronde_import_line(node), &place));
+        if (added != RONDE_OK)
+            return added;
+        RONDE_PLACE(import, place)->up_GBps = RONDE_IMPORT_LOCAL_GBPS;
+        RONDE_PLACE(import, place)->bus =
+            RONDE_PLACE(import, RONDE_PLACE(import, place)->parent)->bus;
+    }
     nccl->gpus[place] = node;
+    struct ronde_import_place *self = RONDE_PLACE(import, place);
     const enum ronde_status status =
         ronde_import_integer(nccl->reader, node, "dev", RONDE_MAX_RANKS, RONDE_NONE, &device);
     return status == RONDE_OK ? ronde_import_integer(nccl->reader, node, "rank", RONDE_MAX_RANKS,
@@ -208,6 +210,10 @@ static enum ronde_status read_pci(struct nccl *nccl, xmlNode *node, uint32_t par
 static enum ronde_status read_local_nic(struct nccl *nccl, xmlNode *node, uint32_t cpu)
 {
     uint32_t place;
+    if (ronde_nccl_nic_is_repeated(&nccl->nets, node, nccl->host)) {
+        ronde_import_note(nccl->reader->import, RONDE_REMARK_REPEATED_NET, ronde_import_line(node));
+        return RONDE_OK;
+    }
     const enum ronde_status status =
         ronde_import_added(nccl->reader, node,
                            ronde_import_add_place(nccl->reader->import, RONDE_PLACE_NIC, cpu,
@@ -229,6 +235,7 @@ static enum ronde_status read_cpu(struct nccl *nccl, xmlNode *node)
     if (status != RONDE_OK)
         return status;
     RONDE_PLACE(import, place)->host = host;
+    nccl->host = host;
     status = name_cpu(nccl, node, place);
     if (status == RONDE_OK)
         status = rate_cpu(nccl, node, place);
@@ -293,17 +300,18 @@ static enum ronde_status add_nvlink(struct nccl *nccl, xmlNode *node, uint32_t g
         return status == RONDE_OK ? add_duplex(nccl, nccl->link, gpu, centre, GBps) : status;
     }
     const uint32_t peer = ronde_import_find(import, RONDE_PLACE(import, gpu)->host, target);
-    if (peer == gpu)
+    if (peer == gpu || peer == RONDE_PLACE(import, gpu)->parent)
         ronde_import_note(import, RONDE_REMARK_SELF_LINK, ronde_import_line(node));
-    else if (peer == RONDE_NONE || RONDE_PLACE(import, peer)->kind != RONDE_PLACE_GPU)
+    else if (peer == RONDE_NONE || (RONDE_PLACE(import, peer)->kind != RONDE_PLACE_GPU &&
+                                    RONDE_PLACE(import, peer)->kind != RONDE_PLACE_DEVICE))
         ronde_import_note(import, RONDE_REMARK_LOST_LINK, ronde_import_line(node));
     else
         return ronde_import_add_rate(import, nccl->link, gpu, peer, GBps);
     return RONDE_OK;
 }
 
-/* A count of 0 is a link that is down. */
-static enum ronde_status read_nvlink(struct nccl *nccl, xmlNode *node, uint32_t gpu)
+/* A count of 0 is a link that is down; of those of a device a part has its share. */
+static enum ronde_status read_nvlink(struct nccl *nccl, xmlNode *node, uint32_t gpu, uint32_t parts)
 {
     uint32_t count;
     double GBps = 0;
@@ -312,7 +320,7 @@ static enum ronde_status read_nvlink(struct nccl *nccl, xmlNode *node, uint32_t 
         status = link_rate(nccl, node->parent, &GBps);
     if (status != RONDE_OK || count == 0)
         return status;
-    return ronde_import_added(nccl->reader, node, add_nvlink(nccl, node, gpu, count * GBps));
+    return ronde_import_added(nccl->reader, node, add_nvlink(nccl, node, gpu, count * GBps / parts));
 }
 
 /* bw is MB/s of one link. */
@@ -333,15 +341,30 @@ static enum ronde_status read_c2c(struct nccl *nccl, xmlNode *node, uint32_t gpu
                                          MBps * count / 1000));
 }
 
-/* Everything a GPU has besides its PCI link. */
+/*
+ * Everything a GPU has besides its PCI link. Each GPU of a device names all links of the device: parts of a GPU have NVLinks
+ * of their own, an even share, and the link to the CPU together; ranks on one GPU share all of it.
+ */
 static enum ronde_status read_links(struct nccl *nccl, xmlNode *gpu, uint32_t place)
 {
+    const uint32_t above = RONDE_PLACE(nccl->reader->import, place)->parent;
+    const bool is_shared =
+        above != RONDE_NONE && RONDE_PLACE(nccl->reader->import, above)->kind == RONDE_PLACE_DEVICE;
+    const bool is_part = is_shared && xmlHasProp(gpu, (const xmlChar *)"mlopart");
+    const bool is_first = ronde_import_child(gpu->parent, "gpu") == gpu;
+    const uint32_t owner = is_shared ? above : place;
     enum ronde_status status = RONDE_OK;
+    if (is_shared && is_first)
+        ronde_import_note(nccl->reader->import, RONDE_REMARK_SHARED_GPU, ronde_import_line(gpu));
     for (xmlNode *child = gpu->children; child && status == RONDE_OK; child = child->next) {
-        if (ronde_import_is(child, nccl->link))
-            status = read_nvlink(nccl, child, place);
-        else if (ronde_import_is(child, "c2c"))
-            status = read_c2c(nccl, child, place);
+        if (ronde_import_is(child, nccl->link) && is_part)
+            status = read_nvlink(nccl, child, place, count_gpus(gpu->parent));
+        else if (ronde_import_is(child, nccl->link) && (is_first || !is_shared))
+            status = read_nvlink(nccl, child, owner, 1);
+        else if (ronde_import_is(child, "c2c") && (is_first || !is_shared))
+            status = read_c2c(nccl, child, owner);
+        else if (ronde_import_is(child, nccl->link) || ronde_import_is(child, "c2c"))
+            continue;
         else
             status = skip(nccl, child);
     }
@@ -417,7 +440,12 @@ static enum ronde_status check_ranks(struct nccl *nccl)
         for (uint32_t j = 0; j < i && nccl->gpus[i]; j++) {
             const struct ronde_import_place *a = RONDE_PLACE(import, j);
             const struct ronde_import_place *b = RONDE_PLACE(import, i);
-            if (nccl->gpus[j] && a->rank == b->rank && a->rank != RONDE_NONE && a->host == b->host)
+            /* Without ranks the GPUs of a device have its number, and their order. */
+            const bool is_one_device = nccl->gpus[j] &&
+                                       nccl->gpus[j]->parent == nccl->gpus[i]->parent &&
+                                       !xmlHasProp(nccl->gpus[i], (const xmlChar *)"rank");
+            if (nccl->gpus[j] && !is_one_device && a->rank == b->rank && a->rank != RONDE_NONE &&
+                a->host == b->host)
                 return ronde_import_fail(
                     nccl->reader, nccl->gpus[i],
                     "a second gpu of rank (or dev) %u; the first is on line %u", b->rank, a->line);
@@ -441,8 +469,10 @@ enum ronde_status ronde_nccl_read(struct ronde_import_reader *reader, xmlNode *r
     nccl.link = is_rccl ? "xgmi" : "nvlink";
     reader->import->kind = is_rccl ? "RCCL topology" : "NCCL topology";
     reader->import->rates = "bandwidths by NCCL's tables";
+    ronde_nccl_nets_open(&nccl.nets, reader, root);
     for (xmlNode *child = root->children; child && status == RONDE_OK; child = child->next)
         status = ronde_import_is(child, "cpu") ? read_cpu(&nccl, child) : skip(&nccl, child);
+    ronde_nccl_nets_close(&nccl.nets);
     if (status == RONDE_OK)
         status = check_gpus(&nccl, root);
     if (status == RONDE_OK)

@@ -65,8 +65,11 @@ static void search(const struct ronde_import *import, uint32_t source, struct ro
         const enum ronde_place_kind kind = RONDE_PLACE(import, at)->kind;
         if (at != source && (kind == RONDE_PLACE_GPU || kind == RONDE_PLACE_NIC))
             continue;
+        /* Through another device data gets to its own GPUs alone. */
+        const bool is_end = kind == RONDE_PLACE_DEVICE && at != RONDE_PLACE(import, source)->parent;
         for (uint32_t edge = 0; edge < import->edges.count; edge++)
-            relax(import, labels, edge, at);
+            if (!is_end || RONDE_EDGE(import, edge)->kind == RONDE_PATH_LOCAL)
+                relax(import, labels, edge, at);
     }
 }
 
@@ -152,10 +155,51 @@ static enum ronde_status pick_nics(struct ronde_import *import)
     return RONDE_OK;
 }
 
+static bool has_nvlink(const struct ronde_import *import, uint32_t place)
+{
+    for (uint32_t i = 0; i < import->edges.count; i++) {
+        const struct ronde_import_edge *edge = RONDE_EDGE(import, i);
+        if (edge->kind == RONDE_PATH_NVLINK && (edge->ends[0] == place || edge->ends[1] == place))
+            return true;
+    }
+    return false;
+}
+
+/* GPUs without NVLink, where most of the others have it; *out_first is one of these. */
+static uint32_t count_linkless(const struct ronde_import *import, uint32_t *out_first)
+{
+    uint32_t count = 0;
+    for (uint32_t gpu = import->gpus.count; gpu-- > 0;) {
+        const uint32_t place = *RONDE_AT(import->gpus, uint32_t, gpu);
+        const uint32_t above = RONDE_PLACE(import, place)->parent;
+        if (has_nvlink(import, place) ||
+            (above != RONDE_NONE && RONDE_PLACE(import, above)->kind == RONDE_PLACE_DEVICE &&
+             has_nvlink(import, above)))
+            continue;
+        count++;
+        *out_first = gpu;
+    }
+    return 2 * count < import->gpus.count ? count : 0;
+}
+
+/* One GPU alone without the links of the others is why a file was dumped, more often than not. */
+static enum ronde_status fail_linkless(const struct ronde_import *import, const char *path,
+                                       uint32_t count, uint32_t first, struct ronde_error *error)
+{
+    const uint32_t line = RONDE_PLACE(import, *RONDE_AT(import->gpus, uint32_t, first))->line;
+    return ronde_fail_at(error, RONDE_BAD_INPUT, line,
+                         "%s:%u: of %u GPUs gpu%u %s no NVLink, and nothing else of known rate "
+                         "leads there: a fault?",
+                         path, line, import->gpus.count, first,
+                         count == 1 ? "alone has" : "and others have");
+}
+
 /* Every GPU reaches every other one, over at least one link whose rate is known. */
-static enum ronde_status check_pairs(const struct ronde_import *import, const char *path,
+static enum ronde_status check_pairs(struct ronde_import *import, const char *path,
                                      struct ronde_error *error)
 {
+    uint32_t first = 0;
+    const uint32_t linkless = count_linkless(import, &first);
     for (uint32_t from = 0; from < import->gpus.count; from++)
         for (uint32_t to = 0; to < import->gpus.count; to++) {
             const uint32_t place = *RONDE_AT(import->gpus, uint32_t, to);
@@ -163,11 +207,16 @@ static enum ronde_status check_pairs(const struct ronde_import *import, const ch
             if (from == to || (label->hops != RONDE_NONE && isfinite(label->GBps)))
                 continue;
             const uint32_t line = RONDE_PLACE(import, place)->line;
+            if (linkless > 0)
+                return fail_linkless(import, path, linkless, first, error);
             return ronde_fail_at(error, RONDE_BAD_INPUT, line,
                                  "%s:%u: no link of known rate leads from gpu%u to gpu%u, which is "
                                  "on this line",
                                  path, line, from, to);
         }
+    for (uint32_t k = 0; k < linkless; k++)
+        ronde_import_note(import, RONDE_REMARK_LINKLESS,
+                          RONDE_PLACE(import, *RONDE_AT(import->gpus, uint32_t, first))->line);
     return RONDE_OK;
 }
 

@@ -12,9 +12,16 @@ static const char *const texts[RONDE_REMARK_COUNT] = {
     [RONDE_REMARK_GCN] = "GPUs whose xGMI rate RCCL does not know, taken as 24 GB/s a link: %u",
     [RONDE_REMARK_NET_SPEED] =
         "network ports without a speed, taken as 10 Gbit/s like NCCL does: %u",
+    [RONDE_REMARK_FUSED_NET] = "parts of fused NICs, which NCCL gives no number, left out: %u",
+    [RONDE_REMARK_REPEATED_NET] = "NICs that stand below several CPUs, taken once: %u",
     [RONDE_REMARK_FAST_NET] = "NICs faster than their PCI link, which then limits them: %u",
     [RONDE_REMARK_CPU] = "pairs of CPUs of unknown make, taken as no limit like NCCL does: %u",
     [RONDE_REMARK_NO_NVLINK] = "no NVLink in the file, so GPUs talk over PCI (see --nvlink-GBps)",
+    [RONDE_REMARK_SHARED_GPU] = "devices with several GPUs in the file, parts of one or ranks on "
+                                "one, which share its links: "
+                                "%u",
+    [RONDE_REMARK_LINKLESS] =
+        "GPUs without NVLink beside others that have it, lost by a fault?: %u",
     [RONDE_REMARK_GIVEN_NVLINK] =
         "the file knows no NVLink; NVSwitches of --nvlink-GBps are assumed",
     [RONDE_REMARK_SILENT_NIC] = "NICs without a rate in the file, left out; say --nic-GBps: %u",

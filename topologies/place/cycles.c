@@ -7,7 +7,7 @@
  * A price grows with the cube of a link's load, so that a link twice used costs more than two used once. The noise is the
  * same in every run.
  */
-#include "cycles.h"
+#include "rings.h"
 
 #include <math.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static void fill_sets(struct work *work)
 }
 
 /* The cheapest cycle by the prices that are set. */
-static void lay(struct work *work, uint32_t *out_cycle)
+static void apply(struct work *work, uint32_t *out_cycle)
 {
     const uint32_t size = work->mesh->size, others = size - 1;
     uint32_t set = (1u << others) - 1, last = 0;
@@ -122,7 +122,7 @@ static void lay_again(struct work *work, uint32_t channel)
 {
     uint32_t *cycle = work->cycles + (size_t)channel * work->mesh->size;
     set_prices(work);
-    lay(work, cycle);
+    apply(work, cycle);
     put(work, cycle, 1);
 }
 

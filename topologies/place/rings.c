@@ -6,7 +6,6 @@
  * link of their routes, all channels together.
  */
 #include "rings.h"
-#include "cycles.h"
 
 #include <math.h>
 #include <string.h>

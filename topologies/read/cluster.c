@@ -3,6 +3,7 @@
  * backbone ID_backbone that all routes cross, and a router. Names as SimGrid 3.32 makes them.
  */
 #include "reader.h"
+#include "ronde/limits.h"
 
 #include <string.h>
 
@@ -112,6 +113,10 @@ static enum ronde_status add_hosts(struct ronde_xml_reader *reader, const struct
         /* Before making any: a range may be a slip of the pen worth gigabytes. */
         if (last - first >= RONDE_MAX_RANKS - reader->platform->hosts.count)
             return ronde_reader_fail(reader, tag, "more than %u hosts", RONDE_MAX_RANKS);
+        struct ronde_error why = {0};
+        if (ronde_limit_check(RONDE_LIMIT_HOSTS, reader->platform->hosts.count + (last - first + 1),
+                              &why) != RONDE_OK)
+            return ronde_reader_fail(reader, tag, "%s", why.message);
         for (uint64_t number = first; number <= last; number++) {
             const enum ronde_status status = add_host(reader, tag, cluster, number);
             if (status != RONDE_OK)

@@ -3,6 +3,7 @@
 #include "reader.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* How the value of a prop is read. */
@@ -15,9 +16,11 @@ enum shape {
     INTEGER64,
     TEXT,
     CURVE,
+    SIZED,
     MODEL,
     SWITCHES,
     RANKS,
+    AXES,
     REMARK
 };
 
@@ -58,14 +61,20 @@ static const struct {
     {"cores", INTEGER32, offsetof(struct ronde_platform_facts, shared.cores)},
     {"processors", INTEGER32, offsetof(struct ronde_platform_facts, packets.processors)},
     {"node_hosts", INTEGER32, offsetof(struct ronde_platform_facts, node_hosts)},
+    {"channels", INTEGER32, offsetof(struct ronde_platform_facts, channels)},
     {"slot_bytes", INTEGER64, offsetof(struct ronde_platform_facts, slot_bytes)},
     {"copy_curve", CURVE, offsetof(struct ronde_platform_facts, copy_curve)},
     {"gamma_curve", CURVE, offsetof(struct ronde_platform_facts, gamma_curve)},
     {"measured_by", TEXT, offsetof(struct ronde_platform_facts, measured_by)},
     {"description", TEXT, offsetof(struct ronde_platform_facts, description)},
     {"network_model", MODEL, 0},
+    {"send_ns", SIZED, offsetof(struct ronde_platform_facts, time.send)},
+    {"receive_ns", SIZED, offsetof(struct ronde_platform_facts, time.receive)},
+    {"combine_ns", SIZED, offsetof(struct ronde_platform_facts, time.combine)},
+    {"fresh_ns", SIZED, offsetof(struct ronde_platform_facts, time.fresh)},
     {"multicast", SWITCHES, 0},
     {"rank_hosts", RANKS, 0},
+    {"rank_shape", AXES, 0},
     {"measured_on", REMARK, 0},
     {"machine", REMARK, 0},
     {"spread", REMARK, 0},
@@ -134,8 +143,8 @@ static enum ronde_status store_number(struct ronde_xml_reader *reader, const str
     return RONDE_OK;
 }
 
-/* One "bytes:GBps", moving *at behind it and the blanks that follow. */
-static bool read_point(const char **at, double *out_bytes, double *out_GBps)
+/* One "bytes:value", moving *at behind it and the blanks that follow. */
+static bool read_pair(const char **at, double *out_bytes, double *out_value)
 {
     char text[64];
     const size_t length = strcspn(*at, " ");
@@ -148,9 +157,8 @@ static bool read_point(const char **at, double *out_bytes, double *out_GBps)
     *at += length;
     *at += strspn(*at, " ");
     return ronde_parse_number(text, out_bytes) &&
-           ronde_parse_number(text + strlen(text) + 1, out_GBps) &&
-           *out_bytes >= ranges[BYTES].least && *out_bytes <= ranges[BYTES].most &&
-           *out_GBps >= RONDE_LEAST_GBPS && *out_GBps <= RONDE_MOST_GBPS;
+           ronde_parse_number(text + strlen(text) + 1, out_value) &&
+           *out_bytes >= ranges[BYTES].least && *out_bytes <= ranges[BYTES].most;
 }
 
 /* Ascending points, or the prop is refused whole. */
@@ -160,7 +168,8 @@ static enum ronde_status store_curve(struct ronde_xml_reader *reader, const stru
     struct ronde_curve curve = {0};
     for (const char *at = value; *at != '\0'; curve.count++) {
         const uint32_t i = curve.count;
-        if (i == RONDE_MAX_CURVE || !read_point(&at, &curve.bytes[i], &curve.GBps[i]) ||
+        if (i == RONDE_MAX_CURVE || !read_pair(&at, &curve.bytes[i], &curve.GBps[i]) ||
+            curve.GBps[i] < RONDE_LEAST_GBPS || curve.GBps[i] > RONDE_MOST_GBPS ||
             (i > 0 && curve.bytes[i] <= curve.bytes[i - 1]))
             return ronde_reader_fail(reader, tag,
                                      "ronde.%s is '%s', expected at most %u ascending points "
@@ -168,6 +177,25 @@ static enum ronde_status store_curve(struct ronde_xml_reader *reader, const stru
                                      props[row].name, value, RONDE_MAX_CURVE);
     }
     memcpy((char *)&reader->platform->facts + props[row].offset, &curve, sizeof curve);
+    return RONDE_OK;
+}
+
+/* The same of times, which may be 0. */
+static enum ronde_status store_sized(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                     uint32_t row, const char *value)
+{
+    struct ronde_sized_ns sized = {0};
+    for (const char *at = value; *at != '\0'; sized.count++) {
+        const uint32_t i = sized.count;
+        if (i == RONDE_MAX_SIZED || !read_pair(&at, &sized.bytes[i], &sized.ns[i]) ||
+            sized.ns[i] < 0 || sized.ns[i] > RONDE_MOST_NS ||
+            (i > 0 && sized.bytes[i] <= sized.bytes[i - 1]))
+            return ronde_reader_fail(reader, tag,
+                                     "ronde.%s is '%s', expected at most %u ascending points "
+                                     "'bytes:ns' with blanks between them",
+                                     props[row].name, value, RONDE_MAX_SIZED);
+    }
+    memcpy((char *)&reader->platform->facts + props[row].offset, &sized, sizeof sized);
     return RONDE_OK;
 }
 
@@ -192,6 +220,29 @@ static enum ronde_status store_multicast(struct ronde_xml_reader *reader,
     return ronde_reader_fail(reader, tag, "ronde.multicast is '%s', expected 0 or 1", value);
 }
 
+/* Radices with an x between them; whether they are those of the ranks is known in the end. */
+static enum ronde_status store_axes(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                    const char *value)
+{
+    struct ronde_platform_facts *facts = &reader->platform->facts;
+    const char *at = value;
+    for (facts->rank_axes = 0; facts->rank_axes < RONDE_MAX_SHAPE; at++) {
+        char *end = NULL;
+        const unsigned long radix = *at >= '1' && *at <= '9' ? strtoul(at, &end, 10) : 0;
+        if (radix == 0 || radix > RONDE_MAX_RANKS)
+            break;
+        facts->rank_shape[facts->rank_axes++] = (uint32_t)radix;
+        at = end;
+        if (*at == '\0')
+            return RONDE_OK;
+        if (*at != 'x')
+            break;
+    }
+    return ronde_reader_fail(reader, tag,
+                             "ronde.rank_shape is '%s', expected up to %u numbers as 8x8x8", value,
+                             RONDE_MAX_SHAPE);
+}
+
 /* By shape; ranks are kept as text until all hosts are known. */
 static enum ronde_status store(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                uint32_t row, const char *value)
@@ -209,12 +260,16 @@ static enum ronde_status store(struct ronde_xml_reader *reader, const struct ron
         return store_text(reader, tag, row, value);
     case CURVE:
         return store_curve(reader, tag, row, value);
+    case SIZED:
+        return store_sized(reader, tag, row, value);
     case MODEL:
         return store_model(reader, tag, value);
     case SWITCHES:
         return store_multicast(reader, tag, value);
     case RANKS:
         return ronde_reader_text(reader, tag, "value", &reader->rank_hosts);
+    case AXES:
+        return store_axes(reader, tag, value);
     case REMARK:
         return RONDE_OK;
     }
@@ -310,6 +365,20 @@ static enum ronde_status order_ranks(struct ronde_xml_reader *reader)
     return RONDE_OK;
 }
 
+/* The ranks fill the shape they are said to have. */
+static enum ronde_status check_shape(struct ronde_xml_reader *reader)
+{
+    const struct ronde_platform_facts *facts = &reader->platform->facts;
+    uint64_t ranks = 1;
+    for (uint32_t axis = 0; axis < facts->rank_axes && ranks <= RONDE_MAX_RANKS; axis++)
+        ranks *= facts->rank_shape[axis];
+    if (facts->rank_axes == 0 || ranks == facts->hosts)
+        return RONDE_OK;
+    return ronde_reader_fail_line(reader, fact_line(reader, "rank_shape"),
+                                  "ronde.rank_shape has %llu ranks, and there are %u hosts",
+                                  (unsigned long long)ranks, facts->hosts);
+}
+
 /* The memory of a shared host is a link, so that SimGrid can share it: the backbone of that bandwidth. */
 static enum ronde_status find_memory(struct ronde_xml_reader *reader)
 {
@@ -334,6 +403,8 @@ static enum ronde_status find_memory(struct ronde_xml_reader *reader)
 /* Needs every host and every link. */
 enum ronde_status ronde_reader_finish_facts(struct ronde_xml_reader *reader)
 {
-    const enum ronde_status status = order_ranks(reader);
+    enum ronde_status status = order_ranks(reader);
+    if (status == RONDE_OK)
+        status = check_shape(reader);
     return status == RONDE_OK ? find_memory(reader) : status;
 }

@@ -1,28 +1,19 @@
 /* What all readers of elements share: the tables they are looked up in, attributes, errors with their line. */
 #include "reader.h"
+#include "engine/text/refuse.h"
 
 #include "ronde/utf8.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-/* path:line: in front, where editors look for it. */
-static enum ronde_status fail_with(struct ronde_xml_reader *reader, uint32_t line,
-                                   const char *format, va_list arguments)
-{
-    char message[RONDE_ERROR_MESSAGE_BYTES];
-    if (vsnprintf(message, sizeof message, format, arguments) < 0)
-        message[0] = '\0';
-    return ronde_fail_at(reader->error, RONDE_BAD_INPUT, line, "%s:%u: %s", reader->platform->path,
-                         line, message);
-}
-
 enum ronde_status ronde_reader_fail(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                     const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const enum ronde_status status = fail_with(reader, tag->line, format, arguments);
+    const enum ronde_status status =
+        ronde_refuse_line(reader->error, reader->platform->path, tag->line, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -32,7 +23,8 @@ enum ronde_status ronde_reader_fail_line(struct ronde_xml_reader *reader, uint32
 {
     va_list arguments;
     va_start(arguments, format);
-    const enum ronde_status status = fail_with(reader, line, format, arguments);
+    const enum ronde_status status =
+        ronde_refuse_line(reader->error, reader->platform->path, line, format, arguments);
     va_end(arguments);
     return status;
 }
@@ -127,7 +119,7 @@ static enum ronde_status check_order(struct ronde_xml_reader *reader, const stru
 {
     if (element->stage < parent->stage)
         return ronde_reader_fail(reader, tag,
-                                 "<%s> stands too late in <%s>: props come first, "
+                                 "<%s> must come earlier in <%s>: props come first, "
                                  "then parts, then routes",
                                  element->name, parent->element->name);
     parent->stage = element->stage;

@@ -13,7 +13,7 @@
 #include "topologies/platform.h"
 
 /** Number of ronde.* props (rows of the table in facts.c). */
-#define RONDE_FACT_COUNT 44
+#define RONDE_FACT_COUNT 50
 
 /** Zones in zones: deeper nesting has no use, and it bounds the recursion in the routing. */
 #define RONDE_ZONE_DEPTH 16u
@@ -130,7 +130,7 @@ enum ronde_status ronde_reader_new_link(struct ronde_xml_reader *reader,
 
 /** Rows of what a zone and the platform itself may hold: zones and clusters. */
 extern const struct ronde_element ronde_inner_zones[];
-#define RONDE_INNER_ZONE_COUNT 3
+#define RONDE_INNER_ZONE_COUNT 4
 
 /**
  * After the hosts of a torus: its links and the ways between neighbours. `link` has the name of the cluster and the

@@ -1,6 +1,7 @@
 /* <zone>, <host>, <router>, <link>, <backbone>, <host_link>. */
 #include "reader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The next host or router of a zone. */
@@ -18,6 +19,22 @@ static enum ronde_status add_point(struct ronde_xml_reader *reader, const struct
                               ronde_platform_add_point(reader->platform, id, zone, is_host, &point));
 }
 
+/* The speed of a host that has several: its number among them, as SimGrid takes it. */
+static enum ronde_status read_pstate(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                     const char *speeds)
+{
+    const char *text = ronde_reader_value(tag, "pstate");
+    unsigned long count = 1;
+    for (const char *at = strchr(speeds, ','); at; at = strchr(at + 1, ','))
+        count++;
+    if (text[0] != '\0' && (strlen(text) > 6 || text[strspn(text, "0123456789")] != '\0' ||
+                            strtoul(text, NULL, 10) >= count))
+        return ronde_reader_fail(reader, tag, "pstate is '%s', expected 0 to %lu, one of the speeds",
+                                 text, count - 1);
+    reader->platform->pstates += count > 1;
+    return RONDE_OK;
+}
+
 /* The speed is only checked: nothing here computes in flops, but SimGrid would refuse the file. */
 static enum ronde_status read_host(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                    uint32_t zone)
@@ -27,7 +44,41 @@ static enum ronde_status read_host(struct ronde_xml_reader *reader, const struct
     if (status == RONDE_OK && !ronde_parse_speeds(speed))
         return ronde_reader_fail(reader, tag, "speed of host '%s' is '%s', expected e.g. 1Gf",
                                  ronde_reader_value(tag, "id"), speed);
-    return status;
+    return status == RONDE_OK ? read_pstate(reader, tag, speed) : status;
+}
+
+/* What a host keeps on a disk crosses no link. */
+static enum ronde_status read_disk(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                   uint32_t zone)
+{
+    double GBps;
+    (void)zone;
+    reader->platform->disks++;
+    const enum ronde_status status = ronde_reader_bandwidth(reader, tag, "read_bw", 0, &GBps);
+    return status == RONDE_OK ? ronde_reader_bandwidth(reader, tag, "write_bw", 0, &GBps) : status;
+}
+
+static enum ronde_status read_config(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                     uint32_t zone)
+{
+    (void)reader, (void)tag, (void)zone;
+    return RONDE_OK;
+}
+
+/* An option of SimGrid: its precision and the like change nothing here, models of the network would. */
+static enum ronde_status read_option(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                     uint32_t zone)
+{
+    (void)zone;
+    const char *id = ronde_reader_value(tag, "id");
+    if (strncmp(id, "network/", 8) == 0 || strcmp(id, "host/model") == 0)
+        return ronde_reader_fail(reader, tag,
+                                 "<config> sets '%s', which changes what messages take; ronde says "
+                                 "that by ronde.network_model and what calibrate writes: leave it "
+                                 "out",
+                                 id);
+    reader->platform->configs++;
+    return RONDE_OK;
 }
 
 /* A host that is no rank: a place where routes meet. */
@@ -194,6 +245,20 @@ static const struct ronde_element foreign_props[] = {
     {.name = "prop", .required = "id value", .optional = "", .read = ronde_read_foreign_prop},
 };
 
+static const struct ronde_element config_props[] = {
+    {.name = "prop", .required = "id value", .optional = "", .read = read_option},
+};
+
+static const struct ronde_element host_parts[] = {
+    {.name = "prop", .required = "id value", .optional = "", .read = ronde_read_prop},
+    {.name = "disk",
+     .required = "id read_bw write_bw",
+     .optional = "",
+     .read = read_disk,
+     .inside = foreign_props,
+     .inside_count = 1},
+};
+
 static const struct ronde_element route_links[] = {
     {.name = "link_ctn", .required = "id", .optional = "direction", .read = ronde_read_link_ctn},
 };
@@ -228,8 +293,11 @@ static const struct ronde_element zone_parts[ZONE_PARTS];
         word, required, "symmetrical", 2, group, reader, route_links, 1, ronde_end_route           \
     }
 
-const struct ronde_element ronde_inner_zones[RONDE_INNER_ZONE_COUNT] = {ZONE("zone"), ZONE("AS"),
-                                                                        CLUSTER};
+const struct ronde_element ronde_inner_zones[RONDE_INNER_ZONE_COUNT] = {
+    {"config", "", "id", 0, RONDE_GROUP_ANY, read_config, config_props, 1, NULL},
+    ZONE("zone"),
+    ZONE("AS"),
+    CLUSTER};
 
 /* What a zone may hold; rows of equal stage may stand in any order. */
 static const struct ronde_element zone_parts[ZONE_PARTS] = {
@@ -237,7 +305,7 @@ static const struct ronde_element zone_parts[ZONE_PARTS] = {
     ZONE("AS"),
     CLUSTER,
     {"prop", "id value", "", 0, RONDE_GROUP_ANY, ronde_read_prop, NULL, 0, NULL},
-    HOST("host", "id speed", "core", read_host, fact_props, 1),
+    HOST("host", "id speed", "core pstate", read_host, host_parts, 2),
     HOST("router", "id", "", read_router, NULL, 0),
     HOST("host_link", "id up down", "", read_host_link, NULL, 0),
     /* The DTD gives latency a default, which SimGrid 3.32 then fails to read. */

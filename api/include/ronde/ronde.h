@@ -31,6 +31,10 @@
  * ronde_comm_load wait until pending operations are over. ronde_comm_destroy must be the last call on a communicator:
  * pending operations end with TIMEOUT, as they do after ronde_comm_abort; their requests stay valid until they are freed.
  *
+ * Forked children. A communicator belongs to the process that made it. In a child that is forked from it every call on it is
+ * refused (BAD_ARGUMENT), and so is every call on an operation that was pending; ronde_comm_destroy and ronde_request_free
+ * do nothing. A child may make communicators of its own.
+ *
  * First calls. What an operation runs depends on collective, root, sources, whether blocks differ in length, and the size
  * class (bytes of a block, to the power of two). For the first of its kind ranks meet, rank 0 says which algorithm all
  * use, and it is compiled, proved and loaded; it is kept for the next RONDE_KEPT_PROGRAMS kinds used.
@@ -232,7 +236,8 @@ ronde_request_test(struct ronde_request *request, bool *out_done, struct ronde_e
 
 /**
  * Waits until an operation is over. timeout_ns > 0 is a limit from this call on: an operation that passes it fails with
- * TIMEOUT naming the rank waited for, which ends the communicator. 0 adds no limit. Errors: the operation's.
+ * TIMEOUT naming the rank waited for, which ends the communicator. 0 adds no limit. Errors: the operation's; BAD_ARGUMENT for
+ * one of the group that this thread has open, which begins at its end.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_request_wait(struct ronde_request *request, uint64_t timeout_ns, struct ronde_error *error);

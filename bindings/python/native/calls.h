@@ -18,3 +18,21 @@ static int ronde_python_start(struct ronde_comm *comm, int collective, int dtype
                                     .stream = (void *)stream};
     return ronde_start(comm, &call, out_request, error);
 }
+
+/* How long NCCL takes for what it would choose, us; negative where it has no such call. */
+static double ronde_python_nccl_us(const struct ronde_nccl_constants *constants,
+                                   const struct ronde_nccl_machine *machine, int collective,
+                                   uint32_t ranks, uint32_t nodes, uint64_t bytes)
+{
+    const struct ronde_nccl_call call = {.collective = (enum ronde_collective)collective,
+                                         .ranks = ranks,
+                                         .nodes = nodes,
+                                         .bytes = bytes};
+    const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
+    struct ronde_nccl_choice choice;
+    const double us = ronde_nccl_choose(constants, machine, &call, any, &choice);
+    /* Sends and receives are not chosen. */
+    return isfinite(us) || choice.algorithm == RONDE_NCCL_POINT
+               ? ronde_nccl_execution_us(constants, machine, &call, choice)
+               : -1;
+}

@@ -79,7 +79,7 @@ def main() -> None:
     builder.cdef(pathlib.Path(__file__).with_name("callbacks.h").read_text())
     calls = pathlib.Path(__file__).with_name("calls.h").read_text()
     builder.cdef(prototypes(calls))
-    builder.set_source("ronde._native", "".join(f'#include "{header}"\n' for header in headers) + calls)
+    builder.set_source("ronde._native", "".join(f'#include "{header}"\n' for header in headers) + "#include <math.h>\n" + calls)
     builder.emit_c_code(options.output)
 
 

@@ -23,9 +23,8 @@ def output(*words: object, answers: tuple[int, ...] = (0,)) -> str:
     if done.returncode in answers and (done.returncode == 0 or done.stdout):
         return done.stdout
     said = done.stderr.strip().splitlines() or [f"the command ended with {done.returncode}"]
-    kind = errors.BadArgumentError if done.returncode == 2 else errors.RondeError
-    raise kind(said[-1][len("ronde: "):] if said[-1].startswith("ronde: ") else said[-1],
-               _STATUSES.get(done.returncode, "device"))
+    status = "timeout" if "took longer than" in said[-1] else _STATUSES.get(done.returncode, "device")
+    raise errors.of(said[-1][len("ronde: "):] if said[-1].startswith("ronde: ") else said[-1], status)
 
 
 def main() -> NoReturn:

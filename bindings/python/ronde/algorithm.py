@@ -48,7 +48,7 @@ class _Memory:
         if not isinstance(index, slice):
             return Chunks(self._buffer, whole(index, "chunk"), 1)
         if index.start is None or index.stop is None or index.step not in (None, 1) or index.stop <= index.start:
-            raise errors.BadArgumentError(f"chunks {index}: expected [first:end]", "bad argument")
+            raise errors.BadArgumentError(f"chunks {index}: expected [first:end]")
         first, end = whole(index.start, "first chunk"), whole(index.stop, "end of chunks")
         return Chunks(self._buffer, first, end - first)
 

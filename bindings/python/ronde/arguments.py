@@ -18,8 +18,15 @@ def whole(value: Any, what: str, most: int = _MOST) -> int:
     except TypeError:
         raise TypeError(f"{what}: expected a whole number, not {value!r}") from None
     if not 0 <= number <= most:
-        raise BadArgumentError(f"{what} {number} is outside 0 .. {most}", "bad argument")
+        raise BadArgumentError(f"{what} {number} is outside 0 .. {most}")
     return number
+
+
+def real(value: Any, what: str) -> float:
+    """A number, NumPy's as well."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{what}: expected a number, not {value!r}")
+    return float(value)
 
 
 def wholes(values: Any, what: str, most: int = _MOST) -> list[int]:
@@ -35,7 +42,7 @@ def text(value: Any, what: str) -> bytes:
         raise TypeError(f"{what}: expected a text, not {value!r}")
     # In C a text ends at the first zero.
     if "\0" in value:
-        raise BadArgumentError(f"{what} {value!r} has a zero in it", "bad argument")
+        raise BadArgumentError(f"{what} {value!r} has a zero in it")
     return value.encode(errors="backslashreplace")
 
 
@@ -68,7 +75,7 @@ def native(dtype: Any, what: str) -> None:
     """Refuses numbers whose bytes have the other order: the library would read other numbers."""
     if not getattr(dtype, "isnative", True):
         raise BadArgumentError(f"{what}: elements of type {dtype} have the bytes of another machine; "
-                               "array.astype(array.dtype.newbyteorder('=')) has this one's", "bad argument")
+                               "array.astype(array.dtype.newbyteorder('=')) has this one's")
 
 
 def apart(starts: Sequence[tuple[int, int]], what: str) -> None:
@@ -76,4 +83,4 @@ def apart(starts: Sequence[tuple[int, int]], what: str) -> None:
     order = sorted((start, size, rank) for rank, (start, size) in enumerate(starts) if size)
     for (start, size, rank), (next_start, _, other) in zip(order, order[1:]):
         if next_start < start + size:
-            raise BadArgumentError(f"{what} of ranks {min(rank, other)} and {max(rank, other)} share memory", "bad argument")
+            raise BadArgumentError(f"{what} of ranks {min(rank, other)} and {max(rank, other)} share memory")

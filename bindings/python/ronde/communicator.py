@@ -81,7 +81,7 @@ def _allgather(handle: Any, mine: Any, size: int, out_all: Any, error: Any) -> i
 def _options(transport: str, timeout: Optional[float], host_id: Optional[str]) -> tuple[Any, Any]:
     texts = {ffi.string(lib.ronde_transport_text(t)).decode(): t for t in range(lib.RONDE_TRANSPORT_COUNT)}
     if transport not in texts:
-        raise errors.BadArgumentError(f"transport {transport!r}: there are {', '.join(texts)}", "bad argument")
+        raise errors.BadArgumentError(f"transport {transport!r}: there are {', '.join(texts)}")
     host = ffi.new("char[]", text(host_id, "host_id")) if host_id is not None else ffi.NULL
     return ffi.new("struct ronde_comm_options *", {
         "transport": texts[transport], "timeout_ns": nanoseconds(timeout), "host_id": host}), host
@@ -99,6 +99,8 @@ class Communicator:
         self._inside: list[int] = []
         self._sweep_at = _SWEEP
         self._owner = os.getpid()
+        # Whether this process is a fork of the one that made it.
+        self._is_foreign = False
         _open.add(self)
 
     # -- making one ---------------------------------------------------------------------------------------------------
@@ -166,7 +168,7 @@ class Communicator:
     def close(self) -> None:
         """Ends it on this rank; pending operations fail. May be called twice."""
         handle, self._handle = self._handle, None
-        if handle and self._owner == os.getpid():
+        if handle:
             self._expel(handle)
             lib.ronde_comm_destroy(handle)
         self._pending.clear()
@@ -198,8 +200,12 @@ class Communicator:
             self.close()
 
     def _alive(self) -> Any:
+        if self._is_foreign:
+            raise errors.BadArgumentError(
+                f"the communicator is that of process {self._owner}, of which this one, {os.getpid()}, is a fork: it cannot take "
+                "part in the parent's place; make a communicator (a process group) after the fork")
         if not self._handle:
-            raise errors.RondeError("the communicator is closed", "bad argument")
+            raise errors.BadArgumentError("the communicator is closed")
         return self._handle
 
     # -- settings -----------------------------------------------------------------------------------------------------
@@ -293,6 +299,16 @@ class Communicator:
 
     def _forget(self, operation: Operation) -> None:
         self._pending.discard(operation)
+
+
+def _disown_all() -> None:
+    """In a forked child, which shares memory and connections of its parent's communicators: to it they are closed."""
+    for communicator in list(_open):
+        communicator._handle = None
+        communicator._is_foreign = True
+
+
+os.register_at_fork(after_in_child=_disown_all)
 
 
 @atexit.register

@@ -22,7 +22,7 @@ def _parse(kind: str, parse: Callable[[bytes, Any], bool], enum: str, names: dic
         return value
     out = ffi.new(enum)
     if not isinstance(text, str) or not parse(text.encode(errors="replace"), out):
-        raise BadArgumentError(f"{kind} {text!r}: there are {', '.join(names)}", "bad argument")
+        raise BadArgumentError(f"{kind} {text!r}: there are {', '.join(names)}")
     return int(out[0])
 
 

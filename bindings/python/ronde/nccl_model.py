@@ -7,15 +7,16 @@ from typing import Any, Iterable, Optional, Union
 
 from . import _command
 from .arguments import whole, wholes
-from .prediction import Size, sizes_of
 from .records import Records
+from .sizes import Size, sizes_of
 from .topology import Topology
 
 Machine = Union[str, "os.PathLike[str]", Topology]
 
 
-def _words(machine: Machine) -> list[str]:
-    return machine._words if isinstance(machine, Topology) else ["--topo", os.fsdecode(machine)]
+def machine_words(machine: Machine) -> list[object]:
+    """The command's words for a machine."""
+    return list(machine._words) if isinstance(machine, Topology) else ["--topo", os.fsdecode(machine)]
 
 
 def nccl(collective: str, machine: Machine, sizes: Union[Size, Iterable[Size]], *, ranks: Union[int, Iterable[int]],
@@ -23,7 +24,8 @@ def nccl(collective: str, machine: Machine, sizes: Union[Size, Iterable[Size]], 
     """
     What NCCL would choose and how long it would take: nccl("all_reduce", "H100-cluster01", ["1M", "1G"], ranks=64), the command's
     `sim --style nccl`. `machine`: a description of some lines, a shipped one's name, or a platform of GPUs. `nodes`: as few as
-    the ranks fit on.
+    the ranks fit on. Sizes are in bytes; a record has `time_us`, `time_ns`, and the rates in 10^9 bytes a second. Raises
+    BadArgumentError for names and sizes that are none.
     """
     records = Records()
     for count in wholes(ranks if hasattr(ranks, "__iter__") else [ranks], "ranks"):
@@ -31,7 +33,7 @@ def nccl(collective: str, machine: Machine, sizes: Union[Size, Iterable[Size]], 
         if whole(nodes, "nodes"):
             where += ["--shape", f"{nodes}x{count // nodes}"]
         for size in sizes_of(sizes):
-            said = _command.output("sim", "--style", "nccl", "--json", *_words(machine), *where, "-b", size, "-e", size,
+            said = _command.output("sim", "--style", "nccl", "--json", *machine_words(machine), *where, "-b", size, "-e", size,
                                    "--", collective)
             for record in map(json.loads, said.splitlines()):
                 records.append({"engine": "nccl", **record, "time_ns": record["time_us"] * 1e3})
@@ -68,9 +70,9 @@ def doctor(log: Union[str, "os.PathLike[str]"], machine: Machine, *, collective:
            ranks: int = 0) -> Diagnosis:
     """
     Whether nccl-tests' numbers are what the hardware should give: doctor("all_reduce.log", "H100-cluster01").is_wrong.
-    `collective` and `ranks`: where the log does not say them.
+    `collective` and `ranks`: where the log does not say them. Raises BadArgumentError for a file that is no log.
     """
     more: list[Any] = ["-N", ranks] if whole(ranks, "ranks") else []
-    said = _command.output("doctor", "--json", *_words(machine), *more, "--", os.fsdecode(log),
+    said = _command.output("doctor", "--json", *machine_words(machine), *more, "--", os.fsdecode(log),
                            *([] if collective is None else [collective]), answers=(0, 1))
     return Diagnosis(Records(json.loads(line) for line in said.splitlines()))

@@ -20,7 +20,7 @@ def nanoseconds(seconds: Optional[float]) -> int:
     if seconds is None:
         return 0
     if not seconds > 0:
-        raise errors.BadArgumentError(f"a time limit of {seconds} s: must be positive", "bad argument")
+        raise errors.BadArgumentError(f"a time limit of {seconds} s: must be positive")
     return max(1, min(int(seconds * 1e9), 2**62))
 
 
@@ -39,6 +39,7 @@ class Operation:
 
     def wait(self, timeout: Optional[float] = None) -> None:
         """Waits until it is over; a timeout, in seconds, that passes ends the communicator."""
+        self._check()
         error = errors.record()
         status = lib.ronde_request_wait(self._request, nanoseconds(timeout), error)
         self._settle()
@@ -46,6 +47,7 @@ class Operation:
 
     def done(self) -> bool:
         """Moves it on, and says whether it is over, well or not. Never blocks."""
+        self._check()
         out = ffi.new("bool *")
         lib.ronde_request_test(self._request, out, ffi.NULL)
         if out[0]:
@@ -77,6 +79,7 @@ class Operation:
 
     def add_done_callback(self, callback: Callable[[Optional[errors.RondeError]], None]) -> None:
         """Has `callback` called with the exception or None: at once if it is over, else by the thread that ends it."""
+        self._check()
         with _guard:
             self._callbacks.append(callback)
             is_first = self._handle is None
@@ -97,13 +100,18 @@ class Operation:
         for callback in callbacks:
             callback(exception)
 
+    def _check(self) -> None:
+        """Refuses what a forked child asks of its parent's operation."""
+        if self._communicator._is_foreign:
+            self._communicator._alive()
+
     def _settle(self) -> None:
         self._keep = None
         self._communicator._forget(self)
 
     def __del__(self) -> None:
-        # At the interpreter's end what is called here may be gone already.
-        if lib is not None:
+        # At the interpreter's end what is called here may be gone already. What is shared with a parent is the parent's.
+        if lib is not None and not self._communicator._is_foreign:
             lib.ronde_request_free(self._request)
 
 

@@ -2,39 +2,20 @@
 from __future__ import annotations
 
 import functools
-import re
+import json
 from typing import Any, Iterable, Optional, Union
 
-from . import errors, names
+from . import _command, errors, names
 from .arguments import instance, text, texts, whole
 from ._interrupt import interruptible
 from ._native import ffi, lib
 from .records import Records
+from .scenario import Scenario, replay_words
 from .schedule import Schedule
+from .sizes import Size, size_of, sizes_of
 from .topology import Topology, machine_of
 
 _MEM = lib.ronde_mem_default()
-Size = Union[int, str]
-_MOST_BYTES = 2**63 - 1
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-
-
-def size_of(size: Size) -> int:
-    """Bytes, as a number or as the command has them: "64K", "1G"."""
-    if not isinstance(size, str):
-        return whole(size, "size", _MOST_BYTES)
-    match = re.fullmatch(r"([0-9]+)([KMGT]?)(?:i?B)?", size.strip(), re.IGNORECASE)
-    if match is None:
-        raise errors.BadArgumentError(f"size {size!r}: expected a number of bytes such as 4096, 64K or 1G", "bad argument")
-    return whole(int(match[1]) * _UNITS[match[2].upper()], "size", _MOST_BYTES)
-
-
-def sizes_of(sizes: Union[Size, Iterable[Size]]) -> list[int]:
-    """A size, or several, NumPy's numbers and arrays as well."""
-    # An array of no dimension has what makes one iterable, and is not.
-    is_one = isinstance(sizes, str) or not hasattr(sizes, "__iter__") or getattr(sizes, "ndim", 1) == 0
-    several: Any = [sizes] if is_one else sizes
-    return [size_of(size) for size in several]
 
 
 def _text(value: Any) -> Optional[str]:
@@ -94,9 +75,35 @@ class _Forecast:
         return self.forecast
 
 
+def _by_command(more: tuple[str, ...], schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size]],
+                op: str, **how: Any) -> Records:
+    """Replays that the command makes: those that are explained, placed or disturbed."""
+    records = Records()
+    # A machine that was made here has no file. Which operator it is changes no time, and the command is not told.
+    ours = {"topology": machine_of(topology).path, "op": _text(lib.ronde_op_text(names.op(op)))}
+    with replay_words(schedule, topology, **how) as words:
+        for size in sizes_of(sizes):
+            said = _command.output(*words, *more, "--json", "-b", size, "-e", size)
+            records.extend({**json.loads(line), **ours} for line in said.splitlines())
+    return records
+
+
 def simulate(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size]], *, engine: str = "auto",
-             dtype: str = "float32", op: str = "sum", slot: Size = 0) -> Records:
-    """Replays a schedule on a machine at each size (nccl-tests' size, bytes). Engines: docs/guide/simulation.md."""
+             dtype: str = "float32", op: str = "sum", slot: Size = 0, placement: Optional[str] = None,
+             scenario: Optional[Scenario] = None) -> Records:
+    """
+    Replays a schedule on a machine at each size: simulate(ring, machine, ["1M", "1G"])[0]["time_ns"].
+
+    `sizes`: nccl-tests' size, bytes, as numbers or texts such as "64K" (2^16). `engine`: docs/guide/simulation.md has them.
+    `slot`: bytes of a connection's slot, 0: as NCCL's by size. `placement`: where ranks sit, "auto" (None likewise), "file", "packed"
+    or "scattered" (docs/guide/topologies.md). `scenario`: what else happens; a record then has `alone_ns`, `slowdown` and `parts` as
+    well. Times in records are in ns, rates in 10^9 bytes a second.
+
+    Raises BadArgumentError for what is no argument, RondeError where a replay fails, TypeError for what is of another kind.
+    """
+    if placement is not None or scenario is not None:
+        return _by_command((), schedule, topology, sizes, engine=engine, dtype=dtype, op=op, slot=slot, placement=placement,
+                           scenario=scenario)
     forecast = _Forecast(schedule, topology, dtype, op, slot, engine)
 
     def replay(size: int, cancel: Any) -> dict[str, Any]:
@@ -111,9 +118,26 @@ def simulate(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable
     return Records(interruptible(functools.partial(replay, size)) for size in sizes_of(sizes))
 
 
+def why(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size]], *, engine: str = "auto",
+        dtype: str = "float32", op: str = "sum", slot: Size = 0, placement: Optional[str] = None,
+        scenario: Optional[Scenario] = None) -> Records:
+    """
+    What the time at each size is made of, and what limits it: why(ring, machine, "1G")[0]["bottleneck"].
+
+    The arguments, the errors and most keys are those of `simulate`. Besides, a record has `bottleneck`, a sentence; the parts of the
+    critical path, which add up to 1: `latency_fraction`, `bandwidth_fraction`, `reduction_fraction`, `overhead_fraction`,
+    `slot_wait_fraction`, `share_wait_fraction`, `late_wait_fraction`; and the busiest `links` (docs/guide/scenarios.md).
+    """
+    return _by_command(("--why",), schedule, topology, sizes, engine=engine, dtype=dtype, op=op, slot=slot, placement=placement,
+                       scenario=scenario)
+
+
 def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size]], *, dtype: str = "float32",
           op: str = "sum", slot: Size = 0, engines: Union[str, Iterable[str]] = ("closed_form", "dag")) -> Records:
-    """Prices a schedule by its formula (closed_form) and by the longest path through its steps (dag)."""
+    """
+    Prices a schedule by its formula (closed_form) and by the longest path through its steps (dag), at each size in bytes:
+    price(ring, machine, "1G")[0]["time_ns"], in ns. Raises as `simulate` does.
+    """
     forecast = _Forecast(schedule, topology, dtype, op, slot, "auto")
     functions = {"closed_form": lib.ronde_record_closed_form, "dag": lib.ronde_record_dag}
 
@@ -127,7 +151,7 @@ def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Si
     engines = texts(engines, "engines")
     for engine in engines:
         if engine not in functions:
-            raise errors.BadArgumentError(f"engine {engine!r}: there are {', '.join(functions)}", "bad argument")
+            raise errors.BadArgumentError(f"engine {engine!r}: there are {', '.join(functions)}")
     return Records(interruptible(functools.partial(ask, engine, size)) for size in sizes_of(sizes) for engine in engines)
 
 
@@ -159,8 +183,9 @@ def plan(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]]
          dtype: str = "float32", op: str = "sum", slot: Size = 0, engine: str = "auto",
          synthesize: Optional[bool] = None) -> Records:
     """
-    Which algorithm is best at each size, and by how much: winner, runner-up and their times. Schedules made for the machine
-    (forest_...) are weighed where they are quickly made and replayed; `synthesize` weighs all of them, or none.
+    Which algorithm is best at each size in bytes, and by how much: winner, runner-up and their times in ns. Schedules made for the
+    machine (forest_...) are weighed where they are quickly made and replayed; `synthesize` weighs all of them, or none. `ranks`: the
+    machine's hosts where it is 0. Raises as `simulate` does.
     """
     topology = machine_of(topology)
     forests = {None: lib.RONDE_FORESTS_QUICK, True: lib.RONDE_FORESTS_ALL, False: lib.RONDE_FORESTS_NONE}

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._extra import extra
 from .errors import BadArgumentError
 
 # What people read on an axis instead of a record's key, and what one of its units is.
@@ -24,8 +25,7 @@ class Records(list[dict[str, Any]]):
 
     def frame(self) -> Any:
         """As a pandas frame, a row each."""
-        import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
-        return pandas.DataFrame(list(self))
+        return extra("pandas").DataFrame(list(self))
 
     def _names(self) -> list[str]:
         """Of each record, what tells its line from others: algorithm, and ranks and engine where several are there."""
@@ -44,10 +44,9 @@ class Records(list[dict[str, Any]]):
         """Lines over the size, on logarithmic axes of matplotlib; returns the axes. `x` and `y` are keys of the records."""
         for key in (x, y):
             if any(key not in record for record in self):
-                raise BadArgumentError(f"no key {key!r} in every record; there are {', '.join(self[0])}", "bad argument")
+                raise BadArgumentError(f"no key {key!r} in every record; there are {', '.join(self[0])}")
         if axes is None:
-            from matplotlib import pyplot  # type: ignore[import-not-found, unused-ignore]
-            axes = pyplot.figure(layout="constrained").gca()
+            axes = extra("matplotlib.pyplot").figure(layout="constrained").gca()
         (x_text, x_unit), (y_text, y_unit) = _AXES.get(x, (x, 1.0)), _AXES.get(y, (y, 1.0))
         names = self._names()
         for name in dict.fromkeys(names):

@@ -7,6 +7,7 @@ from typing import Any, Optional, Sequence
 
 from . import errors, names
 from .arguments import apart, array, text as text_of, whole, wholes
+from ._extra import extra
 from ._interrupt import interruptible
 from ._native import ffi, lib
 
@@ -117,7 +118,7 @@ def compile(collective: str, algorithm: str, ranks: int, *, root: int = 0, chann
     """Compiles and proves an algorithm: compile("all_reduce", "ring", ranks=8). `shape`: ranks as a grid, slowest first."""
     digits = wholes(shape, "shape")
     if len(digits) > lib.RONDE_MAX_SHAPE:
-        raise errors.BadArgumentError(f"a shape of {len(digits)} digits: at most {lib.RONDE_MAX_SHAPE}", "bad argument")
+        raise errors.BadArgumentError(f"a shape of {len(digits)} digits: at most {lib.RONDE_MAX_SHAPE}")
     name = ffi.new("char[]", text_of(algorithm, "algorithm"))
     request = ffi.new("struct ronde_compile_request *", {
         "collective": names.collective(collective), "algorithm": name, "ranks": whole(ranks, "ranks"),
@@ -145,8 +146,7 @@ def _count(schedule: Schedule, blocks: int, arrays: Sequence[Any], what: str) ->
     """Elements of a block, as one side's arrays have it."""
     sizes = {array.size for array in arrays if array is not None}
     if len(sizes) > 1 or any(size % max(blocks, 1) for size in sizes):
-        raise errors.BadArgumentError(f"{what} of {sorted(sizes)} elements: must be {blocks} equal blocks on every rank",
-                                      "bad argument")
+        raise errors.BadArgumentError(f"{what} of {sorted(sizes)} elements: must be {blocks} equal blocks on every rank")
     return sizes.pop() // blocks if sizes and blocks else None
 
 
@@ -154,7 +154,7 @@ def _view(array: Any, writable: bool, what: str) -> Any:
     try:
         return None if array is None else ffi.from_buffer(array, require_writable=writable)
     except (TypeError, ValueError, BufferError) as reason:
-        raise errors.BadArgumentError(f"{what}: {reason}", "bad argument") from reason
+        raise errors.BadArgumentError(f"{what}: {reason}") from reason
 
 
 def _pointers(arrays: Sequence[Any], writable: bool, what: str) -> tuple[Any, list[Any]]:
@@ -170,7 +170,7 @@ def _arrays(arrays: Any, what: str) -> list[Any]:
 
 
 def _run(schedule: Schedule, inputs: Sequence[Any], outputs: Optional[Sequence[Any]], op: int, slot_bytes: int) -> list[Any]:
-    import numpy
+    numpy = extra("numpy")
     inputs = _arrays(inputs, "inputs")
     outputs = None if outputs is None else _arrays(outputs, "outputs")
     what = schedule._handle.collective
@@ -184,11 +184,11 @@ def _run(schedule: Schedule, inputs: Sequence[Any], outputs: Optional[Sequence[A
         outputs = [None if traits.out_at_root and rank != schedule.root else numpy.zeros(out_blocks * (count or 0), dtype)
                    for rank in range(ranks)]
     elif count is not None and _count(schedule, out_blocks, outputs, "outputs") != count:
-        raise errors.BadArgumentError("inputs and outputs have blocks of different lengths", "bad argument")
+        raise errors.BadArgumentError("inputs and outputs have blocks of different lengths")
     if len(inputs) != ranks or len(outputs) != ranks:
-        raise errors.BadArgumentError(f"{len(inputs)} inputs and {len(outputs)} outputs for {ranks} ranks", "bad argument")
+        raise errors.BadArgumentError(f"{len(inputs)} inputs and {len(outputs)} outputs for {ranks} ranks")
     if any(array is not None and array.dtype != dtype for array in [*inputs, *outputs]):
-        raise errors.BadArgumentError("arrays have different types", "bad argument")
+        raise errors.BadArgumentError("arrays have different types")
     starts_in, views_in = _pointers(inputs, False, "inputs")
     starts_out, views_out = _pointers(outputs, True, "outputs")
     apart([(0, 0) if view is None else (int(ffi.cast("uintptr_t", view)), len(view)) for view in views_out], "outputs")

@@ -12,8 +12,9 @@ from typing import Any, Iterable, Iterator, Optional, Sequence, Union
 from . import errors, names, schedule as schedules
 from ._native import ffi, lib
 from .arguments import texts, wholes
-from .prediction import Size, simulate, sizes_of
+from .prediction import simulate
 from .records import Records
+from .sizes import Size, sizes_of
 from .topology import Topology, machine_of
 
 # What a worker is given: the platform file's path and text, what is out of it, and a row of the grid.
@@ -64,7 +65,7 @@ def _stored(path: Optional[pathlib.Path]) -> dict[Key, dict[str, Any]]:
             records.setdefault(_key(record), record)
         except (ValueError, KeyError, TypeError) as reason:
             if not isinstance(reason, ValueError) or not line.startswith(_BEGINNING[:len(line)]):
-                raise errors.BadArgumentError(f"{path}:{number}: no record of a sweep; it stays as it is", "bad argument") from None
+                raise errors.BadArgumentError(f"{path}:{number}: no record of a sweep; it stays as it is") from None
     return records
 
 
@@ -100,7 +101,7 @@ def sweep(collective: str, topology: Topology, *, ranks: Union[int, Iterable[int
                          for count in wholes(ranks if hasattr(ranks, "__iter__") else [ranks], "ranks") for algorithm in names_of_algorithms]
     index, shares = shard
     if not 0 <= index < shares:
-        raise errors.BadArgumentError(f"shard {index} of {shares}: expected 0 to {shares - 1}", "bad argument")
+        raise errors.BadArgumentError(f"shard {index} of {shares}: expected 0 to {shares - 1}")
     tasks = tasks[index::shares]
     path = None if records is None else pathlib.Path(records)
     found = _stored(path)

@@ -10,8 +10,8 @@ from . import _command, errors, names
 from .arguments import whole
 from ._interrupt import interruptible
 from ._native import ffi, lib
-from .prediction import Size, size_of
 from .schedule import Schedule
+from .sizes import Size, size_of
 from .topology import Topology, machine_of
 
 _MEM = lib.ronde_mem_default()

@@ -4,13 +4,13 @@ from __future__ import annotations
 import json
 import pathlib
 import tempfile
-from typing import Any
+from typing import Any, Optional
 
 from . import _command, errors
-from .arguments import instance
-from .prediction import Size, size_of
+from .scenario import Scenario, replay_words
 from .schedule import Schedule
-from .topology import Topology, machine_of
+from .sizes import Size, size_of
+from .topology import Topology
 
 
 class Timeline:
@@ -28,20 +28,16 @@ class Timeline:
 
 
 def timeline(schedule: Schedule, topology: Topology, size: Size, *, engine: str = "auto", dtype: str = "float32",
-             slot: Size = 0) -> Timeline:
-    """Replays a schedule at one size and draws it, up to 64 of its ranks: the command's `sim --timeline`."""
-    instance(schedule, Schedule, "schedule", "ronde.compile")
-    machine_of(topology)
-    with tempfile.TemporaryDirectory(prefix="ronde") as folder:
-        steps, picture = pathlib.Path(folder, "schedule.ronde"), pathlib.Path(folder, "timeline.svg")
-        what = schedule._words if schedule._keep else [steps]
-        if not schedule._keep:
-            steps.write_text(schedule.text, encoding="utf-8")
-        words: list[object] = ["sim", *what, "--json", *topology._words, "-b", size_of(size), "-e", size_of(size),
-                               "--engine", engine, "-d", dtype, "--timeline", picture]
-        if size_of(slot):
-            words += ["--slot", size_of(slot)]
-        record = json.loads(_command.output(*words))
+             slot: Size = 0, placement: Optional[str] = None, scenario: Optional[Scenario] = None) -> Timeline:
+    """
+    Replays a schedule at one size in bytes and draws it, up to 64 of its ranks: timeline(ring, machine, "1M").svg, the command's
+    `sim --timeline`. The arguments and the errors are those of `simulate`; RondeError also where there is nothing to draw.
+    """
+    with tempfile.TemporaryDirectory(prefix="ronde") as folder, \
+            replay_words(schedule, topology, engine=engine, dtype=dtype, slot=slot, placement=placement,
+                         scenario=scenario) as words:
+        picture = pathlib.Path(folder, "timeline.svg")
+        record = json.loads(_command.output(*words, "--json", "-b", size_of(size), "-e", size_of(size), "--timeline", picture))
         if not picture.exists():
             raise errors.RondeError(f"no picture of {schedule.algorithm} on {schedule.ranks} ranks: too many steps to keep "
                                     "their times, or routes that only SimGrid knows", "unsupported")

@@ -32,7 +32,7 @@ def _fabric(name: Optional[str]) -> int:
     if name is None:
         return int(lib.RONDE_FABRIC_COUNT)
     if name not in _FABRICS:
-        raise errors.BadArgumentError(f"fabric {name!r}: there are {', '.join(_FABRICS)}", "bad argument")
+        raise errors.BadArgumentError(f"fabric {name!r}: there are {', '.join(_FABRICS)}")
     return _FABRICS[name]
 
 
@@ -124,9 +124,9 @@ class Topology:
         """
         axes = wholes(shape, "shape")
         if len(axes) > lib.RONDE_GENERATE_AXES:
-            raise errors.BadArgumentError(f"a shape of {len(axes)} axes: at most {lib.RONDE_GENERATE_AXES}", "bad argument")
+            raise errors.BadArgumentError(f"a shape of {len(axes)} axes: at most {lib.RONDE_GENERATE_AXES}")
         if kind not in kinds():
-            raise errors.BadArgumentError(f"kind of machine {kind!r}: there are {', '.join(kinds())}", "bad argument")
+            raise errors.BadArgumentError(f"kind of machine {kind!r}: there are {', '.join(kinds())}")
         name = ffi.new("char[]", text(kind, "kind"))
         node = _node(name, whole(gpus, "gpus"), nvlink, nics)
         request = ffi.new("struct ronde_generate_request *", {

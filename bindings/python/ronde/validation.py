@@ -6,8 +6,8 @@ from typing import Iterable, Union
 
 from . import _command
 from .arguments import texts, wholes
-from .prediction import Size, size_of, sizes_of
 from .records import Records
+from .sizes import Size, size_of, sizes_of
 from .topology import Topology, machine_of
 
 

@@ -119,6 +119,12 @@ RONDE_API uint32_t ronde_collective_out_blocks(enum ronde_collective collective,
 /** nccl-tests' size of a launch: the larger of a rank's two buffers with `count` elements in a block, bytes. */
 RONDE_API uint64_t ronde_collective_bytes(enum ronde_collective collective, uint32_t ranks,
                                           uint64_t count, enum ronde_dtype dtype);
+
+/**
+ * From algbw to busbw: what a link carries for each byte of the size column. Source: nccl-tests, doc/PERFORMANCE.md; that of
+ * gather and scatter is its code's.
+ */
+RONDE_API double ronde_collective_bus_factor(enum ronde_collective collective, uint32_t ranks);
 /** Elements of a block so that this size is at most `bytes`; at least 1 unless bytes, or the size of any count, is 0. */
 RONDE_API uint64_t ronde_collective_count(enum ronde_collective collective, uint32_t ranks,
                                           uint64_t bytes, enum ronde_dtype dtype);

@@ -15,6 +15,23 @@
 extern "C" {
 #endif
 
+/** Most points of a time that depends on bytes. */
+#define RONDE_MAX_SIZED 16u
+
+/**
+ * A time that depends on the bytes of a message: straight lines between points, the first point's time below it, the
+ * last line prolonged beyond (its time alone where there is one point). Protocols that change with the size (eager,
+ * rendezvous) make it no line through all sizes: parameterised LogP, Kielmann et al., IPDPS 2000.
+ */
+struct ronde_sized_ns {
+    uint32_t count;                /**< points; 0 = no time at any size */
+    double bytes[RONDE_MAX_SIZED]; /**< ascending */
+    double ns[RONDE_MAX_SIZED];    /**< there, at least 0 */
+};
+
+/** The time at a size, at least 0. */
+RONDE_API double ronde_sized_ns_at(const struct ronde_sized_ns *sized, double bytes);
+
 /** Machine constants that are not links. 0 in a rate means unlimited. */
 struct ronde_time_params {
     double alpha_ns;   /**< added to the latency of the route of every message */
@@ -23,8 +40,31 @@ struct ronde_time_params {
     double gamma_GBps; /**< rate at which a reducing step combines its bytes */
     double copy_GBps; /**< rate at which a step that moves bytes stages them: send, receive, copy, and reduce too, beside gamma_GBps */
     double lane_GBps; /**< most one message's flow can use */
+    struct ronde_sized_ns
+        send; /**< what sending a message costs its step beyond step_ns: LogGP's o of the sender */
+    struct ronde_sized_ns receive; /**< what receiving one costs its step: LogGP's o of the receiver */
+    struct ronde_sized_ns combine; /**< what reducing costs beyond gamma_GBps */
+    struct ronde_sized_ns
+        fresh;       /**< what memory costs that a run allocates for itself: ronde_time_launch_ns */
     bool multicasts; /**< switches copy what is stored to several ranks and add what is loaded from several: ronde_dag_group */
 };
+
+/**
+ * What the size of its message costs a step: sending, receiving and combining together. Where chunks lie apart in memory the
+ * message goes through a buffer, as in MPI's derived data types, which is a message to oneself: a send and a receive more,
+ * and a byte costs as much as a sum. Where they wrap around the end of a buffer that turns with the rank, libraries turn the
+ * buffer (Bruck et al., IEEE TPDS 1997, local rotations), which costs the bytes alone, and so does a copy.
+ */
+RONDE_API double ronde_time_sized_ns(const struct ronde_time_params *params,
+                                     const struct ronde_schedule *schedule,
+                                     const struct ronde_step *step, double bytes);
+
+/** Whether an operand wraps around the end of a buffer that turns with the rank, at one of the positions at least. */
+RONDE_API bool ronde_step_wraps(const struct ronde_schedule *schedule,
+                                const struct ronde_step *step, uint8_t buffer);
+
+/** Whether any time depends on bytes. */
+RONDE_API bool ronde_time_is_sized(const struct ronde_time_params *params);
 
 /** What is launched, for pricing: like ronde_launch without memory. */
 struct ronde_load {
@@ -34,13 +74,32 @@ struct ronde_load {
     uint32_t depth;         /**< 0 = max(8, proof.min_depth) */
 };
 
+/**
+ * What a run costs before its first step: launch_ns, and memory that a library allocates and touches first in every call. Each
+ * of these costs `fresh` of its size, of the rank that they cost most:
+ *   what the longest message that is added to something is received into;
+ *   a copy of the input, where sums are made elsewhere than in an output that has room for all, or else what lies in scratch;
+ *   a buffer that turns with the rank (Bruck), in the other order.
+ */
+RONDE_API double ronde_time_launch_ns(const struct ronde_time_params *params,
+                                      const struct ronde_schedule *schedule,
+                                      const struct ronde_load *load);
+
+/**
+ * What a run takes at least where times depend on sizes: a lane receives its messages one after another, each as long as its bytes
+ * take at lane_GBps and the receiver beside them, whoever sends. Graphs have messages flow when their senders are ready.
+ */
+RONDE_API double ronde_time_least_ns(const struct ronde_time_params *params,
+                                     const struct ronde_schedule *schedule,
+                                     const struct ronde_load *load);
+
 /** One operation. */
 struct ronde_dag_op {
     uint32_t src;   /**< rank that executes it */
     uint32_t dst;   /**< rank its bytes flow to; src when it sends nothing */
     uint64_t bytes; /**< of its message; 0 when it sends nothing or an empty piece */
     uint64_t touched_bytes; /**< bytes it reads and writes, for shared-memory hosts (staged messages twice) */
-    double delay_ns; /**< before the flow: step_ns + stage_ns */
+    double delay_ns; /**< before the flow: step_ns + stage_ns + what the sizes of its messages cost */
     double stage_ns; /**< the part of delay_ns that moves bytes: reduction and staging, alone on its core */
     uint32_t first_edge; /**< into edges: predecessors */
     uint32_t edge_count; /**< predecessors */
@@ -94,6 +153,8 @@ struct ronde_dag {
     uint32_t member_count;          /**< entries of members */
     uint32_t *members;              /**< ranks, or NULL */
     double launch_ns;               /**< added to the end time */
+    double busy_ns; /**< what the sizes of messages cost the rank that they cost most, where several of its lanes have some: it has one processor */
+    double least_ns;  /**< ronde_time_least_ns */
     double alpha_ns;  /**< params.alpha_ns: a replay adds it to each route's latency */
     double lane_GBps; /**< params.lane_GBps: cap of each flow in a replay; 0 = none */
 };
@@ -117,6 +178,13 @@ ronde_dag_create_named(const struct ronde_schedule *schedule, const struct ronde
 
 /** Frees a graph; NULL is allowed. */
 RONDE_API void ronde_dag_destroy(struct ronde_dag *dag, const struct ronde_mem *mem);
+
+/** The end of a run whose last operation ends at `end_ns`: no rank is done before its processor and its lanes, and launch is added. */
+static inline double ronde_dag_end_ns(const struct ronde_dag *dag, double end_ns)
+{
+    const double busy_ns = dag->busy_ns > dag->least_ns ? dag->busy_ns : dag->least_ns;
+    return (end_ns > busy_ns ? end_ns : busy_ns) + dag->launch_ns;
+}
 
 /** Latency and rate between two ranks. */
 struct ronde_path {

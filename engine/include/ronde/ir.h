@@ -102,7 +102,7 @@ struct ronde_connection {
     bool is_send; /**< this program sends on it */
 };
 
-/** What lowering found for zero-copy backends, per step; see lower.h. Step indices are within the program. */
+/** What lowering found for zero-copy backends, per step; see lower.c. Step indices are within the program. */
 struct ronde_step_lowering {
     uint32_t reuse_step; /**< out of place: first later local step that overwrites the sent source, or NONE */
     uint32_t reuse_step_in_place; /**< the same in place */

@@ -30,7 +30,7 @@ struct ronde_price {
 RONDE_API double ronde_network_flow_ns(const struct ronde_network *network, double bytes);
 /** ns between the end of a send and the start of its receive. */
 RONDE_API double ronde_network_alpha_ns(const struct ronde_network *network);
-/** ns a step takes before its flow: step_ns, plus bytes/gamma if it reduces, plus bytes/copy. */
+/** ns a step takes before its flow: step_ns, plus bytes/gamma and combine if it reduces, plus bytes/copy. */
 RONDE_API double ronde_network_step_ns(const struct ronde_network *network, double bytes,
                                        bool reduces);
 

@@ -25,6 +25,7 @@ enum ronde_field_kind {
     RONDE_FIELD_REAL,    /**< real, printed with 17 digits; not finite prints as null */
     RONDE_FIELD_BOOLEAN, /**< boolean */
     RONDE_FIELD_TEXTS,   /**< array of texts */
+    RONDE_FIELD_NUMBERS, /**< array of integers */
     RONDE_FIELD_ROWS     /**< array of objects */
 };
 
@@ -36,8 +37,9 @@ struct ronde_field {
     int64_t integer;              /**< INTEGER; BOOLEAN: 0 or 1 */
     double real;                  /**< REAL */
     const char *const *texts;     /**< TEXTS: count of them */
+    const uint32_t *numbers;      /**< NUMBERS: count of them */
     const struct ronde_row *rows; /**< ROWS: count of them */
-    size_t count;                 /**< TEXTS, ROWS */
+    size_t count;                 /**< TEXTS, NUMBERS, ROWS */
 };
 
 /** An object. */
@@ -76,7 +78,7 @@ RONDE_API bool ronde_json_available(const char **out_text);
 /** Prints the names of a row's fields as a CSV header. Arrays of objects have no column. */
 RONDE_API void ronde_csv_print_header(const struct ronde_row *row, FILE *file);
 
-/** Prints a row as CSV (RFC 4180 quoting, full precision, nothing for null, arrays of texts joined by ';'). */
+/** Prints a row as CSV (RFC 4180 quoting, full precision, nothing for null, arrays of texts and integers joined by ';'). */
 RONDE_API void ronde_csv_print(const struct ronde_row *row, FILE *file);
 
 #ifdef __cplusplus

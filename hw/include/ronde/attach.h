@@ -24,6 +24,16 @@ struct ronde_attachment {
     bool (*progress_hook)(struct ronde_attachment *self);
 };
 
+/**
+ * A number of this process: another one than in any process that it was forked from, and in any that is forked from it. Costs
+ * no system call. From any thread.
+ */
+RONDE_API uint32_t ronde_process_generation(void);
+
+/** Refuses NULL, and a communicator of the process that this one was forked from. Errors: BAD_ARGUMENT saying which. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_check_process(const struct ronde_comm *comm,
+                                                                      struct ronde_error *error);
+
 /** The attachment of a communicator; NULL before there is one. From any thread. */
 RONDE_API struct ronde_attachment *ronde_comm_attachment(const struct ronde_comm *comm);
 
@@ -54,6 +64,9 @@ RONDE_API void ronde_comm_run_rest(struct ronde_comm_program *program);
  * where it has to wait, instead of polling and yielding the processor. Of the communicator's thread.
  */
 RONDE_API void ronde_comm_set_background(struct ronde_comm *comm, bool is_background);
+
+/** Passes one line to the communicator's note (ronde_comm_options); nothing where it has none. */
+RONDE_API void ronde_comm_note(const struct ronde_comm *comm, const char *text);
 
 /** Ends a communicator on all ranks with an error of the caller's, which every call then returns. */
 RONDE_API void ronde_comm_fail(struct ronde_comm *comm, const struct ronde_error *why);

@@ -119,8 +119,8 @@ RONDE_API uint32_t ronde_cuda_parts(const void *program);
 RONDE_API uint32_t ronde_device_program_of(const void *program, uint32_t rank);
 
 /**
- * Enqueues one run of the launch that was prepared and returns: in streams[d] (a cudaStream_t of device d), one per
- * part. Allocates nothing and waits for nothing, so streams may be captured and the graph replayed. Runs of one program
+ * Enqueues one run of the launch that was prepared and returns: in streams[d] (a cudaStream_t of device d, where NULL is
+ * CUDA's default stream), one per part. Allocates nothing and waits for nothing, so streams may be captured and the graph replayed. Runs of one program
  * must follow one another in the same streams; several programs that share devices must be enqueued in the same order
  * on all of them. Errors: BAD_ARGUMENT if nothing was prepared; DEVICE.
  */

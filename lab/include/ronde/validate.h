@@ -46,7 +46,8 @@ struct ronde_validation {
     uint32_t size_count;              /**< sizes per rank count */
     bool has_ports;                   /**< packets are part of the model; else PORTS is empty */
     bool has_cores;                   /**< caches are part of the model; else CORES is empty */
-    struct ronde_grid_point *points;  /**< rank_counts * size_count * algorithm_count */
+    bool lacks_simgrid;              /**< SimGrid is not part of the build; then SIMGRID is empty */
+    struct ronde_grid_point *points; /**< rank_counts * size_count * algorithm_count */
 };
 
 /** The printed name of a source. */
@@ -56,7 +57,7 @@ RONDE_API const char *ronde_source_text(enum ronde_source source);
 RONDE_API bool ronde_validation_has(const struct ronde_validation *validation,
                                     enum ronde_source source);
 
-/** The replay that knows most of the machine: CORES or PORTS where the grid has them, else SIMGRID. */
+/** What knows most of the machine: CORES or PORTS where the grid has them, else SIMGRID or, without that, CLOSED_FORM. */
 RONDE_API enum ronde_source ronde_validation_replay(const struct ronde_validation *validation);
 
 /** Points of the grid. */

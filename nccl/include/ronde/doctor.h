@@ -35,6 +35,10 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_doctor_spread_read(const char *folder, struct ronde_doctor_spread *out,
                          struct ronde_error *error);
 
+/** Ratio of a measured to a predicted time up to which the call is what it should be: one in twenty is beyond by the model's own error. */
+RONDE_API double ronde_doctor_tolerance(const struct ronde_doctor_spread *spread,
+                                        const struct ronde_nccl_call *call);
+
 /** Computes it from a table whose rows are predicted, each system by constants that were fitted without it. */
 RONDE_API void ronde_doctor_spread_of(const struct ronde_published *published,
                                       struct ronde_doctor_spread *out);
@@ -94,7 +98,9 @@ struct ronde_doctor_range {
 /** What is found. */
 struct ronde_diagnosis {
     bool is_wrong;  /**< something is: see below */
-    double healthy; /**< probability that the machine is as described */
+    double healthy; /**< probability that the machine is as described; 0 where a size is `far` */
+    double far; /**< measured over predicted time of the size that is slowest beyond any error of the model; 0 = none is */
+    uint64_t far_bytes; /**< that size */
     double jumps; /**< share of large sizes whose rate is off by 1.5 times or more from their neighbours' */
     struct ronde_doctor_cause causes[RONDE_DOCTOR_MAX_CAUSES]; /**< most likely first */
     uint32_t cause_count;
@@ -121,6 +127,10 @@ struct ronde_doctor_request {
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
                                                           struct ronde_diagnosis *out,
                                                           struct ronde_error *error);
+
+/** What a row should take on the healthy machine, us; 0 where the request leaves it out or the model has no such call. */
+RONDE_API double ronde_doctor_expected_us(const struct ronde_doctor_request *request,
+                                          const struct ronde_published_row *row);
 
 #ifdef __cplusplus
 }

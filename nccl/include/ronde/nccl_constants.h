@@ -8,6 +8,7 @@
 /** Of all machines: common.txt. */
 #define RONDE_NCCL_COMMON_LIST(X)                                                                  \
     X(launch_us_per_gpu)                                                                           \
+    X(launch_us)                                                                                   \
     X(launch_ll128_us)                                                                             \
     X(launch_us_per_channel)                                                                       \
     X(launch_us_per_gpu_channel)                                                                   \
@@ -24,39 +25,27 @@
     X(pcie_ll128_us)                                                                               \
     X(pcie_simple_us)                                                                              \
     X(staged_hop_ratio)                                                                            \
-    X(infiniband_ll_us)                                                                            \
-    X(infiniband_ll128_us)                                                                         \
-    X(infiniband_simple_us)                                                                        \
+    X(net_ll128_us)                                                                                \
+    X(net_simple_us)                                                                               \
+    X(infiniband_latency_us)                                                                       \
     X(infiniband_rendezvous_us)                                                                    \
     X(infiniband_efficiency)                                                                       \
-    X(slingshot_ll_us)                                                                             \
-    X(slingshot_ll128_us)                                                                          \
-    X(slingshot_simple_us)                                                                         \
+    X(slingshot_latency_us)                                                                        \
     X(slingshot_rendezvous_us)                                                                     \
     X(slingshot_efficiency)                                                                        \
-    X(efa_ll_us)                                                                                   \
-    X(efa_ll128_us)                                                                                \
-    X(efa_simple_us)                                                                               \
+    X(efa_latency_us)                                                                              \
     X(efa_rendezvous_us)                                                                           \
     X(efa_efficiency)                                                                              \
-    X(tcpx_ll_us)                                                                                  \
-    X(tcpx_ll128_us)                                                                               \
-    X(tcpx_simple_us)                                                                              \
+    X(tcpx_latency_us)                                                                             \
     X(tcpx_rendezvous_us)                                                                          \
     X(tcpx_efficiency)                                                                             \
-    X(tcpxo_ll_us)                                                                                 \
-    X(tcpxo_ll128_us)                                                                              \
-    X(tcpxo_simple_us)                                                                             \
+    X(tcpxo_latency_us)                                                                            \
     X(tcpxo_rendezvous_us)                                                                         \
     X(tcpxo_efficiency)                                                                            \
-    X(roce_ll_us)                                                                                  \
-    X(roce_ll128_us)                                                                               \
-    X(roce_simple_us)                                                                              \
+    X(roce_latency_us)                                                                             \
     X(roce_rendezvous_us)                                                                          \
     X(roce_efficiency)                                                                             \
-    X(ethernet_ll_us)                                                                              \
-    X(ethernet_ll128_us)                                                                           \
-    X(ethernet_simple_us)                                                                          \
+    X(ethernet_latency_us)                                                                         \
     X(ethernet_rendezvous_us)                                                                      \
     X(ethernet_efficiency)                                                                         \
     X(ethernet_channel_GBps)                                                                       \
@@ -67,36 +56,28 @@
     X(channel_ll128_share)                                                                         \
     X(channel_simple_GBps)                                                                         \
     X(net_channel_ll_GBps)                                                                         \
-    X(net_channel_ll128_GBps)                                                                      \
-    X(net_channel_simple_GBps)                                                                     \
+    X(net_channel_GBps)                                                                            \
     X(net_ll128_share)                                                                             \
     X(net_message_us)                                                                              \
     X(socket_ll_GBps)                                                                              \
     X(p2p_channel_GBps)                                                                            \
     X(p2p_host_channel_GBps)                                                                       \
     X(p2p_net_channel_GBps)                                                                        \
-    X(p2p_net_efficiency)                                                                          \
     X(p2p_message_us)                                                                              \
     X(tree_net_efficiency)                                                                         \
     X(tree_second_child_hops)                                                                      \
     X(tree_nvlink_efficiency)                                                                      \
     X(tree_one_way_efficiency)                                                                     \
     X(tree_pcie_efficiency)                                                                        \
-    X(overlap_inside_ll)                                                                           \
-    X(overlap_inside_ll128)                                                                        \
-    X(overlap_nvlink_simple)                                                                       \
-    X(overlap_pcie_simple)                                                                         \
     X(overlap_net_ring_ll)                                                                         \
-    X(overlap_net_ll)                                                                              \
-    X(overlap_net_ll128)                                                                           \
-    X(overlap_net_simple)                                                                          \
+    X(overlap_hosted)                                                                              \
     X(overlap_host)                                                                                \
     X(nvls_us)                                                                                     \
     X(nvls_chunk_us)
 
 /** Of a GPU generation: a file each. */
 #define RONDE_NCCL_GENERATION_LIST(X)                                                              \
-    X(launch_us)                                                                                   \
+    X(launch_ratio)                                                                                \
     X(hop_ratio)                                                                                   \
     X(link_ratio)                                                                                  \
     X(ll128_ratio)                                                                                 \

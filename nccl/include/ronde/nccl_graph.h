@@ -34,8 +34,10 @@ struct ronde_nccl_graph {
     uint32_t hosts;              /**< names of hosts in the log, at least 1 */
     uint32_t communicators;      /**< in the log */
     uint32_t rings;              /**< channels of rings; 0: the log states none */
-    uint32_t trees;              /**< channels of trees; 0: it does not state those of all ranks */
-    uint32_t *next;              /**< per ring and rank: the rank it sends to */
+    uint32_t unread_line; /**< first line on rings or trees that could not be read and was left out; 0 = none */
+    uint32_t repeated_line; /**< first line that stands for others ("[repeated 7x across cluster]"); 0 = none */
+    uint32_t trees; /**< channels of trees; 0: it does not state those of all ranks */
+    uint32_t *next; /**< per ring and rank: the rank it sends to */
     struct ronde_nccl_branch *branch; /**< per tree and rank */
 };
 

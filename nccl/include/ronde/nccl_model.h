@@ -97,9 +97,11 @@ struct ronde_nccl_machine {
     uint32_t nics;      /**< of a node; 0 = one node only */
     double nvlink_GBps; /**< of a GPU, one direction, all its links, as the data sheet says */
     double pcie_GBps; /**< of a GPU's slot, one direction, as the data sheet says; 0 = its generation's */
-    double nic_GBps;     /**< of a NIC, one direction */
-    bool behind_bridge;  /**< GPU and NIC meet in the host bridge, not in a PCIe switch */
-    bool is_one_process; /**< one process launches on all GPUs of a node, in turn */
+    double nic_GBps;       /**< of a NIC, one direction */
+    double net_latency_us; /**< of a hop between nodes by LL; 0 = its fabric's */
+    bool behind_bridge;    /**< GPU and NIC meet in the host bridge, not in a PCIe switch */
+    bool is_one_process;   /**< one process launches on all GPUs of a node, in turn */
+    bool is_one_on_one_node; /**< so it does where one node takes part, while several have one for each GPU */
     uint32_t nvlink_nodes; /**< nodes that NVLink joins, 18 in a rack of GB200 NVL72; 0 or 1 = each ends at itself */
     /**
      * By enum ronde_nccl_algorithm, for the ranks and the collective of the call: what the links of the machine's platform
@@ -167,6 +169,12 @@ struct ronde_nccl_constants {
 /** Reads a machine's description. Errors: IO, BAD_INPUT with file and line. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_nccl_machine_read(const char *path, struct ronde_nccl_machine *out, struct ronde_error *error);
+
+/** The path of a description: the text itself where that is a file, else that of the shipped one of this name. */
+RONDE_API void ronde_find_nccl_machine(const char *text, char *out_path, size_t bytes);
+
+/** Whether a file that can be read may be a description: not called .xml, and it begins with a comment or a word. */
+RONDE_API bool ronde_is_nccl_machine(const char *path);
 
 /** What is written of a machine beside its measurements; any may be NULL. */
 struct ronde_nccl_words_of {

@@ -1,7 +1,8 @@
 /**
  * Published measurements of NCCL beside what the model of nccl_model.h says.
  *
- * They come as tables or as logs of nccl-tests (nccl_log.h); the content of a file says which.
+ * They come as tables, as logs of nccl-tests (nccl_log.h) or as records of libnccl-profiler-ronde.so; the content of a file
+ * says which.
  *
  * A table is CSV with the columns system, collective, gpus and bytes, and, where it has them, algorithm, protocol, nodes,
  * time_us, algbw_GBps, busbw_GBps, nccl_version, notes and others; what is unknown is ignored. A row that is malformed or
@@ -13,6 +14,7 @@
 #define RONDE_PUBLISHED_H
 
 #include "ronde/mem.h"
+#include "ronde/nccl_bands.h"
 #include "ronde/nccl_log.h"
 #include "ronde/nccl_model.h"
 
@@ -124,6 +126,9 @@ struct ronde_published_request {
 /** A system more of whose steps than this fall is too noisy to fit constants to. */
 #define RONDE_PUBLISHED_MOST_FALLS 0.1
 
+/** Classes of sizes that scores tell apart: to 64 KiB, 4 MiB, 64 MiB, and above. */
+#define RONDE_PUBLISHED_SIZES 4u
+
 /** What to expect of predictions of a system. */
 struct ronde_published_score {
     size_t count[RONDE_PUBLISHED_STATE_COUNT]; /**< rows by what became of them */
@@ -131,9 +136,11 @@ struct ronde_published_score {
     double p90;                /**< nearest rank */
     double nccl_median;        /**< the same of NCCL's own formula, of rows it has a time for */
     double beside_nccl_median; /**< `median` of these rows alone: what that is to be compared with */
-    double closed_form_median; /**< the same of the library's closed form */
-    double replayed_median;    /**< the same of replays */
-    size_t replayed;           /**< rows that were */
+    double size_median[RONDE_PUBLISHED_SIZES];      /**< `median` by class; -1 = no rows */
+    double size_nccl_median[RONDE_PUBLISHED_SIZES]; /**< the same of NCCL's own formula */
+    double closed_form_median;                      /**< the same of the library's closed form */
+    double replayed_median;                         /**< the same of replays */
+    size_t replayed;                                /**< rows that were */
     double own_spread; /**< 90th percentile of |row / mean of its repeats - 1|: what its own other runs would be off by; -1 = no repeats */
     double falls;      /**< as ronde_published_falls */
     uint32_t winners; /**< points at which the measured fastest of several algorithms is the predicted one */
@@ -185,12 +192,30 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_published_replay(struct ronde_published *published, uint32_t system,
                        const struct ronde_nccl_constants *constants, struct ronde_error *error);
 
+/** What a machine's own measurements have made of its numbers. */
+struct ronde_published_anchor {
+    size_t rows; /**< measurements that were fitted to; 0 = there are none, and nothing has changed */
+    bool is_several;  /**< rates and latencies are those between nodes, else those inside one */
+    double rate;      /**< times every efficiency of a link, or of a NIC */
+    double latency;   /**< times every latency */
+    double launch_us; /**< of one kernel */
+};
+
 /**
- * Fits launch, latencies inside and between, and the efficiency of links (inside a node, or of NICs where the rows cross
- * nodes) of one system to its smallest number of ranks and one collective there, NCCL choosing; marks those rows FITTED. Returns how many they are.
+ * Marks predicted rows of a system as FITTED, those of one collective (all_reduce where it is there) on its smallest number of
+ * nodes; `is_whole`: all of them. Returns how many they are.
  */
-RONDE_API size_t ronde_published_fit_system(struct ronde_published *published, uint32_t system,
-                                            struct ronde_nccl_constants *constants);
+RONDE_API size_t ronde_published_mark_anchor(struct ronde_published *published, uint32_t system,
+                                             bool is_whole);
+
+/**
+ * Fits three numbers of a system to its FITTED rows: the efficiency of links and the latencies inside a node, or of NICs and
+ * between nodes where any row crosses them, and the launch. All are held to what the constants say; without a size up to
+ * 64 KiB only the efficiency is fitted.
+ */
+RONDE_API struct ronde_published_anchor
+ronde_published_fit_system(const struct ronde_published *published, uint32_t system,
+                           struct ronde_nccl_constants *constants);
 
 /**
  * How often a system's table contradicts itself: share of steps from one size to the next larger at which the measured
@@ -203,13 +228,27 @@ RONDE_API void ronde_published_fit_constants(const struct ronde_published *publi
                                              uint32_t except,
                                              struct ronde_nccl_constants *constants);
 
+/** Bands from the rows' predictions, each made without its own system. Errors: NO_MEMORY. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_published_bands_of(const struct ronde_published *published, struct ronde_nccl_bands *out,
+                         struct ronde_error *error);
+
+/** How sure bands are of systems that they have not seen. */
+struct ronde_published_sureness {
+    size_t rows;
+    size_t inside; /**< rows in the bands that all other systems make */
+    double width;  /**< of a band, its high end over its low one, median over rows */
+};
+
+/** Judges bands by systems that are left out one by one. Errors: NO_MEMORY. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_published_sureness_of(const struct ronde_published *published,
+                            struct ronde_published_sureness *out, struct ronde_error *error);
+
 /** The score of a system. Errors: NO_MEMORY. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_published_score_of(const struct ronde_published *published, uint32_t system,
                          struct ronde_published_score *out, struct ronde_error *error);
-
-/** nccl-tests' factor from algbw to busbw. */
-RONDE_API double ronde_published_bus_factor(const struct ronde_nccl_call *call);
 
 /** What the library's closed form says of a call at data-sheet rates, us; 0 where it has none. */
 RONDE_API double ronde_published_closed_form_us(const struct ronde_nccl_machine *machine,

@@ -32,7 +32,8 @@ struct ronde_bound {
     double latency_ns;    /**< of the longest way that data must go, ronde.alpha_ns once */
     /**
      * all_reduce: GBps is that of reduce_scatter, then all_gather, each at its bound. Schedules that share links among
-     * both phases may be faster where ranks differ, but none exceeds this. Else the same as GBps.
+     * both phases may be faster where ranks differ, but none exceeds this: every part of the machine takes in every sum, and
+     * parts must give each other their data first (predict/synthesis/bound.c). Else the same as GBps.
      */
     double certain_GBps;
     bool is_tight; /**< trees reach it if messages could take any way; not of all_to_all and send_recv */
@@ -52,7 +53,7 @@ ronde_bound_find(const struct ronde_platform *platform, const struct ronde_compi
                  const struct ronde_mem *mem, struct ronde_bound *out_bound,
                  struct ronde_error *error);
 
-/** The least time of a launch whose larger buffer has so many bytes. */
+/** The least time of a launch whose larger buffer has so many bytes, by certain_GBps: no schedule of any kind takes less. */
 RONDE_API double ronde_bound_ns(const struct ronde_bound *bound, double bytes);
 
 #ifdef __cplusplus

@@ -164,6 +164,10 @@ RONDE_API double ronde_candidate_compared(const struct ronde_candidate *candidat
 RONDE_API uint64_t ronde_candidate_steps(const struct ronde_candidate *candidate,
                                          const struct ronde_load *load);
 
+/** The same of a load that is cut into pieces as replays cut it. */
+RONDE_API uint64_t ronde_candidate_cut_steps(const struct ronde_candidate *candidate,
+                                             const struct ronde_load *load);
+
 /**
  * The pricer of a flat network, which must outlive it. A closed form that is exact speaks for itself. One that is not,
  * but says the same with ports as without, only has unequal chunks: then the longest path is exact, and taken up to

@@ -57,10 +57,14 @@ struct ronde_measured {
     size_t capacity; /**< of rows, where they were read */
 };
 
+/** Bytes of what is said of a table that cannot be used. */
+#define RONDE_LEFT_OUT_BYTES 256u
+
 /** The rows of a table that speak for some ranks. */
 struct ronde_measured_view {
     const struct ronde_measured *table; /**< whose; NULL = no table speaks for them */
     uint32_t ranks;                     /**< of these rows */
+    char left_out[RONDE_LEFT_OUT_BYTES]; /**< why a table of the user's, or ronde's, was passed over; "" = none was */
 };
 
 /**
@@ -83,6 +87,9 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_measured_write(const struct r
                                                                   const char *path,
                                                                   struct ronde_error *error);
 
+/** Adds to words on what decided that a table was left out, where one was. */
+RONDE_API void ronde_measured_say(const char *left_out, char *io_words, size_t bytes);
+
 /** Places where tables are looked for, in that order. */
 enum ronde_measured_place {
     RONDE_MEASURED_NAMED,                              /**< $RONDE_TUNE_DIR */
@@ -100,8 +107,9 @@ RONDE_API bool ronde_measured_path(uint32_t place, const char *backend, char *ou
 
 /**
  * The first table in the order of the places that has rows for a launch, see ronde_measured_look. *out_table is NULL, and
- * out_view without a table, where none has. Owner: the caller, by ronde_measured_destroy. Errors: those of
- * ronde_measured_read, for a file that is there; BAD_INPUT for one of another backend.
+ * out_view without a table, where none has. A file that is there and cannot be used is passed over, which out_view->left_out
+ * says, unless it is in the folder that RONDE_TUNE_DIR names. Owner: the caller, by ronde_measured_destroy. Errors: those of
+ * ronde_measured_read, and BAD_INPUT for a table of another backend, in that folder; NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_measured_find(const char *backend, enum ronde_collective collective, uint32_t ranks,

@@ -39,7 +39,8 @@ struct ronde_selection {
     const char *algorithm;  /**< a name of the registry, of static storage */
     enum ronde_basis basis; /**< what decided: PLATFORM, MEASURED or DEFAULT */
     double time_ns;         /**< what that says it takes */
-    char words[400];        /**< the basis in words: which machine, which table */
+    char words[400]; /**< the basis in words: which machine, which table, which was left out */
+    char left_out[RONDE_LEFT_OUT_BYTES]; /**< the last of these alone; "" = none */
 };
 
 /**

@@ -7,6 +7,7 @@
 #include "ronde/cancel.h"
 #include "ronde/collective.h"
 #include "ronde/place.h"
+#include "ronde/sim.h"
 
 #include <stdbool.h>
 
@@ -37,6 +38,8 @@ struct ronde_tune_options {
     bool native_latency;    /**< leave link latencies to SimGrid's model */
     uint64_t timeout_ns;    /**< gives up one replay after this long; 0 = the engine's default */
     const struct ronde_cancel *cancel; /**< ends a replay, or a choice, with CANCELLED; NULL = never */
+    struct ronde_sim_progress progress;      /**< told how far a replay is */
+    struct ronde_sim_progress plan_progress; /**< told how many sizes of a plan are done */
     const char *topology; /**< platform file or the name of a shipped one, to be priced; NULL = none */
 };
 

@@ -31,6 +31,14 @@ struct ronde_price_case {
     uint32_t port_flows; /**< flows that a port carries each as fast as alone */
 };
 
+/** What the positions of an algorithm are, where they have more than one digit: what the request's shape says. */
+enum ronde_grid_kind {
+    RONDE_GRID_NONE,
+    RONDE_GRID_NODES, /**< nodes, and ranks in them */
+    RONDE_GRID_TORUS, /**< the axes of a torus */
+    RONDE_GRID_AXES,  /**< those, or nodes and ranks in them where there is none */
+};
+
 /** One algorithm of one collective. */
 struct ronde_algorithm {
     enum ronde_collective collective; /**< what it computes */
@@ -39,7 +47,7 @@ struct ronde_algorithm {
     /** Whether it can serve a request (any ranks, root and channels in range). Errors: UNSUPPORTED with a reason. */
     enum ronde_status (*supports)(const struct ronde_compile_request *request,
                                   struct ronde_error *why_not);
-    bool has_grid; /**< its positions are a grid: the request's shape, nodes and their ranks, or axes */
+    enum ronde_grid_kind grid; /**< what it takes as shape */
     /** States the facts; a request that `supports` accepted. */
     void (*build)(const struct ronde_compile_request *request, struct ronde_builder *builder);
     /** Closed-form price of a load with `channels` channels; the formula and its source stand in the file. */

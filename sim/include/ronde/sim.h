@@ -20,6 +20,13 @@ extern "C" {
 /** What replays of one schedule on one machine have in common: the routes of its positions. */
 struct ronde_sim_memo;
 
+/** Told how far a replay is; a zeroed one is not. */
+struct ronde_sim_progress {
+    /** How many of its operations or messages are done; on the caller's thread, often: who shows it looks at a clock. May be NULL. */
+    void (*on_progress)(void *context, uint64_t done, uint64_t total);
+    void *context; /**< passed on */
+};
+
 /** Knobs of a replay; zeroed means the defaults. */
 struct ronde_sim_options {
     const uint32_t *host_of; /**< per rank, index of its host; NULL = rank r on host r */
@@ -36,6 +43,7 @@ struct ronde_sim_options {
     double *out_finish_ns;    /**< op_count entries, or NULL */
     const struct ronde_cancel
         *cancel; /**< ends the replay with CANCELLED once it is requested; NULL = never */
+    struct ronde_sim_progress progress; /**< told by simgrid and maxmin how far they are */
     struct ronde_sim_memo
         *memo; /**< of the same schedule, platform and host_of, for one replay at a time; or NULL */
 };

@@ -4,7 +4,8 @@
  * The floor is a copy from device to device, measured first: bytes read and written per second. A schedule's traffic is
  * what its steps read and write if nothing is found in a cache; a share of the floor above 1 means that much was. Beside
  * it stands the least that any algorithm moves. stderr gets the floors of all algorithms, `--floors` prints these alone.
- * Small runs are timed as nodes of a CUDA graph, so that the host takes no part.
+ * Runs of up to 64 MiB are timed as nodes of a CUDA graph, so that the host takes no part. Inputs are random; after the timing
+ * every element of a small output, and one in 4,099 of a large one, is compared with what the collective is defined to leave.
  */
 #include "cuda/traffic.h"
 
@@ -46,7 +47,22 @@ static struct bench {
     double copy_GBps; /* read and written */
     void *ins[RANKS_MAX];
     void *outs[RANKS_MAX];
+    float *read; /* of the host: a buffer of the device's */
 } bench;
+
+/* Sizes from which the time of a launch by the host is no part of a run's any more. */
+#define GRAPH_UP_TO_BYTES (UINT64_C(64) << 20)
+
+/* Elements that are compared: one in so many, a prime, so that they fall on all places of slots and lines. */
+#define COMPARED 4099u
+
+/* Element i of a rank's input: small whole numbers without a pattern, whose sums are exact in every order. */
+static float input_of(uint32_t rank, uint64_t i)
+{
+    uint64_t x = ((uint64_t)rank << 40 | i) * UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    return (float)(x >> 48);
+}
 
 /* A benchmark that cannot go on prints why and ends. */
 static void must(int is_ok, const char *what)
@@ -121,6 +137,38 @@ static struct ronde_schedule *compile(const struct point *point)
     return schedule;
 }
 
+/* What a collective leaves at a place of a rank's output. */
+static float output_of(const struct point *point, uint64_t count, uint64_t i)
+{
+    float sum = 0;
+    if (point->collective == RONDE_BROADCAST)
+        return input_of(0, i);
+    if (point->collective == RONDE_ALL_GATHER)
+        return input_of((uint32_t)(i / count), i % count);
+    for (uint32_t rank = 0; rank < point->ranks; rank++)
+        sum += input_of(rank, i);
+    return sum;
+}
+
+static void compare_outputs(const struct point *point)
+{
+    const uint64_t count = count_of(point);
+    const uint64_t all = point->collective == RONDE_ALL_GATHER ? count * point->ranks : count;
+    for (uint32_t rank = 0; rank < point->ranks; rank++) {
+        must(cudaMemcpy(bench.read, bench.outs[rank], all * sizeof(float),
+                        cudaMemcpyDeviceToHost) == cudaSuccess,
+             "reading");
+        for (uint64_t i = rank; i < all; i += all < COMPARED ? 1 : COMPARED)
+            if (bench.read[i] != output_of(point, count, i)) {
+                fprintf(stderr,
+                        "bench: %s of %u ranks, %llu bytes: element %llu of rank %u is wrong\n",
+                        point->algorithm, point->ranks, (unsigned long long)point->bytes,
+                        (unsigned long long)i, rank);
+                exit(5);
+            }
+    }
+}
+
 /* A program that is ready to be enqueued. */
 static void *prepare(const struct point *point, const struct ronde_schedule *schedule)
 {
@@ -153,18 +201,19 @@ static void print_point(const struct point *point, const struct ronde_schedule *
     fflush(stdout);
 }
 
-static void measure_large(const struct point *point)
+static void measure_by_host(const struct point *point)
 {
     struct ronde_schedule *schedule = compile(point);
     void *program = prepare(point, schedule);
     const double time_ns = time_of(enqueue_runs, program) / RUNS;
     must(ronde_cuda_check(program, &bench.error) == RONDE_OK, "run");
+    compare_outputs(point);
     print_point(point, schedule, time_ns, "stream");
     ronde_backend_cuda.unload(program);
     ronde_schedule_destroy(schedule);
 }
 
-static double measure_small(const struct point *point)
+static double measure_in_graph(const struct point *point)
 {
     struct ronde_schedule *schedule = compile(point);
     void *program = prepare(point, schedule);
@@ -177,6 +226,7 @@ static double measure_small(const struct point *point)
     must(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess, "instantiate");
     const double time_ns = time_of(enqueue_graph, executable) / RUNS;
     must(ronde_cuda_check(program, &bench.error) == RONDE_OK, "run");
+    compare_outputs(point);
     print_point(point, schedule, time_ns, "graph");
     must(cudaGraphExecDestroy(executable) == cudaSuccess, "destroy");
     must(cudaGraphDestroy(graph) == cudaSuccess, "destroy");
@@ -185,13 +235,21 @@ static double measure_small(const struct point *point)
     return time_ns;
 }
 
+static void measure(const struct point *point)
+{
+    if (point->bytes <= GRAPH_UP_TO_BYTES)
+        (void)measure_in_graph(point);
+    else
+        measure_by_host(point);
+}
+
 /* What one hop of 8 bytes costs: along a chain only the number of hops differs. */
 static void measure_hop(void)
 {
     struct point point = {RONDE_BROADCAST, "chain", 2, 1, 8};
-    const double near_ns = measure_small(&point);
+    const double near_ns = measure_in_graph(&point);
     point.ranks = RANKS_MAX;
-    const double far_ns = measure_small(&point);
+    const double far_ns = measure_in_graph(&point);
     printf("{\"kind\": \"measured\", \"engine\": \"hop\", \"bytes\": 8, \"time_ns\": %.1f, "
            "\"labels\": [\"virtual_ranks\"]}\n",
            (far_ns - near_ns) / (RANKS_MAX - 2));
@@ -212,12 +270,17 @@ static void open_bench(uint64_t buffer_bytes)
     must(cudaStreamCreateWithFlags(&bench.stream, cudaStreamNonBlocking) == cudaSuccess, "stream");
     must(cudaEventCreate(&bench.started) == cudaSuccess, "event");
     must(cudaEventCreate(&bench.ended) == cudaSuccess, "event");
+    bench.read = malloc(buffer_bytes);
+    must(bench.read != NULL, "memory of the host");
     for (uint32_t rank = 0; rank < RANKS_MAX; rank++) {
         must(cudaMalloc(&bench.ins[rank], buffer_bytes) == cudaSuccess, "memory");
         must(cudaMalloc(&bench.outs[rank], buffer_bytes) == cudaSuccess, "memory");
-        must(cudaMemset(bench.ins[rank], 0, buffer_bytes) == cudaSuccess, "memory");
+        for (uint64_t i = 0; i < buffer_bytes / sizeof(float); i++)
+            bench.read[i] = input_of(rank, i);
+        must(cudaMemcpy(bench.ins[rank], bench.read, buffer_bytes, cudaMemcpyHostToDevice) ==
+                 cudaSuccess,
+             "memory");
     }
-    must(cudaDeviceSynchronize() == cudaSuccess, "memory");
     size_t bytes = buffer_bytes;
     bench.copy_GBps = 2 * (double)bytes / time_of(enqueue_copy, &bytes);
     printf("{\"kind\": \"measured\", \"engine\": \"copy\", \"bytes\": %zu, \"copy_GBps\": %.1f}\n",
@@ -248,12 +311,12 @@ int main(int argc, char **argv)
             for (uint64_t MiB = 1; MiB <= most_MiB; MiB *= 4) {
                 const struct point point = {large[c].collective, large[c].algorithm, ranks,
                                             LANES / ranks, MiB << 20};
-                measure_large(&point);
+                measure(&point);
             }
     for (uint32_t a = 0; a < 4; a++)
         for (uint64_t bytes = 8; bytes <= 4096; bytes *= 8) {
             const struct point point = {RONDE_ALL_REDUCE, small[a], RANKS_MAX, 1, bytes};
-            (void)measure_small(&point);
+            measure(&point);
         }
     measure_hop();
     return 0;

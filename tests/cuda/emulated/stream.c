@@ -42,7 +42,7 @@ static struct program {
 } program;
 
 /* Kernels of other streams than the caller's own run at once. */
-static enum ronde_status start(void *queue, void *stream, enum ronde_dtype dtype,
+static enum ronde_status start(void *queue, void *const *stream, enum ronde_dtype dtype,
                                const struct ronde_job *job, uint32_t blocks,
                                struct ronde_error *error)
 {
@@ -139,10 +139,11 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
 {
+    void *const in = stream;
     for (uint32_t k = 0; k < executable->count; k++) {
         const struct kernel *at = &executable->kernels[k];
         struct ronde_error error = {0};
-        if (start(at->queue, stream, at->dtype, at->job, at->blocks, &error) != RONDE_OK)
+        if (start(at->queue, &in, at->dtype, at->job, at->blocks, &error) != RONDE_OK)
             return cudaErrorUnknown;
     }
     return cudaSuccess;
@@ -151,7 +152,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     struct ronde_error error = {0};
-    return !stream->queue || program.inner->finish(stream->queue, NULL, &error) == RONDE_OK
-               ? cudaSuccess
-               : cudaErrorUnknown;
+    bool is_past = !stream->queue;
+    while (!is_past)
+        if (program.inner->is_past(stream->queue, &is_past, &error) != RONDE_OK)
+            return cudaErrorUnknown;
+    return cudaSuccess;
 }

@@ -2,7 +2,8 @@
  * A fake of NVIDIA's driver, with the calls of hw/cuda/driver.h: memory by handles, made of files without a name.
  *
  * Stricter than the real one: a handle that is not there, addresses that are not reserved, or memory that is released in
- * the wrong order end the process. A test finds fake_driver_* by dlsym.
+ * the wrong order end the process. Contexts are counted: the primary context of a device is made by who retains it, or by the
+ * runtime (runtime.c) in a thread that has none. A test finds fake_driver_* by dlsym.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -83,6 +84,63 @@ uint64_t fake_driver_live(void)
     return live;
 }
 
+/* Primary contexts, by device: which was ever made, and who holds them. */
+static int contexts[THINGS];
+static int context_made[THINGS];
+static int context_holders[THINGS];
+static __thread void *current;
+
+/* Whether a device's primary context was made. */
+int fake_driver_made_context(int number)
+{
+    return context_made[number];
+}
+
+/* References to primary contexts that are left. */
+int fake_driver_contexts_held(void)
+{
+    int held = 0;
+    for (int k = 0; k < THINGS; k++)
+        held += context_holders[k];
+    return held;
+}
+
+/* Makes a device's primary context, and nothing current. */
+void fake_driver_make(int number)
+{
+    context_made[number] = 1;
+}
+
+/* What the runtime does in a thread without a context: the primary one of a device becomes its current one. */
+void fake_driver_begin(int number)
+{
+    context_made[number] = 1;
+    current = &contexts[number];
+}
+
+/* Number of the device whose primary context is this thread's current one; -1 = it has none, -2 = one of the caller's. */
+int fake_driver_current(void)
+{
+    if (!current)
+        return -1;
+    for (int k = 0; k < THINGS; k++)
+        if (current == &contexts[k])
+            return k;
+    return -2;
+}
+
+int cuCtxGetCurrent(void **out)
+{
+    *out = current;
+    return OK;
+}
+
+int cuCtxSetCurrent(void *context)
+{
+    current = context;
+    return OK;
+}
+
 static int fails(const char *call)
 {
     return strcmp(call, failing) == 0 && failing_in > 0 && --failing_in == 0;
@@ -132,6 +190,23 @@ int cuDeviceGet(int *out, int number)
 {
     *out = 1000 + number; /* a driver's own number for it */
     return number < 4 ? OK : 101;
+}
+
+int cuDevicePrimaryCtxRetain(void **out, int device)
+{
+    if (fails(__func__))
+        return NO_MEMORY;
+    context_made[device - 1000] = 1;
+    context_holders[device - 1000]++;
+    *out = &contexts[device - 1000];
+    return OK;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    if (context_holders[device - 1000]-- == 0)
+        abort();
+    return OK;
 }
 
 int cuDeviceGetAttribute(int *out, int attribute, int device)
@@ -291,9 +366,32 @@ int cuMemRetainAllocationHandle(uint64_t *out, void *address)
     return OK;
 }
 
+/* Memory of a pool, and the devices that may use it, as bits. */
+static uint64_t pool_start, pool_bytes, pool_access;
+
+void fake_driver_pool(const void *start, uint64_t bytes, uint64_t access)
+{
+    pool_start = (uint64_t)(uintptr_t)start;
+    pool_bytes = bytes;
+    pool_access = access;
+}
+
+int cuMemPoolGetAccess(int *out, const void *pool, const struct location *whom)
+{
+    if (pool != &pool_access || whom->type != 1)
+        return INVALID;
+    *out = pool_access >> whom->id & 1 ? 3 : 0;
+    return OK;
+}
+
 int cuPointerGetAttribute(void *out, int attribute, uint64_t pointer)
 {
     const struct range *range = range_of(pointer, 0);
+    if (attribute == 17) {
+        void *const pool = pointer - pool_start < pool_bytes ? &pool_access : NULL;
+        memcpy(out, &pool, sizeof pool);
+        return pool ? OK : INVALID;
+    }
     if (fails(__func__) || !range || !range->mapped)
         return INVALID;
     const uint64_t bytes = range->bytes;

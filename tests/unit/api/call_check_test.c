@@ -2,7 +2,7 @@
  * What a call of the front door is refused for before anything moves. The rules for buffers are ronde.h's, written down
  * here a second time as sets of bytes: every placement of two small buffers is held against them.
  */
-#include "api/kind.h"
+#include "api/cache.h"
 #include "support/suite.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static struct ronde_call good(enum ronde_collective collective)
 static void expect_refused(const struct ronde_call *call, const char *text)
 {
     struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(ronde_call_check(call, 1, RANKS, &error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_EQUAL(ronde_call_check(call, 1, RANKS, NULL, &error), RONDE_BAD_ARGUMENT);
     if (!strstr(error.message, text))
         suite_note("\"%s\" lacks \"%s\"", error.message, text);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, text));
@@ -36,7 +36,7 @@ static void expect_refused(const struct ronde_call *call, const char *text)
 static void expect_accepted(const struct ronde_call *call, uint32_t rank)
 {
     struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(ronde_call_check(call, rank, RANKS, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_call_check(call, rank, RANKS, NULL, &error), RONDE_OK);
     if (error.status != RONDE_OK)
         suite_note("refused: %s", error.message);
 }
@@ -157,8 +157,9 @@ static void a_buffer_that_is_needed_must_not_be_null(void)
 
 static void tables_and_is_v_belong_together(void)
 {
-    const uint64_t counts[RANKS] = {1, 2, 0, 3}, none[RANKS] = {0};
-    const struct ronde_blocks with = {.counts = counts}, empty = {.counts = none};
+    const uint64_t counts[RANKS] = {1, 2, 0, 3}, none[RANKS] = {0}, offsets[RANKS] = {0, 1, 9, 3};
+    const struct ronde_blocks with = {.counts = counts, .offsets = offsets};
+    const struct ronde_blocks nowhere = {.counts = counts}, empty = {.counts = none};
     const struct ronde_blocks without = {0};
     struct ronde_call call = good(RONDE_ALL_TO_ALL);
     call.in_blocks = &with;
@@ -167,6 +168,8 @@ static void tables_and_is_v_belong_together(void)
     expect_refused(&call, "is_v, but out has no table of counts");
     call.out_blocks = &without;
     expect_refused(&call, "is_v, but out has no table of counts");
+    call.out_blocks = &nowhere;
+    expect_refused(&call, "out has counts, but neither offsets nor pointers");
     call.out_blocks = &with;
     expect_accepted(&call, 1);
     call.in = NULL;
@@ -255,7 +258,7 @@ static uint32_t place(enum ronde_collective collective, uint32_t rank, uint64_t 
                           !do_overlap(in, count * blocks_of(collective, true), out,
                                       count * blocks_of(collective, false)) ||
                           is_in_place(collective, in, out, rank * count);
-    const enum ronde_status status = ronde_call_check(&call, rank, RANKS, &error);
+    const enum ronde_status status = ronde_call_check(&call, rank, RANKS, NULL, &error);
     if ((status == RONDE_OK) == is_right &&
         (is_right || strstr(error.message, "in and out overlap")))
         return 0;

@@ -2,7 +2,7 @@
  * Kinds of calls, by which programs are kept: what must not share a program never does, and what may share one does, so
  * that a loop over sizes loads one program for each power of two.
  */
-#include "api/kind.h"
+#include "api/cache.h"
 #include "support/buffers.h"
 #include "support/suite.h"
 

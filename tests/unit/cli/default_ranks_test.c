@@ -5,7 +5,7 @@
 #include "support/files.h"
 #include "support/suite.h"
 
-#include "cli/options/default_ranks.h"
+#include "cli/options/requests.h"
 
 #include "ronde/topologies.h"
 
@@ -42,7 +42,7 @@ static void a_schedule_has_its_own(void)
         /* What the machine has is not asked: a schedule is for so many and no others. */
         const struct ronde_options options = {.arguments = {path},
                                               .argument_count = 1,
-                                              .topo = "no-such-machine.xml"};
+                                              .machine.topo = "no-such-machine.xml"};
         CU_ASSERT_EQUAL(ronde_default_ranks(&options, &ranks, &error), RONDE_OK);
         CU_ASSERT_EQUAL(ranks, rows[i].ranks);
     }
@@ -62,7 +62,7 @@ static void a_machine_has_its_hosts(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct ronde_options options = {.arguments = {"all_reduce"},
                                               .argument_count = 1,
-                                              .topo = rows[i].name};
+                                              .machine.topo = rows[i].name};
         struct ronde_error error = {0};
         uint32_t ranks = 0;
         CU_ASSERT_EQUAL(ronde_default_ranks(&options, &ranks, &error), RONDE_OK);
@@ -91,7 +91,7 @@ static void what_cannot_be_read_is_named(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_options options = {.arguments = {rows[i].file},
                                         .argument_count = rows[i].file ? 1 : 0,
-                                        .topo = rows[i].topo};
+                                        .machine.topo = rows[i].topo};
         struct ronde_error error = {0};
         const enum ronde_status status = ronde_default_ranks(&options, &ranks, &error);
         CU_ASSERT_EQUAL(status, rows[i].status);

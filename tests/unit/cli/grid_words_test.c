@@ -4,7 +4,7 @@
  */
 #include "support/suite.h"
 
-#include "cli/print/compare_print.h"
+#include "cli/print/results.h"
 
 #include "ronde/topologies.h"
 

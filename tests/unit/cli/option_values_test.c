@@ -5,8 +5,8 @@
 #include "support/files.h"
 #include "support/suite.h"
 
-#include "cli/options/option_table.h"
-#include "cli/options/options.h"
+#include "cli/cmd/commands.h"
+#include "cli/options/option_groups.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -19,22 +19,78 @@ static int never_run(const struct ronde_options *options)
     return 0;
 }
 
-/* A command that takes one option, and help. */
-static struct ronde_command command_of(const char *name, char takes[96])
+/* Room for the options of a command that takes one, and help. */
+struct one {
+    char takes[96];
+    struct ronde_option_use uses[2];
+};
+
+static bool has_option(const struct ronde_option_group *group, const char *name)
 {
-    snprintf(takes, 96, " %s ", name);
-    return (struct ronde_command){"try", "ARGUMENT", "summary", "examples",
-                                  takes, 2,          false,     never_run};
+    for (uint32_t i = 0; i < group->count; i++)
+        if (strcmp(group->rows[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The first of a command's groups that has an option; NULL for none. */
+static const struct ronde_option_use *find_use(const struct ronde_command *command, const char *name)
+{
+    for (const struct ronde_option_use *use = command->uses; use && use->group; use++)
+        if (has_option(use->group, name))
+            return use;
+    for (uint32_t v = 0; v < command->verb_count; v++) {
+        const struct ronde_option_use *use = find_use(&command->verbs[v], name);
+        if (use)
+            return use;
+    }
+    return NULL;
+}
+
+/* Where an option of a command's puts its value. */
+static const void *member_of(const struct ronde_options *options,
+                             const struct ronde_command *command, const char *name)
+{
+    const struct ronde_option_use *use = command->uses;
+    const char *group = (use->is_own ? (const char *)options->own : (const char *)options);
+    for (uint32_t i = 0; i < use->group->count; i++)
+        if (strcmp(use->group->rows[i].name, name) == 0)
+            return group + use->offset + use->group->rows[i].offset;
+    CU_FAIL_FATAL("no such option");
+    return NULL;
+}
+
+/* A command that takes one option of the real ones, and help. */
+static struct ronde_command command_of(const char *name, struct one *one)
+{
+    uint32_t count;
+    const struct ronde_command *const *commands = ronde_commands(&count);
+    *one = (struct one){.uses = {{NULL, 0, NULL}}};
+    snprintf(one->takes, sizeof one->takes, "%s", name);
+    for (uint32_t c = 0; c < count && !one->uses[0].group; c++) {
+        const struct ronde_option_use *use = find_use(commands[c], name);
+        if (use)
+            one->uses[0] =
+                (struct ronde_option_use){use->group, use->offset, one->takes, use->is_own};
+    }
+    return (struct ronde_command){.name = "try",
+                                  .arguments = "ARGUMENT",
+                                  .summary = "summary",
+                                  .examples = "examples",
+                                  .uses = one->uses,
+                                  .max_arguments = 2,
+                                  .run = never_run};
 }
 
 /* Parses `ronde try --NAME VALUE`; no value where the option takes none. */
 static enum ronde_status parse(const char *name, const char *value, struct ronde_options *options,
                                struct ronde_error *error)
 {
-    char takes[96], word[64], text[600];
+    char word[64], text[600];
+    struct one one;
     char command_name[] = "try";
     char *argv[] = {command_name, word, text, NULL};
-    const struct ronde_command command = command_of(name, takes);
+    const struct ronde_command command = command_of(name, &one);
     snprintf(word, sizeof word, "--%s", name);
     snprintf(text, sizeof text, "%s", value ? value : "");
     memset(error, 0, sizeof *error);
@@ -49,60 +105,59 @@ enum kind { U32, U64, REAL };
 
 struct number {
     const char *name;
-    size_t offset;
     enum kind kind;
     const char *least, *most; /* accepted */
     double least_value, most_value;
     const char *below, *above; /* refused, or NULL */
 };
 
-#define AT(member) offsetof(struct ronde_options, member)
-
 static const struct number numbers[] = {
-    {"minbytes", AT(min_bytes), U64, "0", "16M", 0, 16777216.0, "-1", "99999999999G"},
-    {"stepbytes", AT(step_bytes), U64, "0", "1G", 0, 1073741824.0, "-1", "1e30"},
-    {"stepfactor", AT(factor), U64, "2", "1048576", 2, 1048576, "1", "1048577"},
-    {"iters", AT(iterations), U32, "1", "4294967294", 1, 4294967294.0, "0", "4294967296"},
-    {"warmup_iters", AT(warmups), U32, "0", "4294967294", 0, 4294967294.0, "-1", "4294967296"},
-    {"root", AT(root), U32, "0", "4294967294", 0, 4294967294.0, "-1", "4294967296"},
-    {"channels", AT(channels), U32, "1", "64", 1, 64, "0", "4294967296"},
-    {"world-size", AT(world_size), U32, "1", "64", 1, 64, "0", "4294967296"},
-    {"nodes", AT(nodes), U32, "1", "4096", 1, 4096, "0", "4294967296"},
-    {"gpus", AT(gpus), U32, "1", "8", 1, 8, "0", "4294967296"},
-    {"levels", AT(levels), U32, "1", "3", 1, 3, "0", "4294967296"},
-    {"ngpus", AT(ngpus), U32, "1", "64", 1, 64, "0", "4294967296"},
-    {"nthreads", AT(nthreads), U32, "1", "64", 1, 64, "0", "4294967296"},
-    {"jobs", AT(jobs), U32, "1", "1000", 1, 1000, "0", "4294967296"},
-    {"depth", AT(depth), U32, "1", "1024", 1, 1024, "0", "4294967296"},
-    {"trees", AT(trees), U32, "1", "4096", 1, 4096, "0", "4294967296"},
-    {"connections", AT(connections), U32, "1", "4096", 1, 4096, "0", "4294967296"},
-    {"seed", AT(seed), U64, "0", "9223372036854775807", 0, 9223372036854775807.0, "-1",
-     "9223372036854775808"},
-    {"for", AT(for_bytes), U64, "1", "1G", 1, 1073741824, "x", "99999999999G"},
-    {"slot", AT(slot_bytes), U64, "16", "1M", 16, 1048576, "15", "99999999999G"},
-    {"nic-GBps", AT(nic_GBps), REAL, "0.001", "1000000", 0.001, 1e6, "0", "1000001"},
-    {"nvlink-GBps", AT(nvlink_GBps), REAL, "0.5", "1e6", 0.5, 1e6, "-1", "1e7"},
-    {"memory-GBps", AT(memory_GBps), REAL, "1e-3", "1e6", 1e-3, 1e6, "-0", "inf"},
-    {"oversubscription", AT(oversubscription), REAL, "0.5", "1e6", 0.5, 1e6, "0.0", "nan"},
-    {"layers", AT(gpt.layers), U32, "1", "1000", 1, 1000, "0", "4294967296"},
-    {"hidden", AT(gpt.hidden), U32, "1", "65536", 1, 65536, "0", "4294967296"},
-    {"seq", AT(gpt.seq), U32, "1", "131072", 1, 131072, "0", "4294967296"},
-    {"batch", AT(gpt.batch), U32, "1", "4096", 1, 4096, "0", "4294967296"},
-    {"vocab", AT(gpt.vocab), U32, "0", "51200", 0, 51200, "-1", "4294967296"},
-    {"tp", AT(gpt.tp), U32, "1", "8", 1, 8, "0", "4294967296"},
-    {"dp", AT(gpt.dp), U32, "1", "64", 1, 64, "0", "4294967296"},
-    {"pp", AT(gpt.pp), U32, "1", "16", 1, 16, "0", "4294967296"},
-    {"micro", AT(gpt.micro), U32, "1", "64", 1, 64, "0", "4294967296"},
-    {"flops", AT(gpt.flops), REAL, "1", "1e21", 1, 1e21, "0", "1e22"},
-    {"bucket", AT(gpt.bucket_bytes), U64, "0", "25M", 0, 26214400, "-1", "99999999999G"},
-    {"what-if", AT(what_if), U32, "0", "3", 0, 3, "-1", "4294967296"},
-    {"budget", AT(budget_s), REAL, "0.25", "1e6", 0.25, 1e6, "-0.1", "1e999"},
-    {"timeout", AT(timeout_s), REAL, "1e-9", "1e6", 1e-9, 1e6, "0", "1000000.5"},
+    {"minbytes", U64, "0", "16M", 0, 16777216.0, "-1", "99999999999G"},
+    {"stepbytes", U64, "0", "1G", 0, 1073741824.0, "-1", "1e30"},
+    {"stepfactor", U64, "2", "1048576", 2, 1048576, "1", "1048577"},
+    {"iters", U32, "1", "4294967294", 1, 4294967294.0, "0", "4294967296"},
+    {"warmup_iters", U32, "0", "4294967294", 0, 4294967294.0, "-1", "4294967296"},
+    {"root", U32, "0", "4294967294", 0, 4294967294.0, "-1", "4294967296"},
+    {"channels", U32, "1", "64", 1, 64, "0", "4294967296"},
+    {"world-size", U32, "1", "64", 1, 64, "0", "4294967296"},
+    {"nodes", U32, "1", "4096", 1, 4096, "0", "4294967296"},
+    {"gpus", U32, "1", "8", 1, 8, "0", "4294967296"},
+    {"levels", U32, "1", "3", 1, 3, "0", "4294967296"},
+    {"ngpus", U32, "1", "64", 1, 64, "0", "4294967296"},
+    {"nthreads", U32, "1", "64", 1, 64, "0", "4294967296"},
+    {"jobs", U32, "1", "1000", 1, 1000, "0", "4294967296"},
+    {"depth", U32, "1", "1024", 1, 1024, "0", "4294967296"},
+    {"trees", U32, "1", "4096", 1, 4096, "0", "4294967296"},
+    {"connections", U32, "1", "4096", 1, 4096, "0", "4294967296"},
+    {"seed", U64, "0", "9223372036854775807", 0, 9223372036854775807.0, "-1", "9223372036854775808"},
+    {"for", U64, "1", "1G", 1, 1073741824, "x", "99999999999G"},
+    {"slot", U64, "16", "1M", 16, 1048576, "15", "99999999999G"},
+    {"nic-GBps", REAL, "0.001", "1000000", 0.001, 1e6, "0", "1000001"},
+    {"nvlink-GBps", REAL, "0.5", "1e6", 0.5, 1e6, "-1", "1e7"},
+    {"memory-GBps", REAL, "1e-3", "1e6", 1e-3, 1e6, "-0", "inf"},
+    {"oversubscription", REAL, "0.5", "1e6", 0.5, 1e6, "0.0", "nan"},
+    {"layers", U32, "1", "1000", 1, 1000, "0", "4294967296"},
+    {"hidden", U32, "1", "65536", 1, 65536, "0", "4294967296"},
+    {"seq", U32, "1", "131072", 1, 131072, "0", "4294967296"},
+    {"batch", U32, "1", "4096", 1, 4096, "0", "4294967296"},
+    {"vocab", U32, "0", "51200", 0, 51200, "-1", "4294967296"},
+    {"tp", U32, "1", "8", 1, 8, "0", "4294967296"},
+    {"dp", U32, "1", "64", 1, 64, "0", "4294967296"},
+    {"pp", U32, "1", "16", 1, 16, "0", "4294967296"},
+    {"micro", U32, "1", "64", 1, 64, "0", "4294967296"},
+    {"flops", REAL, "1", "1e21", 1, 1e21, "0", "1e22"},
+    {"bucket", U64, "0", "25M", 0, 26214400, "-1", "99999999999G"},
+    {"step", U32, "0", "4294967294", 0, 4294967294.0, "-1", "4294967296"},
+    {"what-if", U32, "0", "3", 0, 3, "-1", "4294967296"},
+    {"budget", REAL, "0.25", "1e6", 0.25, 1e6, "-0.1", "1e999"},
+    {"timeout", REAL, "1e-9", "1e6", 1e-9, 1e6, "0", "1000000.5"},
 };
 
 static double value_at(const struct ronde_options *options, const struct number *number)
 {
-    const char *at = (const char *)options + number->offset;
+    struct one one;
+    const struct ronde_command command = command_of(number->name, &one);
+    const char *at = member_of(options, &command, number->name);
     uint32_t narrow;
     uint64_t wide;
     double real;
@@ -157,38 +212,13 @@ static void what_is_no_number_is_refused_by_every_number(void)
 
 static const struct {
     const char *name;
-    size_t offset;
 } texts[] = {
-    {"backend", AT(backend)},
-    {"join", AT(join)},
-    {"token", AT(token)},
-    {"transport", AT(transport)},
-    {"hosts", AT(hosts)},
-    {"launcher", AT(launcher)},
-    {"rig", AT(rig)},
-    {"topo", AT(topo)},
-    {"engine", AT(engine)},
-    {"output", AT(output)},
-    {"plot", AT(plot)},
-    {"records", AT(records)},
-    {"from", AT(from)},
-    {"operation", AT(operation)},
-    {"fabric", AT(fabric)},
-    {"nvlink", AT(nvlink)},
-    {"nics", AT(nics)},
-    {"placement", AT(placement)},
-    {"trace", AT(trace)},
-    {"timeline", AT(timeline)},
-    {"scenario", AT(scenario)},
-    {"map", AT(map)},
-    {"shard", AT(shard)},
-    {"style", AT(style)},
-    {"published", AT(published)},
-    {"system", AT(system)},
-    {"fit", AT(fit)},
-    {"to", AT(to)},
-    {"nccl-log", AT(nccl_log)},
-    {"dialect", AT(dialect)},
+    {"backend"},    {"join"},   {"token"},    {"transport"}, {"hosts"},     {"launcher"},
+    {"from-table"}, {"alloc"},  {"run"},      {"rig"},       {"topo"},      {"engine"},
+    {"output"},     {"plot"},   {"html"},     {"records"},   {"from"},      {"operation"},
+    {"fabric"},     {"nvlink"}, {"nics"},     {"placement"}, {"trace"},     {"timeline"},
+    {"scenario"},   {"map"},    {"shard"},    {"style"},     {"published"}, {"system"},
+    {"fit"},        {"to"},     {"nccl-log"}, {"dialect"},   {"meanings"},  {"anchor"},
 };
 
 static void texts_are_kept_as_they_are(void)
@@ -200,7 +230,9 @@ static void texts_are_kept_as_they_are(void)
             struct ronde_error error;
             const char *kept = NULL;
             CU_ASSERT_EQUAL(parse(texts[k].name, values[v], &options, &error), RONDE_OK);
-            memcpy(&kept, (const char *)&options + texts[k].offset, sizeof kept);
+            struct one one;
+            const struct ronde_command command = command_of(texts[k].name, &one);
+            memcpy(&kept, member_of(&options, &command, texts[k].name), sizeof kept);
             CU_ASSERT_STRING_EQUAL(kept ? kept : "", values[v]);
         }
     }
@@ -208,25 +240,26 @@ static void texts_are_kept_as_they_are(void)
 
 static const struct {
     const char *name;
-    size_t offset;
 } switches[] = {
-    {"json", AT(json)},
-    {"csv", AT(csv)},
-    {"all", AT(all)},
-    {"expand", AT(expand)},
-    {"markdown", AT(markdown)},
-    {"verbose", AT(verbose)},
-    {"wide", AT(wide)},
-    {"native-latency", AT(native_latency)},
-    {"synthesize", AT(synthesize)},
-    {"why", AT(why)},
-    {"resume", AT(resume)},
-    {"local", AT(local)},
-    {"multicast", AT(multicast)},
-    {"help", AT(help)},
-    {"auto-topo", AT(auto_topo)},
-    {"replay", AT(replay)},
-    {"sequence-parallel", AT(gpt.splits_sequence)},
+    {"json"},
+    {"csv"},
+    {"all"},
+    {"expand"},
+    {"markdown"},
+    {"verbose"},
+    {"wide"},
+    {"native-latency"},
+    {"synthesize"},
+    {"why"},
+    {"resume"},
+    {"local"},
+    {"multicast"},
+    {"help"},
+    {"auto-topo"},
+    {"replay"},
+    {"sequence-parallel"},
+    {"again"},
+    {"steps"},
 };
 
 static void switches_switch_and_take_no_value(void)
@@ -235,13 +268,17 @@ static void switches_switch_and_take_no_value(void)
         struct ronde_options options;
         struct ronde_error error;
         bool is_on = false;
-        char takes[96], word[64];
+        char word[64];
+        struct one one;
         char name[] = "try";
         char *argv[] = {name, word, NULL};
         CU_ASSERT_EQUAL(parse(switches[k].name, NULL, &options, &error), RONDE_OK);
-        memcpy(&is_on, (const char *)&options + switches[k].offset, sizeof is_on);
+        const struct ronde_command command = command_of(switches[k].name, &one);
+        if (strcmp(switches[k].name, "help") == 0)
+            is_on = options.help;
+        else
+            memcpy(&is_on, member_of(&options, &command, switches[k].name), sizeof is_on);
         CU_ASSERT_TRUE(is_on);
-        const struct ronde_command command = command_of(switches[k].name, takes);
         snprintf(word, sizeof word, "--%s=1", switches[k].name);
         memset(&error, 0, sizeof error);
         CU_ASSERT_EQUAL(ronde_options_parse(&command, 2, argv, &options, &error),
@@ -264,27 +301,23 @@ static void an_option_without_its_value_is_named(void)
 
 static const struct {
     const char *name;
-    size_t offset, count_offset;
     const char *value;
 } repeats[] = {
-    {"with", AT(with), AT(with_count), "all_reduce:ring:4M"},
-    {"degrade", AT(degrade), AT(degrade_count), "nic0=0.5"},
-    {"without", AT(without), AT(without_count), "nic0,n3g*"},
-    {"straggler", AT(straggler), AT(straggler_count), "rank=7,delay=2ms"},
-    {"background", AT(background), AT(background_count), "0>4:1M"},
-    {"cfg", AT(cfg), AT(cfg_count), "key:value"},
+    {"with", "all_reduce:ring:4M"},    {"degrade", "nic0=0.5"},  {"without", "nic0,n3g*"},
+    {"straggler", "rank=7,delay=2ms"}, {"background", "0>4:1M"}, {"cfg", "key:value"},
 };
 
 static void what_may_be_repeated_is_kept_in_order_up_to_a_bound(void)
 {
     for (size_t k = 0; k < sizeof repeats / sizeof repeats[0]; k++)
         for (uint32_t times = 0; times <= RONDE_MAX_REPEATS + 1; times++) {
-            char takes[96], words[RONDE_MAX_REPEATS + 1][64], name[] = "try";
+            char words[RONDE_MAX_REPEATS + 1][64], name[] = "try";
+            struct one one;
             char *argv[RONDE_MAX_REPEATS + 3] = {name};
             struct ronde_options options;
             struct ronde_error error = {0};
             uint32_t count = 0;
-            const struct ronde_command command = command_of(repeats[k].name, takes);
+            const struct ronde_command command = command_of(repeats[k].name, &one);
             for (uint32_t i = 0; i < times; i++) {
                 snprintf(words[i], sizeof words[i], "--%s=%s%u", repeats[k].name, repeats[k].value,
                          i);
@@ -293,14 +326,11 @@ static void what_may_be_repeated_is_kept_in_order_up_to_a_bound(void)
             const enum ronde_status status =
                 ronde_options_parse(&command, (int)times + 1, argv, &options, &error);
             CU_ASSERT_EQUAL(status, times <= RONDE_MAX_REPEATS ? RONDE_OK : RONDE_BAD_ARGUMENT);
-            memcpy(&count, (const char *)&options + repeats[k].count_offset, sizeof count);
+            const struct ronde_texts *texts_of = member_of(&options, &command, repeats[k].name);
+            count = texts_of->count;
             CU_ASSERT_EQUAL(count, times <= RONDE_MAX_REPEATS ? times : RONDE_MAX_REPEATS);
-            for (uint32_t i = 0; i < count; i++) {
-                const char *kept = NULL;
-                memcpy(&kept, (const char *)&options + repeats[k].offset + i * sizeof kept,
-                       sizeof kept);
-                CU_ASSERT_STRING_EQUAL(kept, strchr(words[i], '=') + 1);
-            }
+            for (uint32_t i = 0; i < count; i++)
+                CU_ASSERT_STRING_EQUAL(texts_of->list[i], strchr(words[i], '=') + 1);
             if (status != RONDE_OK)
                 CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "given more than 16 times"));
         }
@@ -333,9 +363,25 @@ static void words_of_a_set_are_known_or_the_set_is_named(void)
 
 static void prefixes_are_understood_where_one_option_has_them(void)
 {
-    static const struct ronde_command command = {
-        "try", "ARGUMENT", "summary", "examples", " launcher levels local json jobs timeout ",
-        0,     false,      never_run};
+    static const struct ronde_option rows_of_group[] = {
+        {"launcher", 0, "X", ronde_take_text, 0, "", NULL, 0, false},
+        {"levels", 0, "X", ronde_take_text, 0, "", NULL, 0, false},
+        {"local", 0, NULL, ronde_take_switch, 0, "", NULL, 0, false},
+        {"json", 0, NULL, ronde_take_switch, 0, "", NULL, 0, false},
+        {"jobs", 0, "X", ronde_take_text, 0, "", NULL, 0, false},
+        {"timeout", 0, "X", ronde_take_text, 0, "", NULL, 0, false},
+    };
+    static const struct ronde_option_group group =
+        RONDE_GROUP(RONDE_SECTION_WHAT, rows_of_group, const char *, NULL, NULL);
+    static const struct ronde_option_use uses[] = {{&group, offsetof(struct ronde_options, style),
+                                                    NULL, false},
+                                                   RONDE_TAKES_END};
+    static const struct ronde_command command = {.name = "try",
+                                                 .arguments = "ARGUMENT",
+                                                 .summary = "summary",
+                                                 .examples = "examples",
+                                                 .uses = uses,
+                                                 .run = never_run};
     static const struct {
         const char *word, *text; /* NULL: understood */
     } rows[] = {
@@ -378,7 +424,7 @@ static void lists_of_algorithms_are_bounded(void)
         const enum ronde_status status = parse("algorithm", list, &options, &error);
         CU_ASSERT_EQUAL(status, names <= RONDE_MAX_NAMES ? RONDE_OK : RONDE_BAD_ARGUMENT);
         if (status == RONDE_OK)
-            CU_ASSERT_EQUAL(options.algorithm_count, names);
+            CU_ASSERT_EQUAL(options.what.algorithm_count, names);
     }
     memset(list, 'a', 590);
     list[590] = '\0';
@@ -406,24 +452,75 @@ static bool has_row(const char *name)
     return found;
 }
 
-/* The table is the command's own, so its rows are read where they are written. */
+static void expect_row(const struct ronde_command *command, const struct ronde_own_option *own,
+                       void *context)
+{
+    uint32_t *const count = context;
+    CU_ASSERT(has_row(own->option->name));
+    if (!has_row(own->option->name))
+        suite_note("--%s of %s has no row in this test", own->option->name, command->name);
+    (*count)++;
+}
+
+/* Members that an option sets alone, by how it takes its value. */
+static bool sets_one_member(const struct ronde_option *option)
+{
+    static const ronde_option_taker takers[] = {ronde_take_switch, ronde_take_text,
+                                                ronde_take_texts,  ronde_take_input,
+                                                ronde_take_count,  ronde_take_size,
+                                                ronde_take_slot,   ronde_take_positive};
+    for (size_t t = 0; t < sizeof takers / sizeof takers[0]; t++)
+        if (option->take == takers[t])
+            return true;
+    return false;
+}
+
+/* Options of the command before. */
+struct seen {
+    const struct ronde_command *command;
+    struct ronde_own_option kept[128];
+    uint32_t count;
+};
+
+static void expect_a_member_of_its_own(const struct ronde_command *command,
+                                       const struct ronde_own_option *own, void *context)
+{
+    struct seen *seen = context;
+    if (seen->command != command)
+        seen->count = 0;
+    seen->command = command;
+    CU_ASSERT(!own->use->is_own || own->use->offset + own->use->group->bytes <= RONDE_OWN_BYTES);
+    if (!sets_one_member(own->option))
+        return;
+    for (uint32_t i = 0; i < seen->count; i++) {
+        const struct ronde_own_option *other = &seen->kept[i];
+        const bool is_same =
+            other->use->is_own == own->use->is_own &&
+            other->use->offset + other->option->offset == own->use->offset + own->option->offset;
+        CU_ASSERT_FALSE(is_same);
+        if (is_same)
+            suite_note("%s: --%s and --%s set one member", command->name, own->option->name,
+                       other->option->name);
+    }
+    seen->kept[seen->count++] = *own;
+}
+
+static void no_two_options_set_one_member(void)
+{
+    static struct seen seen;
+    uint32_t count = 0;
+    const struct ronde_command *const *commands = ronde_commands(&count);
+    for (uint32_t c = 0; c < count; c++)
+        ronde_options_visit(commands[c], expect_a_member_of_its_own, &seen);
+}
+
 static void every_option_has_a_row(void)
 {
-    char path[1024], name[64];
-    uint32_t count = 0;
-    if (!suite_source(path, sizeof path, "cli/options/option_table.c"))
-        return;
-    char *source = files_read(path);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(source);
-    for (const char *at = source; (at = strstr(at, "\n    {\"")); count++) {
-        at += strlen("\n    {\"");
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\""), at);
-        CU_ASSERT(has_row(name));
-        if (!has_row(name))
-            suite_note("no test gives --%s a value", name);
-    }
-    CU_ASSERT(count > 60);
-    free(source);
+    uint32_t count = 0, options = 0;
+    const struct ronde_command *const *commands = ronde_commands(&count);
+    for (uint32_t c = 0; c < count; c++)
+        ronde_options_visit(commands[c], expect_row, &options);
+    CU_ASSERT(options > 100);
 }
 
 int main(void)
@@ -443,6 +540,7 @@ int main(void)
          prefixes_are_understood_where_one_option_has_them},
         {"lists_of_algorithms_are_bounded", lists_of_algorithms_are_bounded},
         {"every_option_has_a_row", every_option_has_a_row},
+        {"no_two_options_set_one_member", no_two_options_set_one_member},
     };
     return suite_run("option_values", cases, sizeof cases / sizeof cases[0]);
 }

@@ -1,7 +1,7 @@
 /* Options: sizes, rank lists, letters, and one-line refusals. */
 #include "support/suite.h"
 
-#include "cli/options/options.h"
+#include "cli/options/option_groups.h"
 
 #include <string.h>
 
@@ -11,19 +11,44 @@ static int never_run(const struct ronde_options *options)
     return 0;
 }
 
-static const struct ronde_command run_like = {
-    "run",
-    "COLLECTIVE",
-    "summary",
-    "examples",
-    " ranks algorithm minbytes maxbytes stepbytes stepfactor iters check op output depth shape "
-    "timeout json csv ",
-    1,
-    true,
-    never_run};
+static const struct ronde_option bench_rows[] = {
+    {"op", 'o', "OP", ronde_take_op, offsetof(struct ronde_what_options, op), "", NULL, 0, false},
+};
 
-static const struct ronde_command compile_like = {
-    "compile", "COLLECTIVE", "summary", "examples", " ranks op output ", 1, false, never_run};
+static const struct ronde_option_group bench_group =
+    RONDE_GROUP(RONDE_SECTION_WHAT, bench_rows, struct ronde_what_options, NULL, NULL);
+
+static const struct ronde_option_use run_uses[] = {
+    {&bench_group, offsetof(struct ronde_options, what), NULL, false},
+    RONDE_TAKES(what, "ranks algorithm shape"),
+    RONDE_TAKES(sizes, "minbytes maxbytes stepbytes stepfactor"),
+    RONDE_TAKES(backend, "iters check"),
+    RONDE_TAKES(engine, "depth timeout"),
+    RONDE_TAKES(output, "json csv output"),
+    RONDE_TAKES_END,
+};
+
+static const struct ronde_option_use compile_uses[] = {
+    RONDE_TAKES(what, "ranks op"),
+    RONDE_TAKES(output, "output"),
+    RONDE_TAKES_END,
+};
+
+static const struct ronde_command run_like = {.name = "run",
+                                              .arguments = "COLLECTIVE",
+                                              .summary = "summary",
+                                              .examples = "examples",
+                                              .uses = run_uses,
+                                              .max_arguments = 1,
+                                              .run = never_run};
+
+static const struct ronde_command compile_like = {.name = "compile",
+                                                  .arguments = "COLLECTIVE",
+                                                  .summary = "summary",
+                                                  .examples = "examples",
+                                                  .uses = compile_uses,
+                                                  .max_arguments = 1,
+                                                  .run = never_run};
 
 #define MAX_WORDS 32
 
@@ -55,7 +80,8 @@ static void sizes_are_powers_of_1024(void)
     expect_size("4K", 4096);
     expect_size("4k", 4096);
     expect_size("64KiB", 65536);
-    expect_size("64KB", 65536);
+    expect_size("64Ki", 65536);
+    expect_size("1MiB", 1048576);
     expect_size("1.5M", 1572864);
     expect_size("128M", UINT64_C(128) << 20);
     expect_size("2G", UINT64_C(2) << 30);
@@ -64,8 +90,9 @@ static void sizes_are_powers_of_1024(void)
 
 static void sizes_refuse_junk(void)
 {
-    static const char *const junk[] = {"",    "K",   "-1",    "+1",  "8X",   "8KX", "0x10", "1e3",
-                                       "nan", "0.3", "9999P", "8 K", "8iB2", " 8",  "1.5"};
+    static const char *const junk[] = {"",    "K",   "-1",   "+1",    "8X",  "8KX",  "0x10",
+                                       "1e3", "nan", "0.3",  "9999P", "8 K", "8iB2", " 8",
+                                       "1.5", "1MB", "64KB", "1kB",   "2GBs"};
     for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++) {
         struct ronde_error error = {0};
         uint64_t bytes = 7;
@@ -92,14 +119,16 @@ static void ranks_take_numbers_lists_and_ranges(void)
 
 static void a_sweep_of_sizes_is_one_word(void)
 {
-    static const char *const junk[] = {"",      "8",         "8:1G",   "8:1G:2", "8:1G:x1",
-                                       "8:1G:", "8:1G:x2:3", ":1G:x2", "8:x2",   "8:1G:+-1"};
+    static const char *const junk[] = {"",          "8:1G",   "8:1G:2", "8:1G:x1", "8:1G:",
+                                       "8:1G:x2:3", ":1G:x2", "8:x2",   "8:1G:+-1"};
     uint64_t low = 0, high = 0, step = 0, factor = 4;
     struct ronde_error error = {0};
     CU_ASSERT(ronde_sizes_parse("8:1G:x2", &low, &high, &step, &factor, &error) == RONDE_OK);
     CU_ASSERT(low == 8 && high == (uint64_t)1 << 30 && step == 0 && factor == 2);
     CU_ASSERT(ronde_sizes_parse("1M:8M:+512K", &low, &high, &step, &factor, &error) == RONDE_OK);
     CU_ASSERT(low == 1 << 20 && high == 8 << 20 && step == 512 << 10);
+    CU_ASSERT(ronde_sizes_parse("64M", &low, &high, &step, &factor, &error) == RONDE_OK);
+    CU_ASSERT(low == 64 << 20 && high == 64 << 20);
     for (size_t i = 0; i < sizeof junk / sizeof junk[0]; i++)
         CU_ASSERT(ronde_sizes_parse(junk[i], &low, &high, &step, &factor, &error) ==
                   RONDE_BAD_ARGUMENT);
@@ -176,10 +205,11 @@ static void a_shape_says_how_many_ranks(void)
     static struct ronde_options options;
     struct ronde_error error;
     CU_ASSERT(parse(&run_like, alone, &options, &error) == RONDE_OK);
-    CU_ASSERT(options.rank_counts == 1 && options.ranks[0] == 32);
+    CU_ASSERT(options.what.rank_counts == 1 && options.what.ranks[0] == 32);
     /* The parser does not guess which of the two is meant: the request refuses them. */
     CU_ASSERT(parse(&run_like, both, &options, &error) == RONDE_OK);
-    CU_ASSERT(options.rank_counts == 1 && options.ranks[0] == 7 && options.shape.count == 2);
+    CU_ASSERT(options.what.rank_counts == 1 && options.what.ranks[0] == 7 &&
+              options.what.shape.count == 2);
 }
 
 static void a_line_of_nccl_tests_is_understood(void)
@@ -189,11 +219,11 @@ static void a_line_of_nccl_tests_is_understood(void)
     struct ronde_error error;
     CU_ASSERT(parse(&run_like, line, &options, &error) == RONDE_OK);
     CU_ASSERT(options.argument_count == 1 && strcmp(options.arguments[0], "all_reduce") == 0);
-    CU_ASSERT(options.rank_counts == 1 && options.ranks[0] == 4);
-    CU_ASSERT(options.algorithm_count == 1 && strcmp(options.algorithms[0], "ring") == 0);
-    CU_ASSERT(options.min_bytes == 8 && options.max_bytes == UINT64_C(128) << 20);
-    CU_ASSERT(options.factor == 2 && options.iterations == 7 && !options.check);
-    CU_ASSERT(options.op == RONDE_MAX && options.json);
+    CU_ASSERT(options.what.rank_counts == 1 && options.what.ranks[0] == 4);
+    CU_ASSERT(options.what.algorithm_count == 1 && strcmp(options.what.algorithms[0], "ring") == 0);
+    CU_ASSERT(options.sizes.min_bytes == 8 && options.sizes.max_bytes == UINT64_C(128) << 20);
+    CU_ASSERT(options.sizes.factor == 2 && options.backend.iterations == 7 && !options.backend.check);
+    CU_ASSERT(options.what.op == RONDE_MAX && options.output.json);
 }
 
 static void letter_o_is_the_operator_in_run_and_the_output_elsewhere(void)
@@ -202,9 +232,11 @@ static void letter_o_is_the_operator_in_run_and_the_output_elsewhere(void)
     struct ronde_options options;
     struct ronde_error error;
     CU_ASSERT(parse(&compile_like, to_file, &options, &error) == RONDE_OK);
-    CU_ASSERT(options.output && strcmp(options.output, "x.ronde") == 0 && options.op == RONDE_MIN);
+    CU_ASSERT(options.output.path && strcmp(options.output.path, "x.ronde") == 0 &&
+              options.what.op == RONDE_MIN);
     CU_ASSERT(parse(&run_like, to_op, &options, &error) == RONDE_OK);
-    CU_ASSERT(options.output && strcmp(options.output, "y") == 0 && options.op == RONDE_MIN);
+    CU_ASSERT(options.output.path && strcmp(options.output.path, "y") == 0 &&
+              options.what.op == RONDE_MIN);
 }
 
 static void algorithms_are_cut_at_commas(void)
@@ -213,8 +245,8 @@ static void algorithms_are_cut_at_commas(void)
     struct ronde_options options;
     struct ronde_error error;
     CU_ASSERT(parse(&run_like, line, &options, &error) == RONDE_OK);
-    CU_ASSERT(options.algorithm_count == 3);
-    CU_ASSERT(strcmp(options.algorithms[2], "double_tree") == 0);
+    CU_ASSERT(options.what.algorithm_count == 3);
+    CU_ASSERT(strcmp(options.what.algorithms[2], "double_tree") == 0);
 }
 
 static void expect_refusal(const char *text, const char *part)
@@ -243,7 +275,7 @@ static void refusals_name_the_option_and_the_nearest_one(void)
     expect_refusal("run a b", "unexpected argument \"b\"");
     expect_refusal("run -b 8X", "size \"8X\" ends in \"X\"");
     expect_refusal("run -o summ", "did you mean sum?");
-    expect_refusal("run -n 0", "iterations 0 is outside");
+    expect_refusal("run -n 0", "iters 0 is outside");
     expect_refusal("run -f 1", "factor 1 is outside");
     expect_refusal("run -c 2", "check 2 is outside");
     expect_refusal("run --depth 1x", "depth \"1x\" is not a whole number");
@@ -260,8 +292,8 @@ static void a_large_smallest_size_alone_is_a_sweep_of_one(void)
     struct ronde_options options;
     struct ronde_error error;
     CU_ASSERT(parse(&run_like, line, &options, &error) == RONDE_OK);
-    CU_ASSERT(options.max_bytes == options.min_bytes);
-    CU_ASSERT(ronde_options_next_size(&options, options.min_bytes) == 0);
+    CU_ASSERT(options.sizes.max_bytes == options.sizes.min_bytes);
+    CU_ASSERT(ronde_options_next_size(&options.sizes, options.sizes.min_bytes) == 0);
 }
 
 static void sweeps_multiply_or_add(void)
@@ -270,12 +302,12 @@ static void sweeps_multiply_or_add(void)
     struct ronde_options options;
     struct ronde_error error;
     CU_ASSERT(parse(&run_like, by_factor, &options, &error) == RONDE_OK);
-    CU_ASSERT(ronde_options_next_size(&options, 8) == 32);
-    CU_ASSERT(ronde_options_next_size(&options, 32) == 0);
-    CU_ASSERT(ronde_options_next_size(&options, UINT64_MAX / 2) == 0);
+    CU_ASSERT(ronde_options_next_size(&options.sizes, 8) == 32);
+    CU_ASSERT(ronde_options_next_size(&options.sizes, 32) == 0);
+    CU_ASSERT(ronde_options_next_size(&options.sizes, UINT64_MAX / 2) == 0);
     CU_ASSERT(parse(&run_like, by_step, &options, &error) == RONDE_OK);
-    CU_ASSERT(ronde_options_next_size(&options, 8) == 14);
-    CU_ASSERT(ronde_options_next_size(&options, 20) == 0);
+    CU_ASSERT(ronde_options_next_size(&options.sizes, 8) == 14);
+    CU_ASSERT(ronde_options_next_size(&options.sizes, 20) == 0);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  */
 #include "support/suite.h"
 
-#include "cli/cmd/run_backend.h"
+#include "cli/cmd/run.h"
 
 #include "ronde/executors.h"
 
@@ -13,7 +13,7 @@
 /* Nothing given: the defaults of ronde_options_parse as far as they count here. */
 static struct ronde_options none(void)
 {
-    return (struct ronde_options){.backend = "cpu", .rank = RONDE_NONE};
+    return (struct ronde_options){.backend.name = "cpu", .backend.rank = RONDE_NONE};
 }
 
 /* The options that only processes have a use for. */
@@ -21,22 +21,22 @@ static const char *give(struct ronde_options *options, uint32_t which)
 {
     switch (which) {
     case 0:
-        options->rank = 0;
+        options->backend.rank = 0;
         return "--rank";
     case 1:
-        options->join = "host:5000";
+        options->backend.join = "host:5000";
         return "--join";
     case 2:
-        options->token = "secret";
+        options->backend.token = "secret";
         return "--token";
     case 3:
-        options->hosts = "a,b";
+        options->backend.hosts = "a,b";
         return "--hosts";
     case 4:
-        options->transport = "tcp";
+        options->backend.transport = "tcp";
         return "--transport";
     case 5:
-        options->has_buffers = true;
+        options->backend.has_buffers = true;
         return "--buffers";
     default:
         return NULL;
@@ -62,7 +62,7 @@ static void started_by_nobody_threads_run(void)
     struct ronde_launcher launcher;
     CU_ASSERT_EQUAL_FATAL(clearenv(), 0);
     CU_ASSERT_EQUAL(ronde_run_backend(&options, &launcher, &error), RONDE_OK);
-    CU_ASSERT_STRING_EQUAL(options.backend, "cpu");
+    CU_ASSERT_STRING_EQUAL(options.backend.name, "cpu");
     CU_ASSERT_PTR_NULL(launcher.name);
     ronde_launcher_close(&launcher);
 }
@@ -77,9 +77,9 @@ static void options_of_processes_call_for_processes(void)
         struct ronde_error error;
         const char *name = give(&options, which);
         CU_ASSERT_EQUAL(choose(&options, &error), RONDE_OK);
-        CU_ASSERT_STRING_EQUAL(options.backend, options.transport ? "ucx"
-                                                : has_hybrid      ? "hybrid"
-                                                                  : "proc");
+        CU_ASSERT_STRING_EQUAL(options.backend.name, options.backend.transport ? "ucx"
+                                                     : has_hybrid              ? "hybrid"
+                                                                               : "proc");
         if (error.status != RONDE_OK)
             suite_note("%s: %s", name, error.message);
     }
@@ -95,12 +95,12 @@ static void a_backend_refuses_what_it_has_no_use_for(void)
             struct ronde_options options = none();
             struct ronde_error error;
             const char *name = give(&options, which);
-            options.has_backend = true;
-            options.backend = all[e].name;
+            options.backend.is_given = true;
+            options.backend.name = all[e].name;
             const bool has_processes = all[e].ranks == RONDE_RANKS_PROCESSES;
             const enum ronde_status status = choose(&options, &error);
             CU_ASSERT_EQUAL(status, has_processes ? RONDE_OK : RONDE_BAD_ARGUMENT);
-            CU_ASSERT_STRING_EQUAL(options.backend, all[e].name);
+            CU_ASSERT_STRING_EQUAL(options.backend.name, all[e].name);
             if (has_processes)
                 continue;
             refused++;
@@ -120,14 +120,14 @@ static void a_seed_is_for_host_alone(void)
     struct ronde_error error;
     for (uint32_t e = 0; e < count; e++) {
         options = none();
-        options.has_seed = true;
-        options.has_backend = true;
-        options.backend = all[e].name;
+        options.backend.has_seed = true;
+        options.backend.is_given = true;
+        options.backend.name = all[e].name;
         CU_ASSERT_EQUAL(choose(&options, &error),
                         strcmp(all[e].name, "host") == 0 ? RONDE_OK : RONDE_BAD_ARGUMENT);
     }
     options = none();
-    options.has_seed = true;
+    options.backend.has_seed = true;
     CU_ASSERT_EQUAL(choose(&options, &error), RONDE_BAD_ARGUMENT);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "cpu has no use for it"));
 }
@@ -136,18 +136,18 @@ static void a_launcher_is_nothing_without_hosts(void)
 {
     struct ronde_options options = none();
     struct ronde_error error;
-    options.launcher = "ssh";
+    options.backend.launcher = "ssh";
     CU_ASSERT_EQUAL(choose(&options, &error), RONDE_BAD_ARGUMENT);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "--hosts is missing"));
-    options.hosts = "a";
+    options.backend.hosts = "a";
     CU_ASSERT_EQUAL(choose(&options, &error), RONDE_OK);
     /* A name that is no backend's is refused where backends are opened, not here. */
     options = none();
-    options.has_backend = true;
-    options.backend = "gpus";
-    options.hosts = "a";
+    options.backend.is_given = true;
+    options.backend.name = "gpus";
+    options.backend.hosts = "a";
     CU_ASSERT_EQUAL(choose(&options, &error), RONDE_OK);
-    CU_ASSERT_STRING_EQUAL(options.backend, "gpus");
+    CU_ASSERT_STRING_EQUAL(options.backend.name, "gpus");
 }
 
 /* One of several is a rank; one that is alone is a shell in which somebody types. */
@@ -162,17 +162,17 @@ static void one_of_several_that_were_started_is_a_rank(void)
         CU_ASSERT_EQUAL(setenv("RONDE_RANK", "0", 1), 0);
         CU_ASSERT_EQUAL(setenv("RONDE_RANKS", digits, 1), 0);
         CU_ASSERT_EQUAL(ronde_run_backend(&options, &launcher, &error), RONDE_OK);
-        CU_ASSERT_EQUAL(strcmp(options.backend, "cpu") == 0, ranks == 1);
+        CU_ASSERT_EQUAL(strcmp(options.backend.name, "cpu") == 0, ranks == 1);
         CU_ASSERT_EQUAL(launcher.name != NULL, ranks > 1);
         CU_ASSERT_EQUAL(launcher.name ? launcher.ranks : 1, ranks);
         ronde_launcher_close(&launcher);
         /* Who names a backend is not asked again. */
         options = none();
-        options.has_backend = true;
-        options.backend = "host";
+        options.backend.is_given = true;
+        options.backend.name = "host";
         CU_ASSERT_EQUAL(ronde_run_backend(&options, &launcher, &error), RONDE_OK);
         CU_ASSERT_PTR_NULL(launcher.name);
-        CU_ASSERT_STRING_EQUAL(options.backend, "host");
+        CU_ASSERT_STRING_EQUAL(options.backend.name, "host");
     }
     struct ronde_options options = none();
     struct ronde_error error;

@@ -3,7 +3,7 @@
  */
 #include "support/suite.h"
 
-#include "cli/cmd/run_variants.h"
+#include "cli/cmd/run.h"
 
 #include <string.h>
 
@@ -33,17 +33,17 @@ static void expect_all(struct variants *expected, const struct ronde_options *op
                        enum ronde_collective collective, uint32_t ranks)
 {
     const struct ronde_collective_traits *traits = ronde_collective_traits(collective);
-    const bool all_ops = options->all_ops && traits->reduces;
-    const bool all_roots = options->all_roots && traits->has_root;
-    const enum ronde_op only_op = options->all_ops ? RONDE_SUM : options->op;
-    const uint32_t only_root = options->all_roots ? 0 : options->root;
+    const bool all_ops = options->what.all_ops && traits->reduces;
+    const bool all_roots = options->what.all_roots && traits->has_root;
+    const enum ronde_op only_op = options->what.all_ops ? RONDE_SUM : options->what.op;
+    const uint32_t only_root = options->what.all_roots ? 0 : options->what.root;
     expected->count = 0;
     for (int d = 0; d < RONDE_DTYPE_COUNT; d++)
         for (int o = 0; o < RONDE_OP_COUNT; o++) {
             const enum ronde_dtype dtype = (enum ronde_dtype)d;
             const enum ronde_op op = (enum ronde_op)o;
-            if ((!options->all_dtypes && dtype != options->dtype) || (!all_ops && op != only_op) ||
-                ronde_op_refusal(op, dtype))
+            if ((!options->what.all_dtypes && dtype != options->what.dtype) ||
+                (!all_ops && op != only_op) || ronde_op_refusal(op, dtype))
                 continue;
             for (uint32_t root = 0; root < (all_roots ? ranks : 1); root++)
                 add(expected, dtype, op, all_roots ? root : only_root);
@@ -56,7 +56,7 @@ static void walk(struct variants *found, struct ronde_options *options,
 {
     found->count = 0;
     do
-        add(found, options->dtype, options->op, options->root);
+        add(found, options->what.dtype, options->what.op, options->what.root);
     while (ronde_variant_next(options, collective, ranks));
 }
 
@@ -81,8 +81,9 @@ static void compare(struct ronde_options *options, enum ronde_collective collect
         if (!is_same(&expected, &found))
             suite_note("%s, %u ranks, all:%s%s%s: %u variants, expected %u",
                        ronde_collective_text(collective), ranks,
-                       options->all_dtypes ? " types" : "", options->all_ops ? " operators" : "",
-                       options->all_roots ? " roots" : "", found.count, expected.count);
+                       options->what.all_dtypes ? " types" : "",
+                       options->what.all_ops ? " operators" : "",
+                       options->what.all_roots ? " roots" : "", found.count, expected.count);
     }
 }
 
@@ -91,11 +92,11 @@ static void a_run_goes_through_every_variant_once(void)
     for (uint32_t c = 0; c < RONDE_COLLECTIVE_COUNT; c++)
         for (uint32_t flags = 0; flags < 8; flags++)
             for (uint32_t ranks = 1; ranks <= 5; ranks += 2) {
-                struct ronde_options options = {.dtype = RONDE_INT32, .op = RONDE_MAX};
-                options.all_dtypes = (flags & 1) != 0;
-                options.all_ops = (flags & 2) != 0;
-                options.all_roots = (flags & 4) != 0;
-                options.root = options.all_roots ? 0 : ranks - 1;
+                struct ronde_options options = {.what.dtype = RONDE_INT32, .what.op = RONDE_MAX};
+                options.what.all_dtypes = (flags & 1) != 0;
+                options.what.all_ops = (flags & 2) != 0;
+                options.what.all_roots = (flags & 4) != 0;
+                options.what.root = options.what.all_roots ? 0 : ranks - 1;
                 compare(&options, (enum ronde_collective)c, ranks);
             }
 }
@@ -103,14 +104,16 @@ static void a_run_goes_through_every_variant_once(void)
 /* Bits have no meaning in floating point: with -o band, -d all is whole numbers, and the first is one of them. */
 static void types_that_an_operator_has_no_meaning_for_are_left_out(void)
 {
-    struct ronde_options options = {.dtype = RONDE_FLOAT32, .op = RONDE_BAND, .all_dtypes = true};
+    struct ronde_options options = {.what.dtype = RONDE_FLOAT32,
+                                    .what.op = RONDE_BAND,
+                                    .what.all_dtypes = true};
     uint32_t count = 0;
     compare(&options, RONDE_ALL_REDUCE, 2);
     ronde_variant_first(&options);
-    CU_ASSERT_NOT_EQUAL(options.dtype, RONDE_FLOAT32);
+    CU_ASSERT_NOT_EQUAL(options.what.dtype, RONDE_FLOAT32);
     do {
-        CU_ASSERT_PTR_NULL(ronde_op_refusal(options.op, options.dtype));
-        CU_ASSERT(options.dtype != RONDE_FLOAT32 && options.dtype != RONDE_FLOAT64);
+        CU_ASSERT_PTR_NULL(ronde_op_refusal(options.what.op, options.what.dtype));
+        CU_ASSERT(options.what.dtype != RONDE_FLOAT32 && options.what.dtype != RONDE_FLOAT64);
         count++;
     } while (ronde_variant_next(&options, RONDE_ALL_REDUCE, 2));
     CU_ASSERT(count >= 2 && count < RONDE_DTYPE_COUNT);
@@ -119,11 +122,15 @@ static void types_that_an_operator_has_no_meaning_for_are_left_out(void)
 /* What was not asked for stays as it was typed, whatever it is. */
 static void nothing_is_touched_where_nothing_is_asked_for(void)
 {
-    struct ronde_options options = {.dtype = RONDE_FLOAT64, .op = RONDE_MIN, .root = 3};
+    struct ronde_options options = {.what.dtype = RONDE_FLOAT64,
+                                    .what.op = RONDE_MIN,
+                                    .what.root = 3};
     ronde_variant_first(&options);
-    CU_ASSERT(options.dtype == RONDE_FLOAT64 && options.op == RONDE_MIN && options.root == 3);
+    CU_ASSERT(options.what.dtype == RONDE_FLOAT64 && options.what.op == RONDE_MIN &&
+              options.what.root == 3);
     CU_ASSERT_FALSE(ronde_variant_next(&options, RONDE_REDUCE, 8));
-    CU_ASSERT(options.dtype == RONDE_FLOAT64 && options.op == RONDE_MIN && options.root == 3);
+    CU_ASSERT(options.what.dtype == RONDE_FLOAT64 && options.what.op == RONDE_MIN &&
+              options.what.root == 3);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
  */
 #include "support/suite.h"
 
-#include "cli/options/stdin_file.h"
+#include "cli/options/options.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The options that are files to read. */
+/* What options that are files to read were given. */
+static const char *named[3];
+
+/* An input: an option, or one of the arguments. */
 static const char **input_of(struct ronde_options *options, uint32_t which)
 {
-    options->argument_count = 2;
-    const char **all[] = {&options->topo, &options->scenario, &options->from,
-                          &options->arguments[0], &options->arguments[1]};
-    return all[which];
+    return which < 3 ? &named[which] : &options->arguments[which - 3];
 }
 
 #define INPUTS 5u
@@ -27,7 +27,11 @@ static const char **input_of(struct ronde_options *options, uint32_t which)
 /* Options whose arguments are names of files. */
 static struct ronde_options none(void)
 {
-    struct ronde_options options = {.arguments = {"all_reduce", "ring"}, .argument_count = 2};
+    struct ronde_options options = {.arguments = {"all_reduce", "ring"},
+                                    .argument_count = 2,
+                                    .inputs = {&named[0], &named[1], &named[2]},
+                                    .input_count = 3};
+    memset(named, 0, sizeof named);
     return options;
 }
 
@@ -51,12 +55,14 @@ static void two_inputs_cannot_share_it(void)
         }
         struct ronde_options with_token = none();
         *input_of(&with_token, first) = "-";
-        with_token.token = "-";
+        with_token.backend.token = "-";
         expect_refused(&with_token);
         struct ronde_options with_job = none();
         *input_of(&with_job, first) = "-";
-        with_job.with[0] = "/dev/stdin:1M";
-        with_job.with_count = 1;
+        char command[] = "sim", option[] = "--with", value[] = "/dev/stdin:1M";
+        char *argv[] = {command, option, value, NULL};
+        with_job.argv = argv;
+        with_job.argc = 3;
         expect_refused(&with_job);
     }
 }
@@ -70,7 +76,7 @@ static void other_names_are_left_alone(void)
             struct ronde_options options = none();
             struct ronde_error error = {0};
             *input_of(&options, which) = names[i];
-            options.token = "-";
+            options.backend.token = "-";
             CU_ASSERT_EQUAL(ronde_stdin_to_file(&options, &error), RONDE_OK);
             CU_ASSERT_PTR_EQUAL(*input_of(&options, which), names[i]);
         }
@@ -137,16 +143,16 @@ static void with_pipe(size_t bytes)
     const pid_t writer = start_writer(bytes, &read_end);
     CU_ASSERT_EQUAL(dup2(read_end, STDIN_FILENO), STDIN_FILENO);
     (void)close(read_end);
-    options.topo = "-";
+    named[0] = "-";
     CU_ASSERT_EQUAL(ronde_stdin_to_file(&options, &error), RONDE_OK);
-    CU_ASSERT_STRING_EQUAL(options.topo, "/dev/stdin");
+    CU_ASSERT_STRING_EQUAL(named[0], "/dev/stdin");
     CU_ASSERT_EQUAL(fstat(STDIN_FILENO, &facts), 0);
     CU_ASSERT_TRUE(S_ISREG(facts.st_mode));
     for (int round = 0; round < 3; round++)
-        CU_ASSERT_EQUAL(read_again(options.topo), bytes);
+        CU_ASSERT_EQUAL(read_again(named[0]), bytes);
     /* A file is taken as it is: nothing of it is read. */
     CU_ASSERT_EQUAL(ronde_stdin_to_file(&options, &error), RONDE_OK);
-    CU_ASSERT_EQUAL(read_again(options.topo), bytes);
+    CU_ASSERT_EQUAL(read_again(named[0]), bytes);
     CU_ASSERT_EQUAL(waitpid(writer, &ended, 0), writer);
     CU_ASSERT(WIFEXITED(ended) && WEXITSTATUS(ended) == 0);
     CU_ASSERT_EQUAL(dup2(own, STDIN_FILENO), STDIN_FILENO);
@@ -167,7 +173,7 @@ static void none_at_all_is_an_error(void)
     struct ronde_error error = {0};
     const int own = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     (void)close(STDIN_FILENO);
-    options.from = "-";
+    named[2] = "-";
     CU_ASSERT_EQUAL(ronde_stdin_to_file(&options, &error), RONDE_IO);
     CU_ASSERT_EQUAL(strncmp(error.message, "/dev/stdin: ", 12), 0);
     /* A folder is no pipe, and cannot be read. */

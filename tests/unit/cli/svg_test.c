@@ -4,8 +4,7 @@
  */
 #include "support/suite.h"
 
-#include "cli/draw/markup.h"
-#include "cli/draw/picture.h"
+#include "cli/draw/svg.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*
- * Cells and rows of tables: as many characters as a column has, the value that was meant within half of the last digit, and
+ * The printer: rows as lines of tables, CSV and JSON; cells: as many characters as a column has, the value that was meant within half of the last digit, and
  * heads above their columns.
  */
 #include "support/buffers.h"
 #include "support/suite.h"
 
-#include "cli/print/table.h"
+#include "cli/print/printer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -72,49 +72,126 @@ static void sizes_about_have_three_digits(void)
     }
 }
 
-static const struct ronde_column columns[] = {{"size", "(B)", 8},
-                                              {"time", "(us)", 7},
-                                              {"name", "", 6}};
+static const struct ronde_column columns[] = {
+    {"bytes", "size", "(B)", RONDE_CELL_SIZE, 8, false},
+    {"time_ns", "time", "(us)", RONDE_CELL_NS, 8, false},
+    {"share", "bound", "(%)", RONDE_CELL_PERCENT, 6, true},
+    {"name", "name", "", RONDE_CELL_PLAIN, 7, false},
+};
+static const struct ronde_table table = RONDE_TABLE(columns);
 
-static const struct ronde_table table = {columns, 3, 2};
-
-static void print(char *text, size_t bytes, const struct ronde_cell *cells)
+/* Head and row, as the sink has them; `row` NULL: the head alone. */
+static void print(struct ronde_sink sink, const struct ronde_row *row, char text[512])
 {
-    FILE *file = fmemopen(text, bytes, "w");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    if (cells)
-        ronde_table_row(file, &table, cells);
-    else
-        ronde_table_head(file, &table);
-    fclose(file);
+    struct ronde_error error;
+    sink.file = fmemopen(text, 512, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(sink.file);
+    ronde_sink_head(&sink, &table);
+    if (row)
+        CU_ASSERT_EQUAL(ronde_sink_print(&sink, &table, row, &error), RONDE_OK);
+    fclose(sink.file);
 }
+
+static const struct ronde_field fields[] = {
+    {.name = "name", .kind = RONDE_FIELD_TEXT, .text = "ring"},
+    {.name = "bytes", .kind = RONDE_FIELD_INTEGER, .integer = 4096},
+    {.name = "share", .kind = RONDE_FIELD_REAL, .real = 0.5},
+    {.name = "time_ns", .kind = RONDE_FIELD_REAL, .real = 1234},
+    {.name = "unseen", .kind = RONDE_FIELD_BOOLEAN, .integer = 1},
+};
 
 static void heads_and_rows_line_up(void)
 {
-    char head[256], row[256];
-    const struct ronde_cell cells[] = {ronde_cell_size(4096), ronde_cell_us(1234.0),
-                                       ronde_cell_text("ring")};
-    const struct ronde_cell empty[3] = {{""}, {""}, {""}};
-    print(head, sizeof head, NULL);
-    print(row, sizeof row, cells);
-    CU_ASSERT_STRING_EQUAL(head, "#   size     time    name\n#    (B)     (us)\n");
-    CU_ASSERT_STRING_EQUAL(row, "      4K     1.23    ring\n");
-    CU_ASSERT_EQUAL(strcspn(head, "\n"), strcspn(row, "\n"));
-    print(row, sizeof row, empty);
-    CU_ASSERT_STRING_EQUAL(row, "       -        -       -\n");
+    char text[512];
+    const struct ronde_row row = RONDE_ROW(fields);
+    print((struct ronde_sink){.file = NULL}, &row, text);
+    CU_ASSERT_STRING_EQUAL(text, "#   size     time    name\n"
+                                 "#    (B)     (us)\n"
+                                 "      4K     1.23    ring\n");
+    print((struct ronde_sink){.is_wide = true}, &row, text);
+    CU_ASSERT_STRING_EQUAL(text, "#   size     time  bound    name\n"
+                                 "#    (B)     (us)    (%)\n"
+                                 "      4K     1.23   50.0    ring\n");
+    print((struct ronde_sink){.is_markdown = true}, &row, text);
+    CU_ASSERT_STRING_EQUAL(text, "| size (B) | time (us) | bound (%) | name |\n"
+                                 "|---|---|---|---|\n"
+                                 "| 4K | 1.23 | 50.0 | ring |\n");
+}
+
+/* Programs are told every field, whether a table shows it or not. */
+static void a_row_is_the_same_in_every_format(void)
+{
+    char text[512];
+    const struct ronde_row row = RONDE_ROW(fields);
+    print((struct ronde_sink){.csv = true}, &row, text);
+    CU_ASSERT_STRING_EQUAL(text, "name,bytes,share,time_ns,unseen\nring,4096,0.5,1234,true\n");
+    if (!ronde_json_available(&(const char *){NULL})) {
+        suite_note("no jansson: no JSON to compare with");
+        return;
+    }
+    print((struct ronde_sink){.json = true}, &row, text);
+    CU_ASSERT_STRING_EQUAL(text, "{\"name\": \"ring\", \"bytes\": 4096, \"share\": 0.5, "
+                                 "\"time_ns\": 1234.0, \"unseen\": true}\n");
+}
+
+/* What a row does not have, has as null, or has as no text at all. */
+static void what_is_not_there_is_a_dash(void)
+{
+    char text[512];
+    const struct ronde_field nulls[] = {
+        {.name = "bytes", .kind = RONDE_FIELD_NULL},
+        {.name = "name", .kind = RONDE_FIELD_TEXT, .text = ""},
+    };
+    const struct ronde_row row = RONDE_ROW(nulls);
+    print((struct ronde_sink){.file = NULL}, &row, text);
+    CU_ASSERT_STRING_EQUAL(strchr(strchr(text, '\n') + 1, '\n') + 1, "       -        -       -\n");
+}
+
+static struct ronde_cell cell(enum ronde_cell_form form, struct ronde_field field)
+{
+    const struct ronde_column column = {"of", "", "", form, 0, false};
+    field.name = "of";
+    return ronde_cell_of(&column, &(struct ronde_row){&field, 1});
+}
+
+static void every_form_says_what_it_shows(void)
+{
+    static const char *const labels[] = {"symmetric", "approximate"};
+    const struct ronde_field texts = {.kind = RONDE_FIELD_TEXTS, .texts = labels, .count = 2};
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_PLAIN, texts).text, "symmetric,approximate");
+    static const uint32_t ranks[] = {0, 1, 2, 3, 8, 16, 24, 30, 31};
+    struct ronde_field numbers = {.kind = RONDE_FIELD_NUMBERS, .numbers = ranks, .count = 9};
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_PLAIN, numbers).text, "0-3,8-24:8,30,31");
+    numbers.count = 2;
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_PLAIN, numbers).text, "0,1");
+    numbers.count = 0;
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_PLAIN, numbers).text, "-");
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_PLAIN, ronde_field_boolean("", true)).text, "yes");
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_PLAIN, ronde_field_real("", 2031616)).text, "2031616");
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_PLAIN, ronde_field_real("", 1.75)).text, "1.75");
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_NS, ronde_field_integer("", 1500)).text, "1.50");
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_US, ronde_field_real("", 1.5)).text, "1.50");
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_GBPS, ronde_field_real("", 12.345)).text, "12.35");
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_ERROR, ronde_field_real("", -0.05)).text, "-5.0%");
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_RATIO, ronde_field_real("", 1.5)).text, "1.50");
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_SAVING, ronde_field_real("", 1500)).text, "+1.50");
+    CU_ASSERT_STRING_EQUAL(cell(RONDE_CELL_NS, ronde_field_real("", (double)NAN)).text, "-");
 }
 
 /* A text that is longer than a cell is cut, not written past its end; one that is longer than its column stays whole. */
 static void long_texts_do_no_harm(void)
 {
-    char text[200], row[256];
+    char text[200], printed[512];
+    const char *const both[] = {text, text};
     memset(text, 'x', sizeof text);
     text[sizeof text - 1] = '\0';
-    CU_ASSERT_EQUAL(strlen(ronde_cell_text(text).text), RONDE_CELL_BYTES - 1);
-    const struct ronde_cell cells[] = {ronde_cell_integer(UINT64_MAX), ronde_cell_text(""),
-                                       ronde_cell_text("recursive_doubling")};
-    print(row, sizeof row, cells);
-    CU_ASSERT_STRING_EQUAL(row, "18446744073709551615        -  recursive_doubling\n");
+    const struct ronde_field texts = {.kind = RONDE_FIELD_TEXTS, .texts = both, .count = 2};
+    CU_ASSERT_EQUAL(strlen(cell(RONDE_CELL_PLAIN, ronde_field_text("", text)).text),
+                    RONDE_CELL_BYTES - 1);
+    CU_ASSERT_EQUAL(strlen(cell(RONDE_CELL_PLAIN, texts).text), RONDE_CELL_BYTES - 1);
+    const struct ronde_field long_name = ronde_field_text("name", "recursive_doubling");
+    print((struct ronde_sink){.file = NULL}, &(struct ronde_row){&long_name, 1}, printed);
+    CU_ASSERT_PTR_NOT_NULL(strstr(printed, "       -        - recursive_doubling\n"));
 }
 
 int main(void)
@@ -125,6 +202,9 @@ int main(void)
         {"errors_have_a_sign", errors_have_a_sign},
         {"sizes_about_have_three_digits", sizes_about_have_three_digits},
         {"heads_and_rows_line_up", heads_and_rows_line_up},
+        {"a_row_is_the_same_in_every_format", a_row_is_the_same_in_every_format},
+        {"what_is_not_there_is_a_dash", what_is_not_there_is_a_dash},
+        {"every_form_says_what_it_shows", every_form_says_what_it_shows},
         {"long_texts_do_no_harm", long_texts_do_no_harm},
     };
     return suite_run("table", cases, sizeof cases / sizeof cases[0]);

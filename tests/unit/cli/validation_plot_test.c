@@ -6,7 +6,7 @@
 #include "support/files.h"
 #include "support/suite.h"
 
-#include "cli/draw/plot.h"
+#include "cli/draw/gnuplot.h"
 
 #include <math.h>
 #include <stdio.h>

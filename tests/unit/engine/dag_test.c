@@ -202,6 +202,136 @@ static void longest_path_matches_a_tree_by_hand(void)
     ronde_schedule_destroy(schedule);
 }
 
+static void a_time_by_size_is_straight_between_its_points(void)
+{
+    const struct ronde_sized_ns none = {0}, one = {1, {100}, {7}};
+    const struct ronde_sized_ns three = {3, {100, 200, 400}, {10, 30, 20}};
+    CU_ASSERT(ronde_sized_ns_at(&none, 100) == 0);
+    CU_ASSERT(ronde_sized_ns_at(&one, 1) == 7 && ronde_sized_ns_at(&one, 1e9) == 7);
+    CU_ASSERT(ronde_sized_ns_at(&three, 0) == 10 && ronde_sized_ns_at(&three, 100) == 10);
+    CU_ASSERT(ronde_sized_ns_at(&three, 150) == 20 && ronde_sized_ns_at(&three, 300) == 25);
+    CU_ASSERT(ronde_sized_ns_at(&three, 500) == 15); /* the last line, prolonged */
+    CU_ASSERT(ronde_sized_ns_at(&three, 1e6) == 0);  /* but no time is negative */
+}
+
+/*
+ * The tree by hand again, its messages priced by size: 400 bytes cost the sender 50 ns, the receiver 20, their sum 5.
+ */
+static void sizes_of_messages_cost_their_ends(void)
+{
+    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "tree", 2, 1);
+    const struct ronde_time_params params = {.lane_GBps = 3,
+                                             .send = {2, {300, 500}, {0, 100}},
+                                             .receive = {1, {4}, {20}},
+                                             .combine = {1, {4}, {5}}};
+    const struct ronde_load load = {.count = 100, .dtype = RONDE_INT32};
+    struct ronde_dag *dag = expand(schedule, &load, &params);
+    CU_ASSERT_EQUAL_FATAL(dag->op_count, 3);
+    CU_ASSERT(ronde_time_is_sized(&params));
+    CU_ASSERT_EQUAL(dag->ops[0].delay_ns, 50);
+    CU_ASSERT_EQUAL(dag->ops[1].delay_ns, 50 + 20 + 5);
+    CU_ASSERT_EQUAL(dag->ops[2].delay_ns, 20);
+    CU_ASSERT_EQUAL(dag->ops[1].stage_ns, 0);
+    const double up = 50 + 400 / 3.0, down = up + 3000 + 75 + 200;
+    const double starts[] = {0, up + 3000, down + 1000};
+    const double finishes[] = {up, down, down + 1000 + 20};
+    check_times(dag, starts, finishes, down + 1000 + 20);
+    ronde_dag_destroy(dag, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+}
+
+/* Bruck's first message has blocks 0, 2 and 4, 6 of scratch; its last is in one piece. */
+static void blocks_that_lie_apart_are_packed(void)
+{
+    struct ronde_schedule *schedule = compile(RONDE_ALL_TO_ALL, "bruck", 8, 1);
+    const struct ronde_time_params params = {.gamma_GBps = 2,
+                                             .send = {1, {4}, {50}},
+                                             .receive = {1, {4}, {20}}};
+    const struct ronde_load load = {.count = 8, .dtype = RONDE_INT32};
+    struct ronde_dag *dag = expand(schedule, &load, &params);
+    unsigned packed = 0, whole = 0, unpacked = 0, copies = 0;
+    for (uint32_t i = 0; i < dag->op_count; i++) {
+        const double delay_ns = dag->ops[i].delay_ns;
+        packed += delay_ns == 50 + (50 + 20) + 4 * 32 / 2.0;
+        unpacked += delay_ns == 20 + (50 + 20) + 4 * 32 / 2.0;
+        whole += delay_ns == 50 || delay_ns == 20;
+        copies += delay_ns == 32 / 2.0;
+    }
+    CU_ASSERT(packed == 16 && unpacked == 16 && whole == 16 && copies == 8 * 15);
+    CU_ASSERT(dag->busy_ns == 0); /* one lane */
+    ronde_dag_destroy(dag, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+}
+
+/* Bruck's all_gather has its blocks in a buffer that turns with the rank: messages of several wrap around its end. */
+static void buffers_that_turn_are_turned(void)
+{
+    struct ronde_schedule *schedule = compile(RONDE_ALL_GATHER, "bruck", 8, 1);
+    const struct ronde_time_params params = {.gamma_GBps = 2,
+                                             .send = {1, {4}, {50}},
+                                             .receive = {1, {4}, {20}}};
+    const struct ronde_load load = {.count = 8, .dtype = RONDE_INT32};
+    struct ronde_dag *dag = expand(schedule, &load, &params);
+    unsigned alone = 0, turned = 0;
+    for (uint32_t i = 0; i < dag->op_count; i++) {
+        const double delay_ns = dag->ops[i].delay_ns;
+        alone += delay_ns == 50 || delay_ns == 20;
+        turned += delay_ns == 50 + 64 / 2.0 || delay_ns == 20 + 64 / 2.0 ||
+                  delay_ns == 50 + 128 / 2.0 || delay_ns == 20 + 128 / 2.0;
+    }
+    CU_ASSERT(alone == 16 && turned == 32);
+    ronde_dag_destroy(dag, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+}
+
+/* 1 ns a byte: what is received to be added, a copy of the input where the output has no room for sums, a turned buffer. */
+static void memory_of_every_call_is_paid_first(void)
+{
+    static const struct {
+        enum ronde_collective collective;
+        const char *algorithm;
+        double blocks;
+    } known[] = {
+        {RONDE_ALL_REDUCE, "recursive_doubling", 1},
+        {RONDE_ALL_REDUCE, "ring", 0.25},
+        {RONDE_REDUCE_SCATTER, "recursive_halving", 6},
+        {RONDE_REDUCE_SCATTER, "ring", 5},
+        {RONDE_ALL_GATHER, "bruck", 4},
+        {RONDE_ALL_GATHER, "ring", 0},
+        {RONDE_GATHER, "binomial", 2},
+        {RONDE_REDUCE, "binomial", 2},
+    };
+    const struct ronde_time_params params = {.launch_ns = 11, .fresh = {2, {1, 2}, {1, 2}}};
+    const struct ronde_load load = {.count = 100, .dtype = RONDE_INT32};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        struct ronde_schedule *schedule = compile(known[i].collective, known[i].algorithm, 4, 1);
+        struct ronde_dag *dag = expand(schedule, &load, &params);
+        CU_ASSERT_EQUAL(dag->launch_ns, 11 + 400 * known[i].blocks);
+        ronde_dag_destroy(dag, ronde_mem_default());
+        ronde_schedule_destroy(schedule);
+    }
+}
+
+/* Seven sends in one lane, seven receives in another, on one processor: 7 x 50 is not enough. */
+static void lanes_share_the_processor_of_their_rank(void)
+{
+    struct ronde_schedule *schedule = compile(RONDE_ALL_TO_ALL, "direct", 8, 1);
+    const struct ronde_time_params params = {.launch_ns = 11,
+                                             .send = {1, {4}, {50}},
+                                             .receive = {1, {4}, {20}}};
+    const struct ronde_load load = {.count = 8, .dtype = RONDE_INT32};
+    const struct ronde_path path = {.latency_ns = 10};
+    struct ronde_dag *dag = expand(schedule, &load, &params);
+    double finish_ns[256];
+    const struct ronde_dag_timing timing = {.paths = &path, .out_finish_ns = finish_ns};
+    CU_ASSERT_FATAL(dag->op_count <= 256);
+    CU_ASSERT(dag->busy_ns == 7 * 70);
+    CU_ASSERT(ronde_dag_advance(dag, &timing, 0, dag->op_count) == 7 * 50 + 10 + 20);
+    CU_ASSERT(ronde_dag_longest_path(dag, &timing) == 7 * 70 + 11);
+    ronde_dag_destroy(dag, ronde_mem_default());
+    ronde_schedule_destroy(schedule);
+}
+
 /*
  * Broadcast on two ranks, three pieces of 16 bytes at 2 GB/s: each send takes 8 ns and each message
  * 1000. With one slot a send waits for the receive of the one before, with eight slots for nothing
@@ -397,6 +527,13 @@ int main(void)
         {"graphs_are_topological_and_complete", graphs_are_topological_and_complete},
         {"bytes_do_not_depend_on_pieces_or_channels", bytes_do_not_depend_on_pieces_or_channels},
         {"longest_path_matches_a_tree_by_hand", longest_path_matches_a_tree_by_hand},
+        {"a_time_by_size_is_straight_between_its_points",
+         a_time_by_size_is_straight_between_its_points},
+        {"sizes_of_messages_cost_their_ends", sizes_of_messages_cost_their_ends},
+        {"blocks_that_lie_apart_are_packed", blocks_that_lie_apart_are_packed},
+        {"buffers_that_turn_are_turned", buffers_that_turn_are_turned},
+        {"memory_of_every_call_is_paid_first", memory_of_every_call_is_paid_first},
+        {"lanes_share_the_processor_of_their_rank", lanes_share_the_processor_of_their_rank},
         {"a_send_waits_for_a_free_slot", a_send_waits_for_a_free_slot},
         {"steps_without_user_memory_know_their_bytes", steps_without_user_memory_know_their_bytes},
         {"nothing_to_do_is_an_empty_graph_and_takes_no_time",

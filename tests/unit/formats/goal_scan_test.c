@@ -4,7 +4,7 @@
 #include "support/buffers.h"
 #include "support/heap.h"
 
-#include "formats/workload/labels.h"
+#include "formats/workload/readers.h"
 #include "ronde/workload.h"
 
 #include <stdio.h>
@@ -61,6 +61,9 @@ static void numbers_end_where_they_say(void)
         {"send 8b to 1 tag 4294967295", "f:4: the tag is more than 4294967294"},
         {"recv 8b from 1 tag 4294967296", "f:4: the tag is more than 4294967294"},
         {"recv 8b from 1 tag -1", NULL},
+        {"recv 8b from -1",
+         "f:4: a receive from any source (-1), which depends on who comes first; "
+         "name the rank"},
         {"recv 8b from 1 tag -2", "f:4: the tag is no number"},
         {"calc 5 cpu 4294967294", NULL},
         {"calc 5 cpu 4294967295", "f:4: the cpu is more than 4294967294"},

@@ -97,12 +97,23 @@ static void sizes_and_times_are_read_with_their_units(void)
 
 #define TWO "ronde-workload 1\nranks 2\n"
 
+#define GIANT "ronde-workload 1\nranks 131072\n"
+#define FOUR(name)                                                                                 \
+    name "0 compute 1ns\n" name "1 compute 1ns\n" name "2 compute 1ns\n" name "3 compute 1ns\n"
+
 static void what_is_beyond_the_limits_is_refused(void)
 {
     static const struct {
         const char *text, *message;
     } rows[] = {
         {TWO "on 0,1,0\n", "f:3: more ranks than there are"},
+        /* 17 lines of 131,072 ranks: refused before they are made. */
+        {GIANT "on 0-131071\n" FOUR("a") FOUR("b") FOUR("c") FOUR("d") "e compute 1ns\n",
+         "f:21: 2228224 items of a workload are more than 2097152; the variable RONDE_MAX_ITEMS"},
+        {GIANT "groups a 0\ngroups b 0\ngroups c 0\ngroups d 0\ngroups e 0\ngroups f 0\n"
+               "groups g 0\ngroups h 0\ngroups i 0\ngroups j 0\ngroups k 0\ngroups l 0\n"
+               "groups m 0\ngroups n 0\ngroups o 0\ngroups p 0\ngroups q 0\n",
+         "f:19: 2228224 items of a workload are more than 2097152"},
         {TWO "on\n", "f:3: expected ranks, such as 0-7 or 0-56:8"},
         {TWO "on ,0\n", "f:3: rank \"\" is not a whole number"},
         {TWO "on 0-\n", "f:3: rank \"\" is not a whole number"},

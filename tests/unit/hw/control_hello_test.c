@@ -394,13 +394,13 @@ static void whatever_answers_for_rank_0_is_judged(void)
     } rows[] = {
         {"rank 0", &connected, sizeof connected, RONDE_OK, ""},
         {"rank 0 with too much to say", &connected_with_bytes, sizeof connected_with_bytes,
-         RONDE_REJECTED, "is no rank 0 of ronde"},
-        {"another frame", &part, sizeof part, RONDE_REJECTED, "is no rank 0 of ronde"},
+         RONDE_REJECTED, "is not rank 0 of a ronde job"},
+        {"another frame", &part, sizeof part, RONDE_REJECTED, "is not rank 0 of a ronde job"},
         {"a refusal", &refusal, sizeof refusal, RONDE_REJECTED, "we are full"},
         {"half a refusal", &refusal, sizeof refusal - 1, RONDE_IO, "no message of ronde"},
         {"an alarm of no bytes", &bare_alarm, sizeof bare_alarm, RONDE_IO, "no message of ronde"},
         {"a web server", "HTTP/1.1 400 Bad Request\r\n\r\n", 28, RONDE_REJECTED,
-         "is no rank 0 of ronde"},
+         "is not rank 0 of a ronde job"},
         {"who hangs up", "", 0, RONDE_DEVICE, "has hung up"},
         {"who hangs up in a head", "abc", 3, RONDE_DEVICE, "has hung up"},
     };

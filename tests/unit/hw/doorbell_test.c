@@ -2,8 +2,8 @@
  * Doorbells as pipes: rank 0 of two, where the test is rank 1, of this process or of none. What rings, what is opened of whom,
  * and what is closed where something fails.
  */
-#include "hw/comm/comm.h"
-#include "hw/shm/doorbell.h"
+#include "hw/comm/comm_parts.h"
+#include "hw/shm/layout.h"
 #include "support/heap.h"
 #include "support/suite.h"
 #include "unit/hw/channel.h"

@@ -2,7 +2,7 @@
  * Handshake records: when two ranks run the same, which of two differences is named, and what a record that is older or
  * newer than expected means.
  */
-#include "hw/comm/comm.h"
+#include "hw/comm/comm_parts.h"
 #include "ronde/schedules.h"
 #include "support/suite.h"
 

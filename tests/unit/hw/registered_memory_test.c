@@ -5,7 +5,7 @@
 #include "support/heap.h"
 #include "support/suite.h"
 
-#include "hw/shm/registered_memory.h"
+#include "hw/shm/remote_read.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* What a rank does while it waits: polls as its transport says, or, in the background, pauses shortly and sleeps. */
-#include "hw/comm/comm.h"
+#include "hw/comm/comm_parts.h"
 #include "ronde/attach.h"
 #include "support/suite.h"
 

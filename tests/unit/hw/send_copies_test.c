@@ -2,7 +2,7 @@
  * Copies of what is sent: which sends make one and which share it, when a launch has them at all, and that the copies of
  * all ranks, runs, pieces and steps lie apart.
  */
-#include "hw/comm/comm.h"
+#include "hw/comm/comm_parts.h"
 #include "ronde/schedules.h"
 #include "support/heap.h"
 #include "support/suite.h"

@@ -3,7 +3,6 @@
  * same place, and no two connections to places that overlap, for every algorithm.
  */
 #include "hw/shm/layout.h"
-#include "hw/shm/slots.h"
 #include "ronde/schedules.h"
 #include "support/suite.h"
 

@@ -4,7 +4,7 @@
  */
 #include "support/suite.h"
 
-#include "lab/measure/definition.h"
+#include "lab/measure/reference.h"
 #include "ronde/benchmark.h"
 
 #include "ronde/hw.h"

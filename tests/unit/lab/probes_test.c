@@ -1,7 +1,6 @@
 /* Probes of a calibration: what they refuse, and that what they find is what the replay charges. */
 #include "support/suite.h"
 
-#include "lab/calibrate/crossing.h"
 #include "lab/calibrate/probes.h"
 #include "ronde/sim.h"
 #include "unit/platform_text.h"

@@ -159,6 +159,7 @@ static void what_is_no_time_of_the_collective_is_passed_over(void)
     CU_ASSERT_EQUAL_FATAL(read_text(&recorded, &error), RONDE_OK);
     CU_ASSERT_EQUAL(ronde_validation_size(&recorded.grid), 1);
     CU_ASSERT_FALSE(recorded.grid.has_ports || recorded.grid.has_cores);
+    CU_ASSERT(recorded.grid.lacks_simgrid);
     ronde_recorded_close(&recorded);
     ronde_recorded_close(&recorded);
 }

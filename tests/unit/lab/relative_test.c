@@ -2,7 +2,7 @@
 #include "support/files.h"
 #include "support/suite.h"
 
-#include "cli/print/table.h"
+#include "cli/print/printer.h"
 #include "ronde/recorded.h"
 #include "ronde/relative.h"
 

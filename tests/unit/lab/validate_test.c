@@ -230,6 +230,21 @@ static void a_point_without_a_time_says_nothing(void)
     CU_ASSERT(agreement.decided == 1);
 }
 
+/* What a machine is predicted by, from what knows least of it to what knows most. */
+static void the_best_prediction_there_is_is_compared(void)
+{
+    struct ronde_grid_point points[8];
+    fill(points);
+    struct ronde_validation grid = grid_of(points);
+    CU_ASSERT(ronde_validation_has(&grid, RONDE_SOURCE_SIMGRID));
+    CU_ASSERT_EQUAL(ronde_validation_replay(&grid), RONDE_SOURCE_SIMGRID);
+    grid.lacks_simgrid = true;
+    CU_ASSERT_FALSE(ronde_validation_has(&grid, RONDE_SOURCE_SIMGRID));
+    CU_ASSERT_EQUAL(ronde_validation_replay(&grid), RONDE_SOURCE_CLOSED_FORM);
+    grid.has_cores = true;
+    CU_ASSERT_EQUAL(ronde_validation_replay(&grid), RONDE_SOURCE_CORES);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -248,6 +263,7 @@ int main(void)
         {"errors_name_the_worst_point_and_the_bias", errors_name_the_worst_point_and_the_bias},
         {"agreement_counts_decided_sizes_only", agreement_counts_decided_sizes_only},
         {"a_point_without_a_time_says_nothing", a_point_without_a_time_says_nothing},
+        {"the_best_prediction_there_is_is_compared", the_best_prediction_there_is_is_compared},
         {"measured_differences_below_the_floor_are_noise",
          measured_differences_below_the_floor_are_noise},
     };

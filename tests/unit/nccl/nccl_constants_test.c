@@ -175,7 +175,7 @@ static void wrong_lines_are_refused_with_their_line(void)
         {"launch_us_per_gpu nan", "\"nan\" is not a number"},
         {"launch_us_per_gpu 4 start 0", "\"0\" is not a number"},
         {"launch_us_per_gpu 4 start inf", "\"inf\" is not a number"},
-        {"launch_us 4", "no such constant"},
+        {"launch 4", "no such constant"},
         {"launch_us_per_gpus 4", "no such constant"},
         {"Launch_us_per_gpu 4", "no such constant"},
         {"hopper 4", "no such constant"},

@@ -231,6 +231,86 @@ static void every_age_of_nccl_is_understood(void)
     }
 }
 
+/* Rings of 20 ranks: the first of more, in what NCCL up to 2.11 prints, or all there are. */
+static void twenty_ranks_of_a_ring_may_not_be_all(void)
+{
+    char text[4096], ring[128] = "";
+    struct ronde_nccl_graph *graph = NULL;
+    struct ronde_error error;
+    for (int rank = 0; rank < 20; rank++)
+        snprintf(ring + strlen(ring), sizeof ring - strlen(ring), " %3d", rank);
+    static const uint32_t sizes[] = {0, 20, 21, 64};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        int used = snprintf(text, sizeof text, "a:1:2 [0] NCCL INFO Channel 00/01 : %s\n", ring);
+        if (sizes[i] > 0)
+            snprintf(text + used, sizeof text - (size_t)used,
+                     "a:1:2 [0] NCCL INFO comm 0x7 rank 0 nranks %u cudaDev 0 - Init COMPLETE\n",
+                     sizes[i]);
+        const bool is_whole = sizes[i] <= 20;
+        CU_ASSERT_EQUAL(parse(text, 0, &graph, &error), is_whole ? RONDE_OK : RONDE_BAD_INPUT);
+        CU_ASSERT(!is_whole || (graph && graph->ranks == 20));
+        CU_ASSERT(is_whole || strstr(error.message, "NCCL up to 2.11 prints 20 ranks of a ring"));
+        ronde_nccl_graph_destroy(graph);
+    }
+    /* Their neighbours, printed by each, tell the rest. */
+    int used = snprintf(text, sizeof text, "Channel 00/01 : %s\n", ring);
+    for (uint32_t rank = 0; rank < 32; rank++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "Ring 00 : %u -> %u -> %u\n",
+                         (rank + 31) % 32, rank, (rank + 1) % 32);
+    CU_ASSERT_EQUAL(parse(text, 0, &graph, &error), RONDE_OK);
+    CU_ASSERT(graph && graph->ranks == 32 && graph->next[19] == 20);
+    ronde_nccl_graph_destroy(graph);
+}
+
+/* What frameworks and launchers make of a log: an unreadable line costs itself, and nothing else. */
+static void what_launchers_do_to_lines_is_undone(void)
+{
+#define PAIR                                                                                       \
+    "a:1:2 [0] NCCL INFO Channel 00/01 : 0 1\na:1:2 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1\n"
+#define OTHER "a:3:4 [1] NCCL INFO Trees [0] -1/-1/-1->1->0\n"
+    static const struct {
+        const char *text;
+        uint32_t ranks, rings, trees;
+    } rows[] = {
+        {"a:1:2 [0] NCCL INFO Channel 00/01 : 0 1 comm 0xabc nRanks 02 busId 1b000\n"
+         "a:1:2 [0] NCCL INFO Ring 00 : 1 -> 0 -> 1 comm 0xabc nRanks 02 busId 1b000\n"
+         "a:1:2 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1 comm 0xabc nRanks 02 busId 1b000\n" OTHER,
+         2, 1, 1},
+        {"a:1:2 [0] NCCL INFO Channel 00/01 : 0 1\n"
+         "a:1:2 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1 [repeated 2x across cluster]\n",
+         2, 1, 0},
+        {PAIR "a:3:4 [1] NCCL INFO Trees [0] -1/-1/-1->1->0 [1\n", 2, 1, 1},
+        {PAIR OTHER "a:3:4 [1] NCCL INFO Trees [0] -1/-1->\na:3:4 [1] NCCL INFO Ring 00 : 1 ->\n",
+         2, 1, 1},
+        {"a:1:2 [0] NCCL INFO Channel 00/01 : 0 1\na:1:2 [0] NCCL INFO Channel 00/01 : 0 1\n"
+         "a:1:2 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1\na:1:2 [0] NCCL INFO Trees [0] "
+         "1/-1/-1->0->-1\n" OTHER OTHER,
+         2, 1, 1},
+        {"[1,0]<stdout>:a:1:2 [0] NCCL INFO Channel 00/01 :[1,0]<stdout>: 0 1\n"
+         "[1,0]<stdout>:a:1:2 [0] NCCL INFO Trees [0] [1,0]<stdout>:1/-1/-1->0->-1\n" OTHER,
+         2, 1, 1},
+        {"a:1:2 [0] NCCL INFO Channel 00/01 : 0 1a:1:2 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1\n"
+         "a:1:2 [0] NCCL INFO Channel 00/01 : 0 1 a:3:4 [1] NCCL INFO Trees [0] "
+         "-1/-1/-1->1->0\n",
+         2, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ronde_nccl_graph *graph = NULL;
+        struct ronde_error error;
+        CU_ASSERT_EQUAL(parse(rows[i].text, 0, &graph, &error), RONDE_OK);
+        if (!graph) {
+            suite_note("row %zu: %s", i, error.message);
+            continue;
+        }
+        CU_ASSERT_EQUAL(graph->ranks, rows[i].ranks);
+        CU_ASSERT_EQUAL(graph->rings, rows[i].rings);
+        CU_ASSERT_EQUAL(graph->trees, rows[i].trees);
+        if (graph->trees != rows[i].trees || graph->ranks != rows[i].ranks)
+            suite_note("row %zu: %u ranks, %u trees", i, graph->ranks, graph->trees);
+        ronde_nccl_graph_destroy(graph);
+    }
+}
+
 static void malformed_logs_are_refused_with_their_line(void)
 {
     static const struct {
@@ -265,6 +345,9 @@ static void malformed_logs_are_refused_with_their_line(void)
          "f:1: the ring is cut off after 128 characters, and no line \"Ring NN : \" tells the "
          "rest: "
          "NCCL_DEBUG_SUBSYS=INIT,GRAPH prints them"},
+        {" <graphs version=\"1\">", 0,
+         "f: this is XML, as NCCL writes it for NCCL_GRAPH_DUMP_FILE, not a log; what NCCL prints "
+         "with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,GRAPH has rings and trees"},
         {"Channel 00/01 : 0 1\n", 4, "f: none of its 1 communicators has 4 ranks"},
         {"Trees [0] 1/-1/-1->0->-1\nTrees [0] -1/-1/-1->1->-1", 0,
          "f: tree 0: rank 0 and its neighbours do not agree on who is above whom"},
@@ -402,6 +485,8 @@ int main(void)
         {"chains_go_the_way_of_the_ring", chains_go_the_way_of_the_ring},
         {"what_nccl_has_not_is_refused", what_nccl_has_not_is_refused},
         {"every_age_of_nccl_is_understood", every_age_of_nccl_is_understood},
+        {"twenty_ranks_of_a_ring_may_not_be_all", twenty_ranks_of_a_ring_may_not_be_all},
+        {"what_launchers_do_to_lines_is_undone", what_launchers_do_to_lines_is_undone},
         {"malformed_logs_are_refused_with_their_line", malformed_logs_are_refused_with_their_line},
         {"communicators_are_told_apart", communicators_are_told_apart},
         {"communicators_are_known_by_their_names", communicators_are_known_by_their_names},

@@ -185,8 +185,8 @@ static void lines_may_be_of_any_length(void)
     }
 }
 
-/* What begins as a row and does not go on as one; times and rates that contradict each other; too much. */
-static void what_is_no_row_is_refused_with_its_line(void)
+/* What begins as a row and does not go on as one is left out; times and rates that contradict each other are refused. */
+static void what_is_no_row_is_left_out_or_refused_with_its_line(void)
 {
     static const struct {
         const char *line, *says;
@@ -203,12 +203,21 @@ static void what_is_no_row_is_refused_with_its_line(void)
         {"2251799813685248 262144 float sum -1 50.00 20.97 36.70 0\n", "too many"},
         {"99999999999999999999999 262144 float sum -1 50.00 20.97 36.70 0\n", "too many"},
     };
+    static const size_t left_out = 6;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[1024];
         struct ronde_published table;
         struct ronde_error error;
         snprintf(text, sizeof text, ABOVE CELLS "\n%s", rows[i].line);
-        CU_ASSERT_EQUAL(read_text(text, &table, &error), RONDE_BAD_INPUT);
+        const enum ronde_status status = read_text(text, &table, &error);
+        if (i < left_out) {
+            CU_ASSERT_EQUAL(status, RONDE_OK);
+            CU_ASSERT_EQUAL(table.log.unread_line, 5);
+            CU_ASSERT_PTR_NOT_NULL(strstr(table.log.unread, rows[i].says));
+            ronde_published_close(&table);
+            continue;
+        }
+        CU_ASSERT_EQUAL(status, RONDE_BAD_INPUT);
         CU_ASSERT_EQUAL(error.line, 5);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "log_rows_test.txt:5: "));
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, rows[i].says));
@@ -295,7 +304,8 @@ int main(void)
         {"rows_may_end_on_a_later_line", rows_may_end_on_a_later_line},
         {"a_last_line_may_be_cut", a_last_line_may_be_cut},
         {"lines_may_be_of_any_length", lines_may_be_of_any_length},
-        {"what_is_no_row_is_refused_with_its_line", what_is_no_row_is_refused_with_its_line},
+        {"what_is_no_row_is_left_out_or_refused_with_its_line",
+         what_is_no_row_is_left_out_or_refused_with_its_line},
         {"headers_say_what_columns_are", headers_say_what_columns_are},
         {"runs_do_not_mix", runs_do_not_mix},
     };

@@ -64,6 +64,19 @@ static void refused(const char *text, uint32_t line, const char *says)
     ronde_published_close(&table);
 }
 
+/** A row that cannot be read, beside others that can. */
+static void left_out(const char *text, uint32_t line, const char *says)
+{
+    struct ronde_published table;
+    struct ronde_error error;
+    CU_ASSERT_EQUAL(read_text(text, &table, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(table.log.unread_line, line);
+    CU_ASSERT_EQUAL(table.log.unread_count, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(table.log.unread, says));
+    CU_ASSERT(table.count > 0);
+    ronde_published_close(&table);
+}
+
 /** A shipped log: how many rows, and what the first and the last of them are. */
 static void whole_log(const char *name, size_t rows, const struct ronde_nccl_call *first,
                       const struct ronde_nccl_call *last, struct ronde_published *table)
@@ -189,20 +202,74 @@ static void json_that_is_none_of_it_is_refused(void)
 }
 
 /* A row is refused with its line where it does not go on as it began, or contradicts itself. */
-static void malformed_rows_are_refused(void)
+static void malformed_rows_cost_themselves_or_are_refused(void)
 {
 #define MOST RANKS_2 TEST HEAD ROW
-    refused(MOST "2097152 524288 float sum -1 50.00 41.94\n", 7, "3 cells behind");
-    refused(MOST "2097152 524288 float sum -1 50.00 41.94 41.94 0 50.00\n", 7, "cells behind");
-    refused(MOST "2097152 524288 float sum -1 50.0x 41.94 41.94 0 50.0 41.94 41.94 0\n", 7, "50.0x");
-    refused(MOST "2097152 524288 float sum -1 50.00 41.94 41.94 zero\n", 7, "4 cells");
-    refused(MOST "2097152 524288 float sum -1 nan 41.94 41.94 0\n", 7, "\"nan\"");
-    refused(MOST "2097152 524288 float sum -1 -5 41.94 41.94 0\n", 7, "\"-5\"");
+    left_out(MOST "2097152 524288 float sum -1 50.00 41.94\n", 7, "3 cells behind");
+    left_out(MOST "2097152 524288 float sum -1 50.00 41.94 41.94 0 50.00\n", 7, "cells behind");
+    left_out(MOST "2097152 524288 float sum -1 50.0x 41.94 41.94 0 50.0 41.94 41.94 0\n", 7,
+             "50.0x");
+    left_out(MOST "2097152 524288 float sum -1 50.00 41.94 41.94 zero\n", 7, "4 cells");
+    left_out(MOST "2097152 524288 float sum -1 nan 41.94 41.94 0\n", 7, "\"nan\"");
+    left_out(MOST "2097152 524288 float sum -1 -5 41.94 41.94 0\n", 7, "\"-5\"");
     refused(MOST "2097152 524288 float sum -1 50.00 90.00 90.00 0\n", 7, "contradicts");
     refused(MOST "2097152 524288 float sum -1 0.00 41.94 41.94 0\n", 7, "a time of 0");
     refused(MOST "99999999999999999999 524288 float sum -1 50.00 41.94 41.94 0\n", 7, "too many");
     refused("no log at all\n", 0, "no row");
     refused("", 0, "no row");
+}
+
+/* Tags inside lines, RCCL's columns, groups that run beside each other, hosts of one name, processes that run alone. */
+static void logs_of_clusters_are_read_as_they_come(void)
+{
+#define DEVICE(rank, group, device)                                                                \
+    "#  Rank  " rank " Group  " group " Pid 7 on  n device  " device " [0000:1b:00] GPU\n"
+    static const struct {
+        const char *text;
+        uint32_t ranks, nodes, rows;
+        bool is_separate;
+    } logs[] = {
+        {"[0]" RANKS_2 TEST "[0]" HEAD
+         "[0]1048576 262144 float sum -1[0] 50.00 20.97 20.97 0[0] 50.00 20.97 20.97 0\n",
+         2, 1, 2, false},
+        {RANKS_2 TEST HEAD "[1,0]<stdout>:1048576 262144 float [1,0]<stdout>:sum -1 50.00 20.97 "
+                           "20.97 0\n",
+         2, 1, 1, false},
+        {RANKS_2 TEST "# size count type redop root time algbw busbw #wrong time algbw busbw "
+                      "#wrong algo proto nchannels\n"
+                      "1048576 262144 float sum -1 50 20.97 20.97 0 50 20.97 20.97 0 RING LL 24\n",
+         2, 1, 2, false},
+        {RANKS_2 TEST HEAD "1048576 262144 float sum -1 50 20.97 20.97 N/A N/A N/A N/A N/A TREE\n",
+         2, 1, 1, false},
+        {DEVICE("0", "0", "0") DEVICE("1", "0", "1") DEVICE("2", "1", "2") DEVICE("3", "1", "3")
+             TEST HEAD "1048576 262144 float sum -1 50.00 20.97 20.97 0\n",
+         2, 1, 1, false},
+        {DEVICE("0", "0", "0") DEVICE("1", "0", "1") DEVICE("2", "0", "0") DEVICE("3", "0", "1")
+             TEST HEAD "1048576 262144 float sum -1 50.00 20.97 31.46 0\n",
+         4, 2, 1, false},
+        {DEVICE("0", "0", "0") DEVICE("1", "0", "0") TEST HEAD
+         "1048576 262144 float sum -1 50.00 20.97 20.97 0\n",
+         2, 1, 1, false},
+        {"# nThread 1 nGpus 1 minBytes 8\n" DEVICE("0", "0", "0") TEST HEAD
+         "# nThread 1 nGpus 1 minBytes 8\n" DEVICE("0", "0", "0") TEST HEAD
+         "1048576 262144 float sum -1 50.00 20.97 0.00 0\n",
+         1, 1, 1, true},
+    };
+    for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) {
+        struct ronde_published table;
+        struct ronde_error error;
+        CU_ASSERT_EQUAL(read_text(logs[i].text, &table, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(table.count, logs[i].rows);
+        CU_ASSERT_EQUAL(table.log.unread_count, 0);
+        CU_ASSERT_EQUAL(table.log.separate_line != 0, logs[i].is_separate);
+        if (table.count > 0) {
+            CU_ASSERT_EQUAL(table.rows[0].call.ranks, logs[i].ranks);
+            CU_ASSERT_EQUAL(table.rows[0].call.nodes, logs[i].nodes);
+        }
+        if (table.count == 0 || table.rows[0].call.nodes != logs[i].nodes || table.log.unread_count)
+            suite_note("log %zu: %zu rows, %s", i, table.count, table.log.unread);
+        ronde_published_close(&table);
+    }
 }
 
 /* What a log does not say, its reader asks for: ranks, collective; and takes from the request. */
@@ -337,7 +404,9 @@ int main(void)
         {"runs_follow_each_other", runs_follow_each_other},
         {"json_gives_the_same_rows", json_gives_the_same_rows},
         {"json_that_is_none_of_it_is_refused", json_that_is_none_of_it_is_refused},
-        {"malformed_rows_are_refused", malformed_rows_are_refused},
+        {"malformed_rows_cost_themselves_or_are_refused",
+         malformed_rows_cost_themselves_or_are_refused},
+        {"logs_of_clusters_are_read_as_they_come", logs_of_clusters_are_read_as_they_come},
         {"what_is_not_said_is_asked_for", what_is_not_said_is_asked_for},
         {"words_count_where_the_rates_agree", words_count_where_the_rates_agree},
         {"troubles_are_facts", troubles_are_facts},

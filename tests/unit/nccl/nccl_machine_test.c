@@ -7,7 +7,7 @@
 
 #include "ronde/nccl_model.h"
 
-#include "nccl/model/names.h"
+#include "nccl/model/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -108,6 +108,26 @@ static void words_stand_for_what_no_line_says(void)
     CU_ASSERT_EQUAL(machine.sockets, 1);
     CU_ASSERT(machine.behind_bridge);
     CU_ASSERT_FALSE(machine.is_one_process);
+}
+
+/* A count of one is a count; a computer of one superchip needs none. */
+static void one_gpu_may_be_said_in_words(void)
+{
+    static const char *const texts[] = {
+        "name x\ngpu 1x NVIDIA H100\n", "name x\ngpu NVIDIA H100\ninside 1 GPU\n",
+        "name x\ngpu 1x NVIDIA GB10\n", "name x\ngpu NVIDIA GB10\nbetween 200 Gb/s RoCE\n",
+        "name x\ngpu NVIDIA DGX Spark\nbetween ConnectX-7 200Gb/s RoCE\n"};
+    struct ronde_nccl_machine machine;
+    struct ronde_error error = {0};
+    for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
+        CU_ASSERT_EQUAL(read_text(texts[t], &machine, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(machine.gpus, 1);
+        CU_ASSERT(t < 2 || (machine.generation == RONDE_NCCL_BLACKWELL &&
+                            machine.cpu == RONDE_NCCL_ARM && machine.sockets == 1));
+    }
+    CU_ASSERT_EQUAL(read_text("name x\ngpu NVIDIA H100\n", &machine, &error), RONDE_BAD_INPUT);
+    CU_ASSERT_EQUAL(read_text("name x\ngpu 11x NVIDIA H100\n", &machine, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(machine.gpus, 11);
 }
 
 static void what_is_left_out_has_its_default(void)
@@ -348,6 +368,7 @@ static void texts_are_those_of_nccl(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"one_gpu_may_be_said_in_words", one_gpu_may_be_said_in_words},
         {"every_line_is_taken_into_its_field", every_line_is_taken_into_its_field},
         {"words_stand_for_what_no_line_says", words_stand_for_what_no_line_says},
         {"what_is_left_out_has_its_default", what_is_left_out_has_its_default},

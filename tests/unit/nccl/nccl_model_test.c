@@ -116,7 +116,7 @@ static void one_process_is_bound_by_its_launches(void)
     const struct ronde_nccl_call call = all_reduce(8, 1, 1024);
     const double one = ronde_nccl_execution_us(&constants, &machine, &call, ll);
     const double host = 8 * constants.all[RONDE_NCCL_COMMON_launch_us_per_gpu].value;
-    machine.is_one_process = false;
+    machine.is_one_process = machine.is_one_on_one_node = false;
     const double alone = ronde_nccl_execution_us(&constants, &machine, &call, ll);
     CU_ASSERT(one >= host && one < host + .5 * alone && alone < one);
 }

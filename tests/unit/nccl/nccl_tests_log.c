@@ -11,7 +11,7 @@ static void write_half(FILE *file, const struct ronde_nccl_call *call, double us
 {
     const double rate_GBps = (double)call->bytes / us / 1e3;
     fprintf(file, "  %7.2f  %6.2f  %6.2f  %6d", us, rate_GBps,
-            rate_GBps * ronde_published_bus_factor(call), 0);
+            rate_GBps * ronde_collective_bus_factor(call->collective, call->ranks), 0);
 }
 
 bool nccl_tests_log_write(const char *path, const struct log_of *log)

@@ -6,6 +6,7 @@
 
 #include "nccl_shipped.h"
 
+#include "nccl/model/setting.h"
 #include "ronde/published.h"
 
 #include <math.h>
@@ -58,11 +59,6 @@ static struct ronde_published_row *add(struct made *made, uint32_t system, uint3
                                         .wish = any,
                                         .measured_us = measured_us};
     return row;
-}
-
-static size_t of_ampere(enum ronde_nccl_of_generation which)
-{
-    return RONDE_NCCL_COMMON_COUNT + RONDE_NCCL_AMPERE * RONDE_NCCL_OF_GENERATION_COUNT + which;
 }
 
 static struct ronde_published_score score_of(const struct made *made, uint32_t system)
@@ -278,30 +274,47 @@ static void add_made(struct made *made, const struct ronde_nccl_constants *const
     }
 }
 
-/* Fewest ranks, all_reduce there, NCCL choosing: those rows are fitted, and a faulty one is not. */
-static void a_system_is_fitted_to_its_smallest(void)
+/* An anchor is one collective on the fewest nodes, faulty rows left out; or all rows, where a log is one. */
+static void an_anchor_is_one_collective_on_the_fewest_nodes(void)
 {
-    struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
+    const struct ronde_nccl_constants shipped = nccl_shipped();
     static struct made made;
     start(&made, 1);
-    truth.launch_us = 12;
-    truth.links = .8;
-    add_made(&made, &truth, 0, 8, 1, 1024);
-    add_made(&made, &truth, 0, 4, 1, 1024);
-    const size_t first = made.table.count - 11;
-    add(&made, 0, 4, 1, 1024, 1e6)->state = RONDE_PUBLISHED_FAULTY;
+    add_made(&made, &shipped, 0, 16, 2, 1024);
     add(&made, 0, 4, 1, 1 << 20, 1e6)->call.collective = RONDE_REDUCE;
-    add(&made, 0, 4, 1, 1 << 20, 1e6)->wish.algorithm = RONDE_NCCL_RING;
-    CU_ASSERT_EQUAL(ronde_published_fit_system(&made.table, 0, &fitted), 11);
+    const size_t first = made.table.count;
+    add_made(&made, &shipped, 0, 8, 1, 1024);
+    add_made(&made, &shipped, 0, 4, 1, 1024);
+    add(&made, 0, 4, 1, 1024, 1e6)->state = RONDE_PUBLISHED_FAULTY;
+    CU_ASSERT_EQUAL(ronde_published_mark_anchor(&made.table, 0, false), 22);
     for (size_t r = 0; r < made.table.count; r++)
-        CU_ASSERT_EQUAL(made.rows[r].state == RONDE_PUBLISHED_FITTED, r >= first && r < first + 11);
+        CU_ASSERT_EQUAL(made.rows[r].state == RONDE_PUBLISHED_FITTED, r >= first && r < first + 22);
+    CU_ASSERT_EQUAL(ronde_published_mark_anchor(&made.table, 0, true), 12);
+    CU_ASSERT_EQUAL(made.rows[made.table.count - 1].state, RONDE_PUBLISHED_FAULTY);
+}
+
+/* Rates follow their rows; launch and hops go the same way, and are held. */
+static void a_system_is_fitted_to_its_anchor(void)
+{
+    const struct ronde_nccl_constants shipped = nccl_shipped();
+    struct ronde_nccl_constants truth = shipped, fitted = shipped;
+    static struct made made;
+    start(&made, 1);
+    const double launch = ronde_nccl_launch_us(&shipped, &made.table.systems[0].machine);
+    truth.launch_us = 1.2 * launch;
+    truth.links = .7;
+    add_made(&made, &truth, 0, 8, 1, 1024);
+    CU_ASSERT_EQUAL(ronde_published_mark_anchor(&made.table, 0, false), 11);
+    const struct ronde_published_anchor anchor = ronde_published_fit_system(&made.table, 0, &fitted);
+    CU_ASSERT_EQUAL(anchor.rows, 11);
+    CU_ASSERT_FALSE(anchor.is_several);
     CU_ASSERT(fabs(fitted.links / truth.links - 1) < .05);
-    CU_ASSERT(fitted.launch_us > 1.3 * nccl_shipped().all[of_ampere(RONDE_NCCL_OF_launch_us)].value);
+    CU_ASSERT(fitted.launch_us > launch && fitted.launch_us < 1.2 * launch);
+    CU_ASSERT_EQUAL(anchor.rate, fitted.links);
+    CU_ASSERT_EQUAL(anchor.launch_us, fitted.launch_us);
+    CU_ASSERT_EQUAL(anchor.latency, fitted.inside);
     CU_ASSERT_EQUAL(fitted.nics, 1);
-    /* Launch and hops cannot be told apart on one number of ranks; what they come to can. */
-    ronde_published_predict(&made.table, 0, &fitted);
-    for (size_t r = first; r < first + 11; r++)
-        CU_ASSERT(fabs(made.rows[r].predicted_us / made.rows[r].measured_us - 1) < .12);
+    CU_ASSERT_EQUAL(fitted.between, 1);
 }
 
 /* Rows across nodes say something of NICs; large ones nothing of latencies; none at all nothing. */
@@ -312,14 +325,16 @@ static void a_fit_changes_what_rows_speak_of(void)
     start(&made, 2);
     truth.nics = .7;
     add_made(&made, &truth, 0, 16, 2, 64 << 20);
-    CU_ASSERT_EQUAL(ronde_published_fit_system(&made.table, 0, &fitted), 3);
+    CU_ASSERT_EQUAL(ronde_published_mark_anchor(&made.table, 0, false), 3);
+    CU_ASSERT_TRUE(ronde_published_fit_system(&made.table, 0, &fitted).is_several);
     CU_ASSERT(fabs(fitted.nics / truth.nics - 1) < .05);
     CU_ASSERT_EQUAL(fitted.links, 1);
     CU_ASSERT_EQUAL(fitted.launch_us, 0);
     CU_ASSERT_EQUAL(fitted.inside, 1);
     CU_ASSERT_EQUAL(fitted.between, 1);
     fitted = nccl_shipped();
-    CU_ASSERT_EQUAL(ronde_published_fit_system(&made.table, 1, &fitted), 0);
+    CU_ASSERT_EQUAL(ronde_published_mark_anchor(&made.table, 1, false), 0);
+    CU_ASSERT_EQUAL(ronde_published_fit_system(&made.table, 1, &fitted).rows, 0);
     CU_ASSERT_EQUAL(fitted.launch_us, 0);
     CU_ASSERT_EQUAL(fitted.links, 1);
 }
@@ -327,7 +342,7 @@ static void a_fit_changes_what_rows_speak_of(void)
 /* Two constants that rows depend on are found; those without a start stay; systems that are left out do not count. */
 static void constants_are_found_from_their_starts(void)
 {
-    const size_t launch = of_ampere(RONDE_NCCL_OF_launch_us);
+    const size_t launch = RONDE_NCCL_COMMON_launch_us;
     struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
     static struct made made;
     start(&made, 3);
@@ -387,7 +402,7 @@ static void wishes_that_cannot_be_met_are_rings(void)
 /* A system that takes 2.5 times as long as its description lets it is another machine: nothing is learnt from it. */
 static void other_machines_teach_nothing(void)
 {
-    const size_t launch = of_ampere(RONDE_NCCL_OF_launch_us);
+    const size_t launch = RONDE_NCCL_COMMON_launch_us;
     struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
     static struct made made;
     start(&made, 2);
@@ -433,7 +448,9 @@ int main(void)
         {"repeats_are_held_against_each_other", repeats_are_held_against_each_other},
         {"falls_are_of_steps_of_one_series", falls_are_of_steps_of_one_series},
         {"descriptions_decide_what_is_predicted", descriptions_decide_what_is_predicted},
-        {"a_system_is_fitted_to_its_smallest", a_system_is_fitted_to_its_smallest},
+        {"an_anchor_is_one_collective_on_the_fewest_nodes",
+         an_anchor_is_one_collective_on_the_fewest_nodes},
+        {"a_system_is_fitted_to_its_anchor", a_system_is_fitted_to_its_anchor},
         {"a_fit_changes_what_rows_speak_of", a_fit_changes_what_rows_speak_of},
         {"constants_are_found_from_their_starts", constants_are_found_from_their_starts},
         {"wishes_that_cannot_be_met_are_rings", wishes_that_cannot_be_met_are_rings},

@@ -162,16 +162,22 @@ static void fit_finds_what_a_table_was_made_with(void)
     struct ronde_published table;
     struct ronde_published_score nominal, score;
     struct ronde_error error;
-    made.launch_us = 9;
-    made.inside = 1.3;
-    made.links = .9;
+    made.launch_us = 5;
+    made.inside = 1.05;
+    made.links = .8;
     (void)write_made(&made);
     CU_ASSERT_EQUAL_FATAL(read_table(&table, &error), RONDE_OK);
     ronde_published_choose(&table, &fitted);
     ronde_published_predict(&table, 0, &fitted);
     CU_ASSERT_EQUAL(ronde_published_score_of(&table, 0, &nominal, &error), RONDE_OK);
-    /* Sizes 1 KiB to 4 GiB on two ranks; the faulty one is not among them. */
-    CU_ASSERT_EQUAL(ronde_published_fit_system(&table, 0, &fitted), 12);
+    /* Rows of four and eight ranks are held back from the anchor; the faulty one is not among its rows. */
+    for (size_t r = 0; r < table.count; r++)
+        if (table.rows[r].call.ranks > 2)
+            table.rows[r].call.nodes = 2;
+    CU_ASSERT_EQUAL(ronde_published_mark_anchor(&table, 0, false), 12);
+    for (size_t r = 0; r < table.count; r++)
+        table.rows[r].call.nodes = 1;
+    CU_ASSERT_EQUAL(ronde_published_fit_system(&table, 0, &fitted).rows, 12);
     ronde_published_predict(&table, 0, &fitted);
     CU_ASSERT_EQUAL(ronde_published_score_of(&table, 0, &score, &error), RONDE_OK);
     CU_ASSERT_EQUAL(score.count[RONDE_PUBLISHED_FITTED], 12);
@@ -179,7 +185,7 @@ static void fit_finds_what_a_table_was_made_with(void)
     CU_ASSERT_EQUAL(score.count[RONDE_PUBLISHED_PREDICTED], 24);
     CU_ASSERT(nominal.median > .08);
     CU_ASSERT(score.median < .03 && score.p90 < .1);
-    CU_ASSERT(fabs(fitted.links / made.links - 1) < .02);
+    CU_ASSERT(fabs(fitted.links / made.links - 1) < .05);
     ronde_published_close(&table);
     unlink(path);
 }

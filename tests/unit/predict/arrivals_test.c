@@ -6,7 +6,7 @@
 #include "support/heap.h"
 #include "support/suite.h"
 
-#include "predict/scenario/arrivals.h"
+#include "predict/scenario/co_run.h"
 #include "ronde/schedules.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /** Most candidates of any collective, and one that is offered. */
-#define MOST_CANDIDATES 16
+#define MOST_CANDIDATES 32
 
 /** Times closer than this, relatively, are one time computed in two ways. */
 #define ROUNDING 1e-9

@@ -1,7 +1,7 @@
 /* Bounds of data with one destination each, by hand: ports, thin cables, rings where data goes far, and who sends to whom. */
 #include "support/suite.h"
 
-#include "predict/synthesis/demand.h"
+#include "predict/synthesis/forest.h"
 #include "support/buffers.h"
 
 #include <math.h>

@@ -172,6 +172,9 @@ static void what_does_not_divide_is_refused(void)
         {{.hidden = 255}, "a hidden size of 255 does not divide by tp 2"},
         {{.batch = 6}, "a batch of 6 sequences does not divide into dp 2 x 2 microbatches"},
         {{.tp = 65536}, "tp 65536 x dp 2 x pp 2: more than 131072 ranks"},
+        {{.layers = 1000000000},
+         "16000000000 lines of a workload are more than 1048576; the variable RONDE_MAX_LINES "
+         "raises that, up to 268435456"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct ronde_gpt *change = &cases[i].change;

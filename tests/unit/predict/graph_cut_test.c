@@ -4,8 +4,8 @@
  */
 #include "support/suite.h"
 
-#include "predict/synthesis/cut.h"
-#include "predict/synthesis/distance.h"
+#include "predict/synthesis/forest.h"
+#include "predict/synthesis/machine_graph.h"
 #include "support/buffers.h"
 
 #include <math.h>

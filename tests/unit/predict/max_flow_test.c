@@ -1,7 +1,7 @@
 /* Maximum flows of the synthesis: networks by hand, and random ones against every cut there is. */
 #include "support/suite.h"
 
-#include "predict/synthesis/flow.h"
+#include "predict/synthesis/machine_graph.h"
 #include "support/buffers.h"
 #include "support/heap.h"
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /** Most candidates of any collective. */
 #define MOST_CANDIDATES 16
@@ -106,7 +107,7 @@ static void rows_are_those_of_the_nearest_ranks_alike(void)
         uint32_t ranks, cores, expected;
     } cases[] = {{2, 4, 2}, {4, 4, 2},  {64, 64, 2}, {5, 4, 6},   {6, 2, 6},
                  {8, 4, 6}, {9, 4, 12}, {99, 4, 12}, {99, 100, 2}};
-    struct ronde_measured_view view = {NULL, 0};
+    struct ronde_measured_view view = {.table = NULL};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         CU_ASSERT(
             ronde_measured_look(&table, RONDE_BROADCAST, cases[i].ranks, cases[i].cores, &view));
@@ -367,6 +368,36 @@ static void tables_are_found_in_order(void)
     CU_ASSERT(strstr(error.message, "times of cpu in the place of proc") != NULL);
 }
 
+/* One of the user's own that cannot be used costs itself: the next place is asked, and what is wrong is said. */
+static void a_damaged_table_of_the_user_is_left_out(void)
+{
+    static const char path[] = FOLDER "/config/ronde/tune/cpu.txt";
+    static const char *const texts[] = {"", "ronde measured times 1\n",
+                                        "\x7f"
+                                        "ELF",
+                                        "ronde measured times 1\nbackend proc\n"};
+    CU_ASSERT_EQUAL_FATAL(setenv("XDG_CONFIG_HOME", FOLDER "/config", 1), 0);
+    CU_ASSERT_EQUAL_FATAL(unsetenv("RONDE_TUNE_DIR"), 0);
+    for (size_t i = 0; i <= sizeof texts / sizeof texts[0]; i++) {
+        struct ronde_measured *found = NULL;
+        struct ronde_measured_view view;
+        struct ronde_error error = {0};
+        (void)remove(path);
+        /* The last is no file at all: as a folder that may not be read, it cannot be opened. */
+        if (i < sizeof texts / sizeof texts[0])
+            write_file(path, texts[i]);
+        else
+            CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
+        CU_ASSERT_EQUAL(ronde_measured_find("cpu", RONDE_BROADCAST, 4, 64, ronde_mem_default(),
+                                            &found, &view, &error),
+                        RONDE_OK);
+        CU_ASSERT(found && strstr(found->machine, "2 usable cores"));
+        CU_ASSERT(strstr(view.left_out, path) != NULL);
+        ronde_measured_destroy(found, ronde_mem_default());
+    }
+    CU_ASSERT_EQUAL(remove(path), 0);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -379,6 +410,7 @@ int main(void)
         {"malformed_files_are_refused_with_their_line", malformed_files_are_refused_with_their_line},
         {"rows_of_unknown_algorithms_are_counted", rows_of_unknown_algorithms_are_counted},
         {"tables_are_found_in_order", tables_are_found_in_order},
+        {"a_damaged_table_of_the_user_is_left_out", a_damaged_table_of_the_user_is_left_out},
     };
     return suite_run("measured", cases, sizeof cases / sizeof cases[0]);
 }

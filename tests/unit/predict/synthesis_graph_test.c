@@ -1,8 +1,8 @@
 /* From a platform to wires, places and capacities, by hand; cuts in words. */
 #include "support/suite.h"
 
-#include "predict/synthesis/graph.h"
-#include "predict/synthesis/words.h"
+#include "predict/synthesis/forest.h"
+#include "predict/synthesis/machine_graph.h"
 #include "unit/platform_text.h"
 
 #include <math.h>

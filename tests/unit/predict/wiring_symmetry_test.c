@@ -1,7 +1,7 @@
 /* Wirings that look the same from every rank: the digits of their positions, and what turned trees load. */
 #include "support/suite.h"
 
-#include "predict/synthesis/symmetry.h"
+#include "predict/synthesis/forest.h"
 #include "unit/leaves.h"
 #include "unit/platform_text.h"
 

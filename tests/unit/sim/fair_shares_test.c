@@ -5,7 +5,7 @@
 #include "support/suite.h"
 
 #include "messages.h"
-#include "sim/shared/loads.h"
+#include "sim/shared/maxmin_share.h"
 #include "support/buffers.h"
 #include "unit/leaves.h"
 

@@ -1,7 +1,7 @@
 /* Work in a process of its own: how it may end, what is said of it, and that its time limit is always set. */
 #include "support/suite.h"
 
-#include "sim/simgrid/guard.h"
+#include "sim/simgrid/shim.h"
 
 #include "ronde/cancel.h"
 
@@ -15,12 +15,13 @@
 
 /* What the child and the test share, and what the child is to do. */
 struct shared {
-    int stage;              /* how far it came */
-    pid_t child;            /* who it was */
-    struct itimerval timer; /* its time limit, as it found it */
-    int code;               /* to leave with */
-    int signal;             /* to die of */
-    const char *words;      /* to say before */
+    int stage;                   /* how far it came */
+    pid_t child;                 /* who it was */
+    struct itimerval timer;      /* its time limit, as it found it */
+    int code;                    /* to leave with */
+    int signal;                  /* to die of */
+    const char *words;           /* to say before */
+    struct ronde_cancel *cancel; /* what the parent ends it by */
 };
 
 static struct shared *share(void)
@@ -49,10 +50,19 @@ static void work(void *argument)
     shared->stage = 2;
 }
 
+static enum ronde_status guard(void (*work_of_child)(void *argument), struct shared *shared,
+                               double limit_s, struct ronde_error *error)
+{
+    const struct ronde_guarded guarded = {.work = work_of_child,
+                                          .argument = shared,
+                                          .limit_s = limit_s};
+    return ronde_guard_run(&guarded, error);
+}
+
 static enum ronde_status run(struct shared *shared, double limit_s, struct ronde_error *error)
 {
     memset(error, 0, sizeof *error);
-    return ronde_guard_run(work, shared, limit_s, NULL, error);
+    return guard(work, shared, limit_s, error);
 }
 
 static void what_is_shared_comes_back_and_nothing_else(void)
@@ -144,7 +154,7 @@ static void a_limit_holds_whatever_the_program_does_with_alarms(void)
     (void)sigaddset(&alarms, SIGALRM);
     CU_ASSERT_EQUAL(sigprocmask(SIG_BLOCK, &alarms, &before), 0);
     void (*handler)(int) = signal(SIGALRM, SIG_IGN);
-    CU_ASSERT_EQUAL(ronde_guard_run(endless, shared, 0.02, NULL, &error), RONDE_TIMEOUT);
+    CU_ASSERT_EQUAL(guard(endless, shared, 0.02, &error), RONDE_TIMEOUT);
     CU_ASSERT_STRING_EQUAL(error.message, "the replay took longer than its limit of 0.02 s");
     CU_ASSERT_EQUAL(shared->stage, 1);
     (void)signal(SIGALRM, handler);
@@ -157,9 +167,33 @@ static void a_request_to_cancel_ends_it(void)
     struct ronde_cancel cancel = {0};
     struct ronde_error error = {0};
     struct shared *shared = share();
+    const struct ronde_guarded guarded = {.work = endless,
+                                          .argument = shared,
+                                          .limit_s = 60,
+                                          .cancel = &cancel};
     ronde_cancel_request(&cancel);
-    CU_ASSERT_EQUAL(ronde_guard_run(endless, shared, 60, &cancel, &error), RONDE_CANCELLED);
+    CU_ASSERT_EQUAL(ronde_guard_run(&guarded, &error), RONDE_CANCELLED);
     CU_ASSERT_STRING_EQUAL(error.message, "the replay was cancelled");
+    ronde_guard_unshare(shared, sizeof *shared);
+}
+
+/* Asks for the end once the child has begun. */
+static void look(void *argument)
+{
+    const struct shared *shared = argument;
+    if (__atomic_load_n(&shared->stage, __ATOMIC_RELAXED) == 1)
+        ronde_cancel_request(shared->cancel);
+}
+
+static void the_parent_sees_how_far_the_child_is(void)
+{
+    struct ronde_cancel cancel = {0};
+    struct ronde_error error = {0};
+    struct shared *shared = share();
+    shared->cancel = &cancel;
+    const struct ronde_guarded guarded = {
+        .work = endless, .look = look, .argument = shared, .limit_s = 60, .cancel = &cancel};
+    CU_ASSERT_EQUAL(ronde_guard_run(&guarded, &error), RONDE_CANCELLED);
     ronde_guard_unshare(shared, sizeof *shared);
 }
 
@@ -178,7 +212,7 @@ static void output_is_caught_however_much_it_is(void)
 {
     struct ronde_error error = {0};
     struct shared *shared = share();
-    CU_ASSERT_EQUAL(ronde_guard_run(loud, shared, 60, NULL, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(guard(loud, shared, 60, &error), RONDE_OK);
     CU_ASSERT_EQUAL(shared->stage, 2);
     ronde_guard_unshare(shared, sizeof *shared);
 }
@@ -194,6 +228,7 @@ int main(void)
         {"a_limit_holds_whatever_the_program_does_with_alarms",
          a_limit_holds_whatever_the_program_does_with_alarms},
         {"a_request_to_cancel_ends_it", a_request_to_cancel_ends_it},
+        {"the_parent_sees_how_far_the_child_is", the_parent_sees_how_far_the_child_is},
         {"output_is_caught_however_much_it_is", output_is_caught_however_much_it_is},
     };
     return suite_run("guard", cases, sizeof cases / sizeof cases[0]);

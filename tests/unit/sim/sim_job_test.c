@@ -72,16 +72,24 @@ static void expect_refused(struct stage *stage, const char *engine,
 
 static void names_of_no_engine_are_refused(void)
 {
-    static const char *const names[] = {"", "Flat", "flat ", "fifo", "auto,flat", "max-min"};
+    /* One that is nearly right is corrected; else all are listed. */
+    static const struct {
+        const char *name, *advice;
+    } rows[] = {{"", "extrapolate"},
+                {"Flat", "did you mean flat?"},
+                {"flat ", "did you mean flat?"},
+                {"fifo", "extrapolate"},
+                {"auto,flat", "extrapolate"},
+                {"max-min", "did you mean maxmin?"}};
     struct stage stage;
     if (!begin(&stage, "ring", 8))
         return;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_error error = {0};
         const struct ronde_sim_options options = {0};
-        expect_refused(&stage, names[i], NULL, RONDE_BAD_ARGUMENT, "unknown engine");
-        expect_refused(&stage, names[i], NULL, RONDE_BAD_ARGUMENT, "extrapolate");
-        CU_ASSERT_EQUAL(ronde_sim_check_engine(stage.leaves.platform, names[i], &options, &error),
+        expect_refused(&stage, rows[i].name, NULL, RONDE_BAD_ARGUMENT, "unknown engine");
+        expect_refused(&stage, rows[i].name, NULL, RONDE_BAD_ARGUMENT, rows[i].advice);
+        CU_ASSERT_EQUAL(ronde_sim_check_engine(stage.leaves.platform, rows[i].name, &options, &error),
                         RONDE_BAD_ARGUMENT);
         CU_ASSERT_STRING_EQUAL(error.message, stage.error.message);
     }

@@ -94,6 +94,101 @@ static void a_curve_that_does_not_ascend_is_not_written(void)
     fclose(file);
 }
 
+static struct ronde_calibration of_a_table(uint32_t ranks)
+{
+    return (struct ronde_calibration){
+        .time = {.lane_GBps = 6.25,
+                 .send = {2, {4, 1.0 / 3 * 1e7}, {910.5, 1e6 / 7}},
+                 .receive = {1, {4}, {0}},
+                 .combine = {1, {64}, {5}}},
+        .channels = 1,
+        .latency_ns = 100,
+        .max_ranks = ranks,
+        .machine = "test",
+        .measured_by = "test",
+        .measured_on = "2026-01-01",
+    };
+}
+
+static double latency_between(const struct ronde_platform *platform, uint32_t from, uint32_t to)
+{
+    uint32_t links[64], count = 0;
+    double latency_ns = 0;
+    CU_ASSERT_EQUAL_FATAL(ronde_platform_route(platform, from, to, 64, links, &count, NULL),
+                          RONDE_OK);
+    for (uint32_t i = 0; i < count; i++)
+        latency_ns += ronde_platform_link(platform, links[i])->latency_ns;
+    return latency_ns;
+}
+
+static void times_by_size_are_kept(void)
+{
+    const struct ronde_calibration calibration = of_a_table(4);
+    struct ronde_platform *platform = round_trip(&calibration);
+    if (!platform)
+        return;
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+    const struct ronde_time_params *is = &facts->time, *was = &calibration.time;
+    CU_ASSERT(memcmp(&is->send, &was->send, sizeof is->send) == 0);
+    CU_ASSERT(memcmp(&is->receive, &was->receive, sizeof is->receive) == 0);
+    CU_ASSERT(memcmp(&is->combine, &was->combine, sizeof is->combine) == 0);
+    CU_ASSERT(facts->channels == 1 && facts->hosts == 4);
+    ronde_platform_destroy(platform);
+}
+
+static void groups_are_further_apart(void)
+{
+    struct ronde_calibration calibration = of_a_table(9);
+    calibration.network =
+        (struct ronde_calibrated_network){.group_count = 3, .group_hosts = {4, 1, 4}, .far_ns = 700};
+    struct ronde_platform *platform = round_trip(&calibration);
+    if (!platform)
+        return;
+    CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, 0, 3), 100, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, 3, 4), 800, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, 0, 8), 800, 1e-9);
+    ronde_platform_destroy(platform);
+}
+
+/* Neighbours of the shape are one hop apart; the ends of an axis of 8, which a fold joins, too. */
+static void a_shape_is_folded_into_rows(void)
+{
+    struct ronde_calibration calibration = of_a_table(8 * 3);
+    calibration.network = (struct ronde_calibrated_network){.axis_count = 2, .shape = {3, 8}};
+    struct ronde_platform *platform = round_trip(&calibration);
+    if (!platform)
+        return;
+    for (uint32_t rank = 0; rank < 24; rank++)
+        CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, rank, rank % 8 == 7 ? rank - 7 : rank + 1),
+                               100, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, 0, 8), 100, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, 0, 4), 400, 1e-9); /* along the row, and over */
+    CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, 0, 16), 200,
+                           1e-9); /* a row of 3 does not close */
+    ronde_platform_destroy(platform);
+}
+
+static void networks_of_other_sizes_are_not_written(void)
+{
+    struct ronde_calibration calibration = of_a_table(9);
+    struct ronde_error error = {0};
+    FILE *file = tmpfile();
+    CU_ASSERT_FATAL(file != NULL);
+    calibration.network = (struct ronde_calibrated_network){.group_count = 2, .group_hosts = {4, 4}};
+    CU_ASSERT_EQUAL(ronde_platform_write(&calibration, file, &error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT(strstr(error.message, "8 hosts for 9 ranks") != NULL);
+    calibration.network = (struct ronde_calibrated_network){.axis_count = 2, .shape = {4, 2}};
+    CU_ASSERT_EQUAL(ronde_platform_write(&calibration, file, &error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT(strstr(error.message, "8 hosts for 9 ranks") != NULL);
+    calibration = of_a_table(9);
+    error = (struct ronde_error){0};
+    calibration.time.send.ns[1] = -1;
+    CU_ASSERT_EQUAL(ronde_platform_write(&calibration, file, &error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT(strstr(error.message, "times by size") != NULL);
+    CU_ASSERT_EQUAL(ftell(file), 0);
+    fclose(file);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -103,6 +198,10 @@ int main(void)
         CASE(without_points_the_constant_holds),
         CASE(a_calibration_keeps_its_curves_and_uses_them),
         CASE(a_curve_that_does_not_ascend_is_not_written),
+        CASE(times_by_size_are_kept),
+        CASE(groups_are_further_apart),
+        CASE(a_shape_is_folded_into_rows),
+        CASE(networks_of_other_sizes_are_not_written),
     };
     return suite_run("curve", cases, sizeof cases / sizeof cases[0]);
 }

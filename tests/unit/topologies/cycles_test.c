@@ -4,7 +4,7 @@
  */
 #include "support/suite.h"
 
-#include "topologies/place/cycles.h"
+#include "topologies/place/rings.h"
 
 #include <string.h>
 

@@ -220,6 +220,28 @@ static void rates_may_differ_by_direction_and_hosts_may_share_busids(void)
     imported_close(&machine);
 }
 
+/* NCCL 2.30: parts of a GPU have each their share of its NVLinks, ranks on one GPU have them together. */
+static void gpus_of_one_device_share_its_links(void)
+{
+    struct imported machine;
+    if (!imported_can())
+        return;
+    if (!imported_sample("shared-gpu.xml", 1, RONDE_FABRIC_CROSSBAR, &machine))
+        return;
+    CU_ASSERT_EQUAL(machine.summary.gpus, 5);
+    CU_ASSERT_DOUBLE_EQUAL(imported_rate(&machine, "nvlink-gpu0_UP"), 185.4, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(imported_rate(&machine, "nvlink-0000:02:00.0_UP"), 370.8, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(imported_rate(&machine, "nvlink-gpu4_UP"), 370.8, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(imported_rate(&machine, "c2c-0000:01:00.0-cpu0_UP"), 440, 1e-9);
+    imported_assert_route(&machine, 0, 1, "local-gpu0_UP local-gpu1_DOWN");
+    imported_assert_route(&machine, 0, 4, "nvlink-gpu0_UP nvlink-gpu4_DOWN");
+    imported_assert_route(&machine, 2, 3, "local-gpu2_UP local-gpu3_DOWN");
+    imported_assert_route(&machine, 2, 4, "local-gpu2_UP nvlink-0000:02:00.0_UP nvlink-gpu4_DOWN");
+    imported_assert_route(&machine, 1, 3, "nvlink-gpu1_UP nvlink-0000:02:00.0_DOWN local-gpu3_DOWN");
+    CU_ASSERT_PTR_NOT_NULL(strstr(machine.remarks, "which share its links: 2"));
+    imported_close(&machine);
+}
+
 static void a_nic_that_answers_by_no_link_is_none(void)
 {
     char path[512];
@@ -419,6 +441,7 @@ int main(void)
         {"a_gpu_takes_its_nearest_nic", a_gpu_takes_its_nearest_nic},
         {"rates_may_differ_by_direction_and_hosts_may_share_busids",
          rates_may_differ_by_direction_and_hosts_may_share_busids},
+        {"gpus_of_one_device_share_its_links", gpus_of_one_device_share_its_links},
         {"a_nic_that_answers_by_no_link_is_none", a_nic_that_answers_by_no_link_is_none},
         {"switches_may_have_links_of_their_own", switches_may_have_links_of_their_own},
         {"files_of_several_nodes_are_linear_and_routable",

@@ -70,6 +70,13 @@ static const struct {
     {CPU GPU("0:0:0.0", "0", "") "</cpu>\n<cpu host_hash=\"1\" numaid=\"0\">" GPU("0:1:0.0", "1", "")
          END,
      "no link of known rate leads from gpu0 to gpu1"},
+    {"<system version=\"1\">\n<cpu numaid=\"0\" arch=\"x86_64\">" GPU(
+         "0:0:0.0", "0", "<nvlink count=\"1\" tclass=\"0x068000\"/>")
+         GPU("0:1:0.0", "1",
+             "<nvlink count=\"1\" tclass=\"0x068000\"/>") "</cpu>"
+                                                          "<cpu host_hash=\"1\" numaid=\"0\">" GPU(
+                                                              "0:1:0.0", "2", "") END,
+     ":4: of 3 GPUs gpu2 alone has no NVLink, and nothing else of known rate leads there"},
     {CPU "<pci busid=\"0:0:0.0\" class=\"0x030200\">\n<gpu rank=\"0\">"
          "<nvlink count=\"1\" target=\"0:1:0.0\"/></gpu></pci>" END,
      ":4: a gpu with nvlink but without sm"},
@@ -89,8 +96,8 @@ static const struct {
     {HWLOC NVML "<distances2 type=\"PCIDev\" nbobjs=\"1\" name=\"NVLinkBandwidth\">"
                 "<indexes>7</indexes><u64values></u64values></distances2></topology>",
      ":3: 0 values, expected 1"},
-    {CPU "<pci busid=\"0:0:0.0\" class=\"0x030200\"><gpu rank=\"0\"/>\n<gpu rank=\"1\"/></pci>" END,
-     ":4: a second gpu of one PCI device"},
+    {CPU "<pci busid=\"0:0:0.0\" class=\"0x030200\"><gpu rank=\"1\"/>\n<gpu rank=\"1\"/></pci>" END,
+     ":4: a second gpu of rank (or dev) 1"},
 };
 
 static void bad_files_are_refused_with_their_line(void)
@@ -228,6 +235,53 @@ static void bridges_that_repeat_a_bus_id_are_told_apart(void)
     imported_close(&machine);
 }
 
+/* Ports that are the same one again, or part of another, are not counted twice; a GPU that lost its links is named. */
+static void what_is_there_once_is_counted_once(void)
+{
+#define NET(name, rest) "<net name=\"" name "\" speed=\"10000\" port=\"0\" " rest "/>"
+#define LINK "<nvlink count=\"18\" tclass=\"0x068000\" target=\"fffffff:ff:ff.0\"/>"
+#define TWO GPU("0:0:0.0", "0", LINK) GPU("0:1:0.0", "1", LINK)
+#define SECOND "</cpu>\n<cpu numaid=\"1\" arch=\"x86_64\" vendor=\"AuthenticAMD\">\n"
+    static const struct {
+        const char *text;
+        uint32_t nics, ports;
+        const char *remark;
+    } rows[] = {
+        {CPU TWO "<nic>" NET("a", "") NET("b", "") "</nic>" END, 1, 2, "latencies"},
+        {CPU TWO "<nic>" NET("a", "") NET("b", "") NET("a+b", "dev=\"0\"") "</nic>" END, 1, 1,
+         "parts of fused NICs, which NCCL gives no number, left out: 2 (line 5 and others)"},
+        {CPU TWO "<nic>" NET("a", "dev=\"0\" guid=\"0x0\"") "</nic>\n" SECOND "<nic>" NET(
+             "a", "dev=\"0\" guid=\"0x0\"") "</nic>" END,
+         1, 1, "NICs that stand below several CPUs, taken once: 1 (line 8)"},
+        {CPU TWO "<nic>" NET("a", "dev=\"0\" guid=\"0x0\"") "</nic>\n" SECOND "<nic>" NET(
+             "b", "dev=\"1\" guid=\"0x0\"") "</nic>" END,
+         2, 2, "latencies"},
+        {CPU TWO GPU("0:2:0.0", "2", "") "<nic>" NET("a", "") "</nic>" END, 1, 1,
+         "GPUs without NVLink beside others that have it, lost by a fault?: 1 (line 5)"},
+    };
+    const struct ronde_import_request request = {.nodes = 1};
+    if (!imported_can())
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ronde_import *import = NULL;
+        struct ronde_error error = {0};
+        char line[256] = "";
+        bool is_said = strcmp(rows[i].remark, "latencies") == 0;
+        CU_ASSERT_EQUAL(import_text(rows[i].text, &request, &import, &error), RONDE_OK);
+        if (!import) {
+            suite_note("row %zu: %s", i, error.message);
+            continue;
+        }
+        const struct ronde_import_summary summary = ronde_import_summary(import);
+        CU_ASSERT_EQUAL(summary.nics, rows[i].nics);
+        CU_ASSERT_EQUAL(summary.ports, rows[i].ports);
+        for (uint32_t k = 0; ronde_import_remark(import, k, line, sizeof line); k++)
+            is_said = is_said || strcmp(line, rows[i].remark) == 0;
+        CU_ASSERT(is_said);
+        ronde_import_destroy(import);
+    }
+}
+
 static void requests_out_of_range_are_refused(void)
 {
     char path[512];
@@ -286,6 +340,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"bridges_that_repeat_a_bus_id_are_told_apart", bridges_that_repeat_a_bus_id_are_told_apart},
+        {"what_is_there_once_is_counted_once", what_is_there_once_is_counted_once},
         {"requests_out_of_range_are_refused", requests_out_of_range_are_refused},
         {"bad_files_are_refused_with_their_line", bad_files_are_refused_with_their_line},
         {"files_nested_too_deeply_are_refused", files_nested_too_deeply_are_refused},

@@ -44,9 +44,10 @@ static void a_link_of_xgmi_is_as_fast_as_its_architecture(void)
         const char *gcn;
         double GBps;
         bool is_known;
-    } rows[] = {{"gfx90a", 36, true},   {"910", 36, true},    {"gfx942", 48, true},
-                {"940", 48, true},      {"gfx906", 24, true}, {"gfx908", 24, true},
-                {"gfx1100", 24, false}, {"", 24, false},      {"sm_90", 24, false}};
+    } rows[] = {{"gfx90a", 36, true}, {"910", 36, true},      {"gfx942", 48, true},
+                {"940", 48, true},    {"gfx950", 48, true},   {"gfx906", 24, true},
+                {"gfx908", 24, true}, {"gfx1100", 24, false}, {"", 24, false},
+                {"sm_90", 24, false}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bool is_known = !rows[i].is_known;
         CU_ASSERT_EQUAL(ronde_nccl_xgmi_GBps(rows[i].gcn, &is_known), rows[i].GBps);

@@ -352,6 +352,28 @@ static void shared_host_gives_fair_shares(void)
     ronde_platform_destroy(platform);
 }
 
+/* What SimGrid's own examples have beside the network is taken, and counted for who asks. */
+static void what_moves_no_message_is_counted(void)
+{
+    static const char text[] =
+        "<platform version=\"4.1\"><config id=\"General\">"
+        "<prop id=\"precision/timing\" value=\"1e-9\"/></config>"
+        "<zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"2Gf,1Gf\" pstate=\"1\"/>"
+        "<host id=\"b\" speed=\"1Gf\"><disk id=\"d\" read_bw=\"100MBps\" write_bw=\"40MBps\"/>"
+        "</host></zone></platform>";
+    struct ronde_platform *platform = NULL;
+    struct ronde_error error = {0};
+    if (!platform_text_can_read())
+        return;
+    CU_ASSERT_EQUAL_FATAL(ronde_platform_parse("p", text, sizeof text - 1, ronde_mem_default(),
+                                               &platform, &error),
+                          RONDE_OK);
+    const struct ronde_platform_counts counts = ronde_platform_count(platform);
+    CU_ASSERT(counts.configs == 1 && counts.disks == 1 && counts.pstates == 1);
+    CU_ASSERT_EQUAL(counts.hosts, 2);
+    ronde_platform_destroy(platform);
+}
+
 static void units_are_simgrids(void)
 {
     static const struct {
@@ -400,6 +422,7 @@ int main(void)
         {"write_refuses_numbers_that_are_none", write_refuses_numbers_that_are_none},
         {"write_refuses_a_name_that_would_be_cut", write_refuses_a_name_that_would_be_cut},
         {"shared_host_gives_fair_shares", shared_host_gives_fair_shares},
+        {"what_moves_no_message_is_counted", what_moves_no_message_is_counted},
         {"units_are_simgrids", units_are_simgrids},
     };
     return suite_run("platform", cases, sizeof cases / sizeof cases[0]);

@@ -93,6 +93,9 @@ struct ronde_platform_facts {
     struct ronde_curve copy_curve; /**< ronde.copy_curve "bytes:GBps bytes:GBps ...": refines copy_GBps */
     struct ronde_curve gamma_curve; /**< ronde.gamma_curve: the same for gamma_GBps */
     uint32_t hosts;                 /**< hosts, in file order (or as ronde.rank_hosts lists them) */
+    uint32_t rank_shape[RONDE_MAX_SHAPE]; /**< ronde.rank_shape: of a job in a torus, slowest axis first, as its ranks count */
+    uint32_t rank_axes; /**< axes of it; 0 = not said */
+    uint32_t channels; /**< ronde.channels: of an algorithm, in the order of its ranks, unless others are asked for; 0 = as the machine has ways */
     uint64_t slot_bytes; /**< ronde.slot_bytes: the piece the constants were measured with; 0 = one piece */
     char measured_by[RONDE_FACT_TEXT_BYTES]; /**< ronde.measured_by: how the numbers came about; "" for nominal files */
     char name[64];                           /**< id of the root zone */
@@ -168,6 +171,9 @@ struct ronde_platform_counts {
     double slowest_GBps; /**< of all links; 0 without any */
     double fastest_GBps; /**< of all links */
     bool is_foreign;     /**< has a zone that only SimGrid routes */
+    uint32_t configs;    /**< options of SimGrid that change no message's time */
+    uint32_t disks;      /**< of hosts: no message's time either */
+    uint32_t pstates;    /**< hosts of several speeds, likewise */
 };
 
 /** Counts the parts of a platform. */
@@ -306,21 +312,35 @@ RONDE_API struct ronde_time_params ronde_platform_time(const struct ronde_platfo
 /** The rate of a curve at a working set; `otherwise` where it has no points. */
 RONDE_API double ronde_curve_GBps(const struct ronde_curve *curve, double bytes, double otherwise);
 
+/** Most groups of hosts in a calibrated network. */
+#define RONDE_MOST_GROUPS 1024u
+
+/** What joins the hosts of a calibration; zeroes: one switch that never blocks. */
+struct ronde_calibrated_network {
+    uint32_t group_hosts[RONDE_MOST_GROUPS]; /**< of each group, in the order of ranks */
+    uint32_t group_count;            /**< groups that another latency lies between; 0 or 1: none */
+    double far_ns;                   /**< that latency, beyond the one inside a group */
+    uint32_t shape[RONDE_MAX_SHAPE]; /**< of a job in a network of Tofu's kind, slowest axis first */
+    uint32_t axis_count;             /**< axes of the shape; 0 = no such network */
+};
+
 /** What calibration found on one shared-memory machine, or between hosts alike; spreads are (p95 - median) / median. */
 struct ronde_calibration {
     struct ronde_time_params time;     /**< costs */
     struct ronde_shared_host shared;   /**< sharing */
     struct ronde_packet_facts packets; /**< of a network between hosts, where shared.cores is 0 */
     struct ronde_cache_facts caches;   /**< of one machine; zeroes = not measured */
-    struct ronde_curve copy_curve;     /**< of copy_GBps over working sets; may be empty */
-    struct ronde_curve gamma_curve;    /**< of gamma_GBps; may be empty */
-    double latency_ns;                 /**< between two ranks */
-    uint32_t max_ranks;                /**< hosts to write */
-    uint64_t slot_bytes;               /**< slot the constants were measured with */
-    double worst_spread;               /**< largest spread of any constant */
-    const char *machine;               /**< processor, cores: one line */
-    const char *measured_by;           /**< command and version */
-    const char *measured_on;           /**< date, YYYY-MM-DD */
+    struct ronde_calibrated_network network; /**< between hosts */
+    uint32_t channels;                       /**< of the library that was measured; 0 = not said */
+    struct ronde_curve copy_curve;           /**< of copy_GBps over working sets; may be empty */
+    struct ronde_curve gamma_curve;          /**< of gamma_GBps; may be empty */
+    double latency_ns;                       /**< between two ranks; with a shape, of a hop */
+    uint32_t max_ranks;                      /**< hosts to write */
+    uint64_t slot_bytes;                     /**< slot the constants were measured with */
+    double worst_spread;                     /**< largest spread of any constant */
+    const char *machine;                     /**< processor, cores: one line */
+    const char *measured_by;                 /**< command and version */
+    const char *measured_on;                 /**< date, YYYY-MM-DD */
 };
 
 /** Writes a calibration as a platform file that plain SimGrid loads too. Errors: DEVICE; BAD_ARGUMENT for non-finite or negative numbers. */

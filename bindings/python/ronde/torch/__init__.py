@@ -7,9 +7,10 @@ from __future__ import annotations
 import torch.distributed as dist
 
 from . import standin
+from .estimation import Estimates, estimates
 from .group import NAME, RondeGroup, create
 
-__all__ = ["NAME", "RondeGroup", "register"]
+__all__ = ["NAME", "Estimates", "RondeGroup", "estimates", "register"]
 
 
 def register() -> None:

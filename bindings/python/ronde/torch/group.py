@@ -15,7 +15,8 @@ import torch.distributed as dist
 from ..communicator import Communicator
 from .collectives import Collectives, State
 from .options import interval
-from .store import allgather
+from .profiling import Group
+from .store import allgather, prefix
 
 _CBackend = getattr(torch._C._distributed_c10d, "Backend", None)
 NAME = "ronde"
@@ -102,6 +103,15 @@ def _cuda_backend(group: Any) -> str:
     return NAME
 
 
+def _described(group: Any, state: State) -> Group:
+    """Name, description and ranks as torch knows them; a group that torch has not been told of yet has ranks of its own."""
+    ranks = getattr(dist.distributed_c10d._world, "pg_group_ranks", {}).get(group, range(state.size))
+    made = Group(group.group_name, getattr(group, "group_desc", ""), state.rank, ranks)
+    # From now on the same.
+    state.described = lambda: made
+    return made
+
+
 class RondeGroup(_Names, Collectives, dist.ProcessGroup):
     """What `dist.init_process_group` and `dist.new_group` return."""
 
@@ -119,6 +129,7 @@ class RondeGroup(_Names, Collectives, dist.ProcessGroup):
         # Not the group itself: it would keep itself alive.
         group = weakref.ref(self)
         state.cuda_backend = lambda: _cuda_backend(group())
+        state.described = lambda: _described(group(), state)
         self._set_default_backend(custom)
 
     # Without these destroying a group finds that it has no name.
@@ -146,14 +157,16 @@ class RondeGroup(_Names, Collectives, dist.ProcessGroup):
         return group
 
 
-def _communicator(store: Any, rank: int, size: int, timeout: timedelta) -> Communicator:
-    seconds = timeout.total_seconds()
-    communicator = Communicator.from_allgather(
-        rank, size, lambda mine: allgather(store, rank, size, mine, timeout), timeout=seconds)
-    communicator.set_timeout(seconds)
-    return communicator
-
-
 def create(store: Any, rank: int, size: int, timeout: timedelta) -> RondeGroup:
     """Called by torch on every rank of a new group."""
-    return RondeGroup(State(_communicator(store, rank, size, timeout), store, timeout))
+    attempt = ""
+
+    def gathered(mine: bytes) -> list[bytes]:
+        nonlocal attempt
+        attempt, parts = allgather(store, rank, size, mine, timeout)
+        return parts
+
+    seconds = timeout.total_seconds()
+    communicator = Communicator.from_allgather(rank, size, gathered, timeout=seconds)
+    communicator.set_timeout(seconds)
+    return RondeGroup(State(communicator, dist.PrefixStore(prefix(attempt), store), timeout))

@@ -8,28 +8,18 @@ import time
 from datetime import timedelta
 from typing import Any
 
-_TICK = timedelta(milliseconds=1)
-
-
-def _arrived(store: Any, key: str, until: float) -> bool:
-    """Whether a key is there, or comes in time."""
-    left = until - time.monotonic()
-    try:
-        store.wait([key], max(timedelta(seconds=left), _TICK))
-    except RuntimeError:
-        return False
-    return True
+from .store import arrived
 
 
 def monitored_barrier(state: Any, timeout: timedelta, wait_all_ranks: bool) -> None:
     """Rank 0 waits for a key of each rank, the others for rank 0's verdict."""
-    prefix = f"ronde/monitored_barrier/{state.barriers}"
+    prefix = f"monitored_barrier/{state.barriers}"
     milliseconds = int(timeout.total_seconds() * 1e3)
     until = time.monotonic() + timeout.total_seconds()
     if state.rank != 0:
         state.store.set(f"{prefix}/{state.rank}", "here")
         # Rank 0 may have started later, and takes its whole time: its verdict comes, or it is gone.
-        if not _arrived(state.store, f"{prefix}/verdict", until + timeout.total_seconds()) or \
+        if not arrived(state.store, f"{prefix}/verdict", until + timeout.total_seconds()) or \
                 state.store.get(f"{prefix}/verdict") != b"passed":
             raise RuntimeError(
                 f"Rank {state.rank} successfully reached monitoredBarrier, but received errors while waiting for "
@@ -48,7 +38,7 @@ def _collect(state: Any, prefix: str, until: float, milliseconds: int, wait_all_
     for rank in range(1, state.size):
         if time.monotonic() >= until and not missing:
             raise RuntimeError(f"Rank 0 timed out in monitoredBarrier after {milliseconds} ms.")
-        if not _arrived(state.store, f"{prefix}/{rank}", until):
+        if not arrived(state.store, f"{prefix}/{rank}", until):
             missing.append(rank)
             if not wait_all_ranks:
                 break

@@ -9,6 +9,7 @@ import torch.distributed as dist
 from .. import names
 from .._native import ffi, lib
 from ..communicator import Blocks
+from .layouts import Layout, is_dense
 
 # The library's names that are not torch's.
 _TORCH_NAMES = {"float8_e4m3": "float8_e4m3fn"}
@@ -31,28 +32,31 @@ _OPS: dict[int, int] = {getattr(value, "op", value).value: names.OPS[_OP_NAMES[n
 _LINEAR = {names.OPS["sum"], names.OPS["avg"], names.OPS["premul_sum"]}
 
 
-def check(tensor: torch.Tensor, what: str) -> None:
-    """Refuses what gloo refuses: the library sees an address and a number of elements."""
+def check(tensor: torch.Tensor, what: str, layout: Layout = Layout.CONTIGUOUS) -> None:
+    """Refuses what gloo refuses, or takes and gets wrong."""
     if (tensor.is_cpu or tensor.is_cuda) and tensor.layout is _STRIDED and tensor.is_contiguous():
         return
     if tensor.layout is not _STRIDED:
         raise ValueError(f"{what}: tensors must be dense, not {tensor.layout}")
     if not tensor.is_cpu and not tensor.is_cuda:
         raise ValueError(f"{what}: tensors must be on the CPU or on a CUDA device, not on {tensor.device}")
-    raise ValueError(f"{what}: tensors must be contiguous")
+    if layout is Layout.CONTIGUOUS:
+        raise ValueError(f"{what}: tensors must be contiguous; use tensor.contiguous()")
+    if layout is Layout.DENSE and not is_dense(tensor):
+        raise ValueError(f"{what}: tensors must be without gaps between their elements; use tensor.contiguous()")
 
 
-def only(tensors: Sequence[torch.Tensor], what: str) -> torch.Tensor:
+def only(tensors: Sequence[torch.Tensor], what: str, layout: Layout = Layout.CONTIGUOUS) -> torch.Tensor:
     """The tensor of a list of one, as torch hands it over."""
     if len(tensors) != 1:
         raise ValueError(f"{what}: requires a single-element tensor list, not one of {len(tensors)}")
-    check(tensors[0], what)
+    check(tensors[0], what, layout)
     return tensors[0]
 
 
-def alike(tensors: Sequence[torch.Tensor], like: torch.Tensor, what: str) -> None:
+def alike(tensors: Sequence[torch.Tensor], like: torch.Tensor, what: str, layout: Layout = Layout.CONTIGUOUS) -> None:
     for tensor in tensors:
-        check(tensor, what)
+        check(tensor, what, layout)
         if tensor.dtype != like.dtype:
             raise ValueError(f"{what}: tensors have types {tensor.dtype} and {like.dtype}: must be the same")
         if not (tensor.is_cpu and like.is_cpu) and tensor.device != like.device:

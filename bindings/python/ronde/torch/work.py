@@ -1,6 +1,7 @@
 """Pending operations as torch.distributed expects them."""
 from __future__ import annotations
 
+import threading
 from collections import deque
 from contextlib import suppress
 from datetime import timedelta
@@ -20,6 +21,9 @@ _NO_LIMIT = timedelta(0)
 _LOSES_PYTHON_HALF = tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 7)
 _let_go: deque[RondeWork] = deque(maxlen=16)
 
+# Reentrant: finishing one for several finishes each.
+_finishing = threading.RLock()
+
 
 class RondeWork(_Work):
     """One call's operations, and the tensors it yields. `finish` is called once when all are over, before anyone is told."""
@@ -32,6 +36,18 @@ class RondeWork(_Work):
         self._finish = finish
         self._future: Any = None
         self._is_asked_for = False
+
+    @classmethod
+    def of(cls, works: Sequence[RondeWork]) -> RondeWork:
+        """One for several."""
+        finishes = [work._settle for work in works if work._finish is not None]
+
+        def finish() -> None:
+            for settle in finishes:
+                settle()
+
+        return cls([operation for work in works for operation in work._operations],
+                   [tensor for work in works for tensor in work._outputs], finish if finishes else None)
 
     if _LOSES_PYTHON_HALF:
         def __del__(self) -> None:
@@ -58,7 +74,10 @@ class RondeWork(_Work):
         self.wait()
 
     def is_completed(self) -> bool:
-        return all(operation.done() for operation in self._operations)
+        is_over = all(operation.done() for operation in self._operations)
+        if is_over and self._finish is not None and self.exception() is None:
+            self._settle()
+        return is_over
 
     def is_success(self) -> bool:
         return self.is_completed() and self.exception() is None
@@ -102,6 +121,10 @@ class RondeWork(_Work):
             self._complete(index + 1)
 
     def _settle(self) -> None:
-        finish, self._finish = self._finish, None
-        if finish is not None:
-            finish()
+        """Of threads that do this at once, one finishes and the others wait for it."""
+        if self._finish is None:
+            return
+        with _finishing:
+            if self._finish is not None:
+                self._finish()
+                self._finish = None

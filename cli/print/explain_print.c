@@ -1,0 +1,381 @@
+/* What a job's collectives cost, for people and for programs. See results.h. */
+#include "results.h"
+
+#include "cli/html/html.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Characters of a group in the table; one that needs more is cut, and how many ranks it has is said. */
+#define GROUP_WIDTH 12
+
+static const struct ronde_column columns[] = {
+    {"group", "ranks", "", RONDE_CELL_PLAIN, -GROUP_WIDTH, false},
+    {"seen", "seen", "", RONDE_CELL_PLAIN, 5, false},
+    {"collective", "collective", "", RONDE_CELL_PLAIN, -14, false},
+    {"bytes", "size", "(B)", RONDE_CELL_SIZE, 8, false},
+    {"calls", "calls", "", RONDE_CELL_PLAIN, 6, false},
+    {"unknown", "unknown", "", RONDE_CELL_PLAIN, 7, true},
+    {"time_us", "time", "(us)", RONDE_CELL_US, 8, false},
+    {"p90_us", "p90", "(us)", RONDE_CELL_US, 8, true},
+    {"busbw_GBps", "busbw", "(GB/s)", RONDE_CELL_GBPS, 7, false},
+    {"expected_us", "expected", "(us)", RONDE_CELL_US, 8, false},
+    {"expected_low_us", "low", "(us)", RONDE_CELL_US, 8, true},
+    {"expected_high_us", "high", "(us)", RONDE_CELL_US, 8, true},
+    {"ratio", "ratio", "(x)", RONDE_CELL_RATIO, 5, false},
+    {"late_rank", "late", "rank", RONDE_CELL_PLAIN, 5, false},
+    {"late_share", "share", "(%)", RONDE_CELL_PERCENT, 6, true},
+    {"waiting_us", "waiting", "(us)", RONDE_CELL_US, 8, false},
+    {"exposed_us", "exposed", "(us)", RONDE_CELL_US, 9, true},
+    {"hidden_us", "hidden", "(us)", RONDE_CELL_US, 9, true},
+};
+static const struct ronde_table table = RONDE_TABLE(columns);
+
+/* A line between what is said and the table. */
+static void print_gap(const struct ronde_sink *sink)
+{
+    if (ronde_sink_is_table(sink))
+        fputs("#\n", sink->file);
+}
+
+/* Below 0 is not known. */
+static struct ronde_field known(const char *name, double value)
+{
+    return value >= 0 ? ronde_field_real(name, value) : ronde_field_null(name);
+}
+
+/* Ranks as people write them, within the column. */
+static struct ronde_cell group_of(const struct ronde_field *ranks)
+{
+    const struct ronde_column column = {"ranks", "", "", RONDE_CELL_PLAIN, 0, false};
+    struct ronde_cell cell = ronde_cell_of(&column, &(struct ronde_row){ranks, 1});
+    char end[24];
+    if (strlen(cell.text) <= GROUP_WIDTH)
+        return cell;
+    const int bytes = snprintf(end, sizeof end, "..(%zu)", ranks->count);
+    snprintf(cell.text + GROUP_WIDTH - bytes, sizeof end, "%s", end);
+    return cell;
+}
+
+/* The keys of a record, those of the first; ratio is time over what is expected. */
+static enum ronde_status print_row(const struct ronde_explain_view *view,
+                                   const struct ronde_explain_row *row, struct ronde_error *error)
+{
+    char seen[32];
+    const bool is_named = row->collective != RONDE_COLLECTIVE_COUNT;
+    if (row->size > 0)
+        snprintf(seen, sizeof seen, "%" PRIu32 "/%" PRIu32, row->seen, row->size);
+    else
+        snprintf(seen, sizeof seen, "%" PRIu32, row->seen);
+    const struct ronde_field ranks = {.name = "ranks",
+                                      .kind = RONDE_FIELD_NUMBERS,
+                                      .numbers = row->ranks,
+                                      .count = row->rank_count};
+    const struct ronde_cell group = group_of(&ranks);
+    const struct ronde_field fields[] = {
+        ranks,
+        ronde_field_text("collective", is_named ? ronde_collective_text(row->collective) : NULL),
+        row->bytes != RONDE_TRACE_NO_NUMBER ? ronde_field_integer("bytes", row->bytes)
+                                            : ronde_field_null("bytes"),
+        ronde_field_integer("calls", row->calls),
+        ronde_field_integer("unknown", row->unknown),
+        known("time_us", row->time_us),
+        known("busbw_GBps", row->busbw_GBps),
+        known("expected_us", row->expected_us),
+        known("expected_low_us", row->expected_low_us),
+        known("expected_high_us", row->expected_high_us),
+        row->late_rank != RONDE_TRACE_NONE ? ronde_field_integer("late_rank", row->late_rank)
+                                           : ronde_field_null("late_rank"),
+        known("late_share", row->late_share),
+        known("waiting_us", row->waiting_us),
+        ronde_field_text("seen", seen),
+        ronde_field_boolean("is_bound", row->is_bound),
+        ronde_field_boolean("is_inferred", row->is_inferred),
+        ronde_field_boolean("is_own_numbers", row->is_own_numbers),
+        known("mean_us", row->mean_us),
+        known("p90_us", row->p90_us),
+        ronde_field_text("group", group.text),
+        known("ratio",
+              row->expected_us > 0 && row->time_us >= 0 ? row->time_us / row->expected_us : -1),
+        known("exposed_us", row->exposed_us),
+        known("hidden_us", row->hidden_us)};
+    return ronde_sink_print(view->sink, &table, &RONDE_ROW(fields), error);
+}
+
+/* Sums of a step. */
+struct sums {
+    double time_us, waiting_us, exposed_us, hidden_us; /* means of ranks */
+    uint64_t calls, unknown;
+    uint32_t bounds, inferred, own; /* rows */
+};
+
+static struct sums sum_up(const struct ronde_explain_view *view)
+{
+    const struct ronde_explain_row *rows = view->found->rows.items;
+    struct sums sums = {.time_us = 0};
+    for (uint32_t r = 0; r < view->found->rows.count; r++) {
+        if (rows[r].is_log)
+            continue;
+        sums.calls += rows[r].calls;
+        sums.unknown += rows[r].unknown;
+        sums.bounds += rows[r].is_bound && rows[r].calls > 0;
+        sums.inferred += rows[r].is_inferred;
+        sums.own += rows[r].is_own_numbers;
+        /* A rank is in some of the groups only: sums are means of ranks. */
+        const double share =
+            (double)rows[r].seen / (view->found->ranks > 0 ? view->found->ranks : 1);
+        if (rows[r].collective != RONDE_COLLECTIVE_COUNT) {
+            sums.time_us += share * rows[r].step_us;
+            sums.waiting_us += rows[r].step_waiting_us > 0 ? share * rows[r].step_waiting_us : 0;
+        }
+        if (rows[r].collective == RONDE_COLLECTIVE_COUNT)
+            continue;
+        sums.exposed_us += rows[r].exposed_us > 0 ? share * rows[r].exposed_us : 0;
+        sums.hidden_us += rows[r].hidden_us > 0 ? share * rows[r].hidden_us : 0;
+    }
+    return sums;
+}
+
+static void print_head(const struct ronde_explain_view *view, const struct sums *sums)
+{
+    const struct ronde_trace_remark *remarks = view->traces->remarks.items;
+    struct ronde_sink *sink = view->sink;
+    char of[32] = "";
+    if (view->found->world > 0)
+        snprintf(of, sizeof of, " of %" PRIu32, view->found->world);
+    if (view->found->ranks == 0)
+        ronde_sink_say(sink, "ronde %s: what nccl-tests measured", RONDE_VERSION);
+    else
+        ronde_sink_say(sink,
+                       "ronde %s: %" PRIu64 " calls by %" PRIu32 "%s ranks, %" PRIu32 " step%s",
+                       RONDE_VERSION, sums->calls, view->found->ranks, of, view->found->steps,
+                       view->found->steps == 1 ? "" : "s");
+    if (view->machine)
+        ronde_sink_say(sink,
+                       "expected: as NCCL executes it on %s, a model: "
+                       "docs/results/validation-nccl.md",
+                       view->machine->name);
+    for (uint32_t r = 0; r < view->traces->remarks.count; r++)
+        ronde_sink_say(sink, "%s", remarks[r].text);
+    if (sums->unknown > 0)
+        ronde_sink_say(sink,
+                       "%" PRIu64 " calls are not explained: their record, size or time is not in "
+                       "the traces (kernels of before the window, graphs, calls in flight)",
+                       sums->unknown);
+    if (sums->bounds > 0)
+        ronde_sink_say(sink,
+                       "where one rank is seen, times are upper bounds: they have its waiting "
+                       "for others in them");
+    if (sums->inferred > 0)
+        ronde_sink_say(sink, "the traces name no groups: ranks whose calls end together are taken "
+                             "for one");
+    if (sums->own > 0)
+        ronde_sink_say(sink, "ranks are numbers within communicators: the files do not say which "
+                             "ranks of the job these are");
+    print_gap(sink);
+}
+
+/* What waiting for a rank costs the others in a step. */
+static double late_us(const struct ronde_explain_view *view, uint32_t rank)
+{
+    const struct ronde_explain_row *rows = view->found->rows.items;
+    double us = 0;
+    for (uint32_t r = 0; r < view->found->rows.count; r++)
+        /* The late one waits for nobody: what is lost is the others'. */
+        if (rows[r].late_rank == rank && rows[r].seen > 1)
+            us += rows[r].step_waiting_us * rows[r].seen / (rows[r].seen - 1);
+    return us;
+}
+
+/* Whether a row before this one names the same rank. */
+static bool is_named_before(const struct ronde_explain_row *rows, uint32_t row)
+{
+    for (uint32_t r = 0; r < row; r++)
+        if (rows[r].late_rank == rows[row].late_rank)
+            return true;
+    return false;
+}
+
+static void print_late(const struct ronde_explain_view *view)
+{
+    const struct ronde_explain_row *rows = view->found->rows.items;
+    for (uint32_t r = 0; r < view->found->rows.count; r++)
+        if (rows[r].late_rank != RONDE_TRACE_NONE && !is_named_before(rows, r))
+            ronde_sink_say(view->sink,
+                           "rank %" PRIu32 " is late: a rank that waits for it loses %s us a step; "
+                           "look at what it does before these calls (input, uneven work, a slow "
+                           "GPU), not at the network",
+                           rows[r].late_rank,
+                           ronde_cell_us(1e3 * late_us(view, rows[r].late_rank)).text);
+}
+
+/* What a change must come to, of the time as it is: less is within what the model cannot tell. */
+static const double least_gain = .9;
+
+static bool is_slow(const struct ronde_explain_row *row)
+{
+    return row->expected_us > 0 && row->time_us > row->expected_high_us && !row->is_bound;
+}
+
+/* A call that takes longer than the model of the machine can be off by. */
+static void print_slow(const struct ronde_explain_view *view, const struct ronde_explain_row *row)
+{
+    const double excess_us =
+        (row->time_us - row->expected_us) * (double)row->calls / view->found->steps;
+    if (!is_slow(row) || row->is_log)
+        return;
+    ronde_sink_say(
+        view->sink,
+        "%s of %s takes %.2f times what %s should take, %s us a step more: run "
+        "nccl-tests' %s on these nodes and ask ronde doctor; beside compute 1.3 times is "
+        "usual",
+        ronde_collective_text(row->collective), ronde_cell_size(row->bytes).text,
+        row->time_us / row->expected_us, view->machine->name, ronde_cell_us(1e3 * excess_us).text,
+        ronde_collective_text(row->collective));
+}
+
+/* Causes less likely than this are not worth a line. */
+static const double least_probability = .2;
+
+/* What a step would save without the excess of its slow rows. */
+static double excess_us(const struct ronde_explain_view *view)
+{
+    const struct ronde_explain_row *rows = view->found->rows.items;
+    double us = 0;
+    for (uint32_t r = 0; r < view->found->rows.count; r++)
+        if (is_slow(&rows[r]) && !rows[r].is_log)
+            us += (rows[r].time_us - rows[r].expected_us) * (double)rows[r].calls * rows[r].seen /
+                  view->found->ranks / view->found->steps;
+    return us;
+}
+
+/* One fault that explains all rows, as doctor has them. */
+static void print_causes(const struct ronde_explain_view *view)
+{
+    const struct ronde_diagnosis *diagnosis = view->diagnosis;
+    uint32_t count;
+    const struct ronde_doctor_variant *healthy = ronde_doctor_variants(&count);
+    const double saved_us = excess_us(view);
+    char saves[160] = "";
+    if (!diagnosis || !diagnosis->is_wrong)
+        return;
+    if (saved_us > 0)
+        snprintf(saves, sizeof saves, "; without it a step takes %s us less",
+                 ronde_cell_us(1e3 * saved_us).text);
+    ronde_sink_say(view->sink, "this is not what %s should give, of all rows together%s",
+                   view->machine->name, saves);
+    for (uint32_t c = 0; c < diagnosis->cause_count; c++) {
+        const struct ronde_doctor_cause *cause = &diagnosis->causes[c];
+        if (cause->probability < least_probability || cause->variant == healthy)
+            continue;
+        if (!cause->variant) {
+            ronde_sink_say(view->sink, "  %.0f%%: something that none of doctor's faults explains",
+                           100 * cause->probability);
+            continue;
+        }
+        ronde_sink_say(view->sink, "  %.0f%%: %s%s%s; to make sure: %s", 100 * cause->probability,
+                       cause->variant->says, cause->said[0] ? "; the log itself: " : "",
+                       cause->said, cause->variant->check);
+    }
+}
+
+/* Groups across nodes within them, and those within across. */
+static void print_placement(const struct ronde_explain_view *view)
+{
+    struct ronde_explain_placement place;
+    if (!ronde_explain_place(view->found, view->machine, view->constants, &place) ||
+        place.other_us > least_gain * place.now_us)
+        return;
+    ronde_sink_say(view->sink,
+                   "groups of %" PRIu32 " ranks beside each other and groups of %" PRIu32
+                   " across them take %s us a step by the model; the other way round %s us, %s us "
+                   "less: give those of %" PRIu32 " ranks that are neighbours",
+                   place.inner, place.outer, ronde_cell_us(1e3 * place.now_us).text,
+                   ronde_cell_us(1e3 * place.other_us).text,
+                   ronde_cell_us(1e3 * (place.now_us - place.other_us)).text, place.outer);
+}
+
+/* NCCL's choice beside the fastest of what it could choose, both by the model. */
+static void print_choice(const struct ronde_explain_view *view, const struct ronde_explain_row *row)
+{
+    struct ronde_nccl_call call;
+    struct ronde_nccl_choice fastest;
+    if (row->expected_us <= 0 || row->is_log || !ronde_explain_call(row, view->machine, &call))
+        return;
+    const double us = ronde_nccl_fastest(view->constants, view->machine, &call, &fastest);
+    const double saved_us = (row->expected_us - us) * (double)row->calls / view->found->steps;
+    /* Less is within what the model cannot tell. */
+    if (!isfinite(us) || us > row->expected_low_us || fastest.algorithm == RONDE_NCCL_POINT)
+        return;
+    ronde_sink_say(view->sink,
+                   "%s of %s: %s by %s would take %.2f of the time of NCCL's own choice, %s us a "
+                   "step less by the model; ronde plan %s --style nccl --to nccl-tuner writes the "
+                   "file that makes NCCL take it",
+                   ronde_collective_text(row->collective), ronde_cell_size(row->bytes).text,
+                   ronde_nccl_algorithm_text(fastest.algorithm),
+                   ronde_nccl_protocol_text(fastest.protocol), us / row->expected_us,
+                   ronde_cell_us(1e3 * saved_us).text, ronde_collective_text(row->collective));
+}
+
+/* Groups of one shape have the same calls: what is to be said of them is said once, of the longest. */
+static bool is_repeated(const struct ronde_explain_row *rows, uint32_t row)
+{
+    for (uint32_t r = 0; r < row; r++)
+        if (rows[r].collective == rows[row].collective && rows[r].bytes == rows[row].bytes &&
+            rows[r].size == rows[row].size && rows[r].nodes == rows[row].nodes)
+            return true;
+    return false;
+}
+
+static void print_step(const struct ronde_explain_view *view, const struct sums *sums)
+{
+    struct ronde_sink *sink = view->sink;
+    if (sums->bounds > 0)
+        ronde_sink_say(sink,
+                       "a step of a rank: %s us in collectives, with what is not known of waiting",
+                       ronde_cell_us(1e3 * (sums->time_us + sums->waiting_us)).text);
+    else
+        ronde_sink_say(sink, "a step of a rank: %s us in collectives without waiting, %s us waiting",
+                       ronde_cell_us(1e3 * sums->time_us).text,
+                       ronde_cell_us(1e3 * sums->waiting_us).text);
+    if (sums->exposed_us + sums->hidden_us > 0)
+        ronde_sink_say(sink, "of all of it %s us are exposed, %s us are hidden beside compute",
+                       ronde_cell_us(1e3 * sums->exposed_us).text,
+                       ronde_cell_us(1e3 * sums->hidden_us).text);
+}
+
+static void print_what_to_do(const struct ronde_explain_view *view, const struct sums *sums)
+{
+    const struct ronde_explain_row *rows = view->found->rows.items;
+    print_gap(view->sink);
+    if (view->found->ranks > 0)
+        print_step(view, sums);
+    print_late(view);
+    if (view->machine) {
+        print_causes(view);
+        print_placement(view);
+    }
+    for (uint32_t r = 0; view->machine && r < view->found->rows.count; r++) {
+        if (is_repeated(rows, r))
+            continue;
+        print_slow(view, &rows[r]);
+        print_choice(view, &rows[r]);
+    }
+}
+
+enum ronde_status ronde_explain_print(const struct ronde_explain_view *view,
+                                      struct ronde_error *error)
+{
+    const struct ronde_explain_row *rows = view->found->rows.items;
+    const struct sums sums = sum_up(view);
+    enum ronde_status status = RONDE_OK;
+    print_head(view, &sums);
+    ronde_sink_head(view->sink, &table);
+    for (uint32_t r = 0; status == RONDE_OK && r < view->found->rows.count; r++)
+        status = print_row(view, &rows[r], error);
+    if (status == RONDE_OK)
+        print_what_to_do(view, &sums);
+    ronde_answer_explain(view->sink->html, view);
+    return status;
+}

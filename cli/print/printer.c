@@ -1,0 +1,381 @@
+/* Rows as tables, JSON Lines and CSV, on the screen or in a file. See printer.h. */
+#include "printer.h"
+#include "report.h"
+
+#include "cli/draw/screen.h"
+#include "cli/html/html.h"
+#include "cli/options/options.h"
+
+#include "ronde/values.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* Longest line of a head, and blanks between columns. */
+#define LINE_BYTES 512
+#define GAP 1
+
+enum ronde_status ronde_sink_open(const struct ronde_options *options, struct ronde_sink *out_sink,
+                                  struct ronde_error *error)
+{
+    const char *missing = NULL;
+    /* Said before any work is done, not after it. */
+    if (options->output.json && !ronde_json_available(&missing))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
+    struct ronde_output_file output = {.file = NULL};
+    if (options->output.path && strcmp(options->output.path, "-") != 0 &&
+        ronde_output_file_open(options->output.path, &output, error) != RONDE_OK)
+        return RONDE_IO;
+    FILE *file = output.file ? output.file : stdout;
+    struct ronde_html *html = NULL;
+    const enum ronde_status status = ronde_html_open(options, file, &html, error);
+    if (status != RONDE_OK) {
+        const enum ronde_status dropped = ronde_output_file_close(&output, status, error);
+        return dropped == RONDE_OK ? status : dropped;
+    }
+    *out_sink = (struct ronde_sink){.file = file,
+                                    .output = output,
+                                    .json = options->output.json,
+                                    .csv = options->output.csv,
+                                    .is_markdown = options->output.markdown,
+                                    .is_wide = options->output.wide,
+                                    .width = options->output.wide ? 0 : ronde_screen_terminal(file),
+                                    .html = html};
+    if (html && ronde_sink_is_table(out_sink))
+        out_sink->file = ronde_html_report(html);
+    return RONDE_OK;
+}
+
+bool ronde_sink_is_table(const struct ronde_sink *sink)
+{
+    return !sink->json && !sink->csv;
+}
+
+/* The longest comment, and characters of its lines. */
+#define COMMENT_BYTES 1200
+#define COMMENT_WIDTH 100u
+
+void ronde_sink_say(const struct ronde_sink *sink, const char *format, ...)
+{
+    char text[COMMENT_BYTES];
+    size_t at = 1;
+    va_list arguments;
+    if (!ronde_sink_is_table(sink))
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fputc('#', sink->file);
+    for (const char *word = text; *word;) {
+        const size_t blanks = strspn(word, " "), bytes = strcspn(word + blanks, " ");
+        if (at > 1 && at + blanks + bytes > COMMENT_WIDTH)
+            at = (size_t)fprintf(sink->file, "\n#   %.*s", (int)bytes, word + blanks) - 1;
+        else
+            at += (size_t)fprintf(sink->file, "%s%.*s", at > 1 ? "" : " ", (int)(blanks + bytes),
+                                  word);
+        word += blanks + bytes;
+    }
+    fputc('\n', sink->file);
+}
+
+/* Whether the table that is printed has the column; documents have all. */
+static bool is_shown(const struct ronde_sink *sink, const struct ronde_column *column)
+{
+    return sink->is_wide || sink->is_markdown || !column->is_wide;
+}
+
+/* Trailing blanks would only trip comparisons of output. */
+static void print_trimmed(FILE *file, char *line)
+{
+    size_t length = strlen(line);
+    while (length > 0 && line[length - 1] == ' ')
+        length--;
+    line[length] = '\0';
+    fprintf(file, "%s\n", line);
+}
+
+/* One line of the head. The '#' takes one character of the first column, so that rows and heads line up. */
+static void print_head_line(const struct ronde_sink *sink, const struct ronde_table *table,
+                            bool is_unit)
+{
+    char line[LINE_BYTES] = "#";
+    size_t at = 1;
+    for (size_t i = 0; i < table->count && at < sizeof line; i++) {
+        const struct ronde_column *column = &table->columns[i];
+        const int taken = at == 1;
+        if (is_shown(sink, column))
+            at += (size_t)snprintf(line + at, sizeof line - at, "%*s%*s", taken ? 0 : GAP, "",
+                                   column->width < 0 ? column->width + taken : column->width - taken,
+                                   is_unit ? column->unit : column->name);
+    }
+    print_trimmed(sink->file, line);
+}
+
+static void print_markdown_head(const struct ronde_sink *sink, const struct ronde_table *table)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct ronde_column *column = &table->columns[i];
+        if (!is_shown(sink, column))
+            continue;
+        shown++;
+        fprintf(sink->file, "| %s%s%s ", column->name, column->unit[0] ? " " : "", column->unit);
+    }
+    fputs("|\n", sink->file);
+    while (shown-- > 0)
+        fputs("|---", sink->file);
+    fputs("|\n", sink->file);
+}
+
+void ronde_sink_head(const struct ronde_sink *sink, const struct ronde_table *table)
+{
+    if (!ronde_sink_is_table(sink))
+        return;
+    if (sink->is_markdown) {
+        print_markdown_head(sink, table);
+        return;
+    }
+    print_head_line(sink, table, false);
+    print_head_line(sink, table, true);
+}
+
+static void print_table_row(const struct ronde_sink *sink, const struct ronde_table *table,
+                            const struct ronde_row *row)
+{
+    bool is_first = true;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct ronde_column *column = &table->columns[i];
+        if (!is_shown(sink, column))
+            continue;
+        const struct ronde_cell cell = ronde_cell_of(column, row);
+        if (sink->is_markdown)
+            fprintf(sink->file, "| %s ", cell.text);
+        else
+            fprintf(sink->file, "%*s%*s", is_first ? 0 : GAP, "", column->width, cell.text);
+        is_first = false;
+    }
+    fputs(sink->is_markdown ? "|\n" : "\n", sink->file);
+}
+
+enum ronde_status ronde_sink_print(struct ronde_sink *sink, const struct ronde_table *table,
+                                   const struct ronde_row *row, struct ronde_error *error)
+{
+    ronde_progress_hide();
+    if (!ronde_sink_is_table(sink))
+        return ronde_sink_row(sink, row, error);
+    ronde_html_row(sink->html, row);
+    print_table_row(sink, table, row);
+    sink->rows++;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_sink_row(struct ronde_sink *sink, const struct ronde_row *row,
+                                 struct ronde_error *error)
+{
+    ronde_progress_hide();
+    sink->rows++;
+    ronde_html_row(sink->html, row);
+    if (sink->json)
+        return ronde_json_print(row, sink->file, error);
+    if (sink->csv && !sink->is_headed)
+        ronde_csv_print_header(row, sink->file);
+    sink->is_headed = true;
+    if (sink->csv)
+        ronde_csv_print(row, sink->file);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_sink_record(struct ronde_sink *sink, const struct ronde_record *record,
+                                    struct ronde_error *error)
+{
+    struct ronde_record_row row;
+    ronde_record_layout(record, &row);
+    return ronde_sink_row(sink, &row.row, error);
+}
+
+/* A pipe, a device or stdout, which is written as it is. */
+static enum ronde_status close_stream(FILE *file, struct ronde_error *error)
+{
+    const bool failed = fflush(file) != 0 || ferror(file);
+    const bool close_failed = file != stdout && fclose(file) != 0;
+    if (failed || close_failed)
+        return ronde_fail(error, RONDE_DEVICE, "results could not be written: is the disk full?");
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_sink_close(struct ronde_sink *sink, enum ronde_status status,
+                                   struct ronde_error *error)
+{
+    FILE *file = sink->file;
+    sink->file = NULL;
+    if (!file)
+        return status;
+    FILE *report = ronde_html_report_end(sink->html);
+    const enum ronde_status closed = sink->output.file
+                                         ? ronde_output_file_close(&sink->output, status, error)
+                                         : close_stream(report ? report : file, error);
+    const enum ronde_status is = status == RONDE_OK ? closed : status;
+    status = ronde_html_close(sink->html, is, error);
+    sink->html = NULL;
+    return status;
+}
+
+/* ---- Cells -------------------------------------------------------------------------------------------------- */
+
+RONDE_FORMAT(1, 2) static struct ronde_cell cell_print(const char *format, ...)
+{
+    struct ronde_cell cell;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(cell.text, sizeof cell.text, format, arguments);
+    va_end(arguments);
+    return cell;
+}
+
+/* As many as fit, joined by commas. */
+static struct ronde_cell join(const struct ronde_field *field)
+{
+    struct ronde_cell cell = {""};
+    for (size_t i = 0, at = 0; i < field->count && at < sizeof cell.text; i++)
+        at += (size_t)snprintf(cell.text + at, sizeof cell.text - at, "%s%s", i ? "," : "",
+                               field->texts[i]);
+    return cell;
+}
+
+/* How many numbers from the first on are equally far from each other. */
+static size_t run_of(const uint32_t *numbers, size_t count)
+{
+    size_t run = count < 2 ? count : 2;
+    while (run < count && numbers[run] - numbers[run - 1] == numbers[1] - numbers[0])
+        run++;
+    return run;
+}
+
+/* Ascending numbers as people write them: 0-7, 0-56:8 (by eights), 1,5,6; as many as fit. */
+static struct ronde_cell spans(const struct ronde_field *field)
+{
+    struct ronde_cell cell = {""};
+    for (size_t i = 0, at = 0, run; i < field->count && at < sizeof cell.text; i += run) {
+        const uint32_t *from = field->numbers + i;
+        run = run_of(from, field->count - i);
+        run = run < 3 ? 1 : run;
+        at += (size_t)snprintf(cell.text + at, sizeof cell.text - at, "%s%" PRIu32, i ? "," : "",
+                               *from);
+        if (run > 1 && at < sizeof cell.text)
+            at +=
+                (size_t)snprintf(cell.text + at, sizeof cell.text - at, "-%" PRIu32, from[run - 1]);
+        if (run > 1 && from[1] - from[0] > 1 && at < sizeof cell.text)
+            at += (size_t)snprintf(cell.text + at, sizeof cell.text - at, ":%" PRIu32,
+                                   from[1] - from[0]);
+    }
+    return cell;
+}
+
+static struct ronde_cell plain(const struct ronde_field *field)
+{
+    switch (field->kind) {
+    case RONDE_FIELD_TEXT:
+        return cell_print("%s", field->text);
+    case RONDE_FIELD_INTEGER:
+        return cell_print("%" PRId64, field->integer);
+    case RONDE_FIELD_REAL:
+        /* Whole numbers with all their digits. */
+        return fabs(field->real) < 1e15 && floor(field->real) == field->real
+                   ? cell_print("%.0f", field->real)
+                   : cell_print("%.6g", field->real);
+    case RONDE_FIELD_BOOLEAN:
+        return cell_print("%s", field->integer ? "yes" : "no");
+    case RONDE_FIELD_TEXTS:
+        return join(field);
+    case RONDE_FIELD_NUMBERS:
+        return spans(field);
+    case RONDE_FIELD_NULL:
+    case RONDE_FIELD_ROWS:
+        break;
+    }
+    return cell_print("%s", "");
+}
+
+static struct ronde_cell shown_as(enum ronde_cell_form form, const struct ronde_field *field)
+{
+    const double value =
+        field->kind == RONDE_FIELD_REAL ? field->real : (double)field->integer; /* clocks count */
+    switch (form) {
+    case RONDE_CELL_PLAIN:
+        break;
+    case RONDE_CELL_SIZE:
+        return ronde_cell_size((uint64_t)field->integer);
+    case RONDE_CELL_NS:
+        return ronde_cell_us(value);
+    case RONDE_CELL_US:
+        return ronde_cell_us(1e3 * value);
+    case RONDE_CELL_GBPS:
+        return ronde_cell_rate(value);
+    case RONDE_CELL_PERCENT:
+        return cell_print("%.1f", 100 * value);
+    case RONDE_CELL_ERROR:
+        return ronde_cell_error(value);
+    case RONDE_CELL_RATIO:
+        return cell_print("%.2f", value);
+    case RONDE_CELL_SAVING:
+        return cell_print("%+.2f", value / 1e3);
+    }
+    return plain(field);
+}
+
+struct ronde_cell ronde_cell_of(const struct ronde_column *column, const struct ronde_row *row)
+{
+    struct ronde_cell cell = {""};
+    for (size_t i = 0; i < row->count; i++)
+        if (strcmp(row->fields[i].name, column->key) == 0 && row->fields[i].kind != RONDE_FIELD_NULL)
+            cell = shown_as(column->form, &row->fields[i]);
+    return cell.text[0] ? cell : (struct ronde_cell){"-"};
+}
+
+struct ronde_cell ronde_cell_us(double ns)
+{
+    const double us = ns / 1000.0;
+    /* 99999.95 would be rounded to eight characters. */
+    return cell_print("%.*f", us < 1000.0 ? 2 : us < 99999.95 ? 1 : 0, us);
+}
+
+struct ronde_cell ronde_cell_rate(double rate_GBps)
+{
+    return cell_print("%.*f", rate_GBps < 1000.0 ? 2 : 0, rate_GBps);
+}
+
+struct ronde_cell ronde_cell_error(double relative)
+{
+    const double percent = relative * 100.0;
+    return cell_print("%+.*f%%", fabs(percent) < 1000.0 ? 1 : 0, percent);
+}
+
+struct ronde_cell ronde_cell_size(uint64_t bytes)
+{
+    struct ronde_cell cell;
+    ronde_size_text(bytes, cell.text);
+    return cell;
+}
+
+struct ronde_cell ronde_cell_tick(uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    size_t power = 0;
+    for (; value >= 1024 && power + 1 < sizeof units / sizeof units[0]; power++)
+        value /= 1024;
+    return cell_print("%.4g %s", value, units[power]);
+}
+
+struct ronde_cell ronde_cell_about(double bytes)
+{
+    static const char *const letters[] = {"", "K", "M", "G", "T", "P"};
+    size_t power = 0;
+    /* What would be rounded to a four-digit number belongs to the next letter. */
+    for (; bytes >= 999.5 && power + 1 < sizeof letters / sizeof letters[0]; power++)
+        bytes /= 1024.0;
+    const int decimals = bytes < 9.995 ? 2 : bytes < 99.95 ? 1 : 0;
+    return cell_print("%.*f%s", power ? decimals : 0, bytes, letters[power]);
+}

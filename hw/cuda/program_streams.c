@@ -1,0 +1,107 @@
+/* Runs of a program in streams of the caller's. See program.h. */
+#include "hw/cuda/program.h"
+
+#include "hw/cuda/job.h"
+
+enum ronde_status ronde_cuda_program_expect_streams(struct ronde_cuda_program *program,
+                                                    const struct ronde_launch *launch,
+                                                    struct ronde_error *error)
+{
+    program->proxy.failure = (struct ronde_error){.status = RONDE_OK};
+    return ronde_cuda_program_has_proxy(program)
+               ? ronde_cuda_progress_open(&program->proxy, launch, program->mem, &program->progress,
+                                          error)
+               : RONDE_OK;
+}
+
+/* The progress thread awaits the end of a run that cannot begin, or whose end the stream cannot report: it fails. */
+static void give_up(struct ronde_cuda_program *program, void *const *stream)
+{
+    struct ronde_device_program *part = &program->parts[0];
+    uint32_t *const words = ronde_cuda_program_words(program);
+    struct ronde_error ignored = {0};
+    __atomic_store_n(&words[0], 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&words[1], RONDE_STOP_ABORT, __ATOMIC_RELEASE);
+    if (part->gpu->call(part->queue, *stream, ronde_cuda_progress_end, program->progress,
+                        &ignored) != RONDE_OK)
+        ronde_cuda_progress_end(program->progress);
+}
+
+/* A run in a stream, between the calls that notify the progress thread. A communicator has one rank here: one part. */
+static enum ronde_status enqueue_between(struct ronde_cuda_program *program, void *const *stream,
+                                         struct ronde_error *error)
+{
+    struct ronde_device_program *part = &program->parts[0];
+    const struct ronde_gpu *gpu = part->gpu;
+    void *const progress = program->progress;
+    enum ronde_status status =
+        gpu->call(part->queue, *stream, ronde_cuda_progress_begin, progress, error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_device_program_start(part, stream, error);
+    if (status == RONDE_OK)
+        status = gpu->call(part->queue, *stream, ronde_cuda_progress_end, progress, error);
+    if (status != RONDE_OK)
+        give_up(program, stream);
+    return status;
+}
+
+/* Waits for the first kernels, in the caller's streams; in one that is captured nothing runs. */
+static void await_streams(const struct ronde_cuda_program *program, void *const *streams,
+                          uint32_t count)
+{
+    struct ronde_error ignored = {0};
+    for (uint32_t p = 0; p < count; p++) {
+        const struct ronde_device_program *part = &program->parts[p];
+        bool is_past = false;
+        bool is_captured = false;
+        enum ronde_status status =
+            part->gpu->is_captured(part->gpu->self, streams[p], &is_captured, &ignored);
+        if (status == RONDE_OK && !is_captured)
+            status = part->gpu->mark(part->queue, streams[p], &ignored);
+        while (status == RONDE_OK && !is_captured && !is_past)
+            status = part->gpu->is_past(part->queue, &is_past, &ignored);
+    }
+}
+
+enum ronde_status ronde_cuda_program_enqueue(struct ronde_cuda_program *program,
+                                             void *const *streams, struct ronde_error *error)
+{
+    uint32_t started;
+    if (!program->is_prepared || (ronde_cuda_program_has_proxy(program) && !program->progress))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "no launch of the program was prepared");
+    if (program->progress)
+        return enqueue_between(program, streams, error);
+    const enum ronde_status status =
+        ronde_cuda_program_start_parts(program, streams, &started, error);
+    if (status != RONDE_OK && program->part_count > 1) {
+        await_streams(program, streams, started);
+        ronde_cuda_program_abandon(program);
+    }
+    return status;
+}
+
+enum ronde_status ronde_cuda_program_mark(struct ronde_cuda_program *program, void *const *streams,
+                                          struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
+        status = program->parts[p].gpu->mark(program->parts[p].queue, streams[p], error);
+    return status;
+}
+
+enum ronde_status ronde_cuda_program_is_past(struct ronde_cuda_program *program, bool *out_past,
+                                             struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    struct ronde_error later = {0};
+    *out_past = true;
+    /* Check returns the error; it stops the kernels here. The progress thread sees failures itself. */
+    if (program->progress)
+        *out_past = ronde_cuda_progress_is_idle(program->progress);
+    else
+        (void)ronde_cuda_program_poll_peers(program, &later);
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK && *out_past; p++)
+        status = program->parts[p].gpu->is_past(program->parts[p].queue, out_past, error);
+    return status;
+}

@@ -1,0 +1,130 @@
+/*
+ * The house stays in order: how many files there are, how long one is, that a name stands once in a room, and that no
+ * text says in pictures what can be said plainly.
+ */
+#include "support/built_with.h"
+#include "support/files.h"
+#include "support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_FILES 900u
+#define MOST_CLI_FILES 100u
+#define MOST_LINES 550u
+#define PATH_BYTES 256u
+
+static const char *const rooms[] = {"engine",  "schedules", "topologies", "sim", "hw",  "formats",
+                                    "predict", "nccl",      "lab",        "api", "cli", "bench"};
+static const char *const suffixes[] = {".c", ".h"};
+
+/* What was found in a room. */
+struct room {
+    char paths[MOST_FILES][PATH_BYTES]; /* below the root */
+    unsigned count;
+};
+
+static struct room room;
+
+static void list_file(const char *path, void *context)
+{
+    struct room *to = context;
+    CU_ASSERT_FATAL(to->count < MOST_FILES);
+    snprintf(to->paths[to->count++], PATH_BYTES, "%s", path + strlen(RONDE_SOURCE_DIR) + 1);
+}
+
+static void list_room(const char *folder)
+{
+    room.count = 0;
+    for (size_t s = 0; s < sizeof suffixes / sizeof suffixes[0]; s++)
+        (void)files_walk(folder, suffixes[s], list_file, &room);
+}
+
+static void files_are_few(void)
+{
+    unsigned count = 0;
+    for (size_t r = 0; r < sizeof rooms / sizeof rooms[0]; r++) {
+        list_room(rooms[r]);
+        CU_ASSERT(room.count > 0);
+        CU_ASSERT(strcmp(rooms[r], "cli") != 0 || room.count <= MOST_CLI_FILES);
+        count += room.count;
+    }
+    CU_ASSERT(count <= MOST_FILES);
+}
+
+static const char *name_of(unsigned file)
+{
+    return strrchr(room.paths[file], '/') + 1;
+}
+
+static void names_stand_once_in_a_room(void)
+{
+    for (size_t r = 0; r < sizeof rooms / sizeof rooms[0]; r++) {
+        list_room(rooms[r]);
+        for (unsigned a = 0; a < room.count; a++)
+            for (unsigned b = 0; b < a; b++)
+                if (strcmp(name_of(a), name_of(b)) == 0) {
+                    CU_FAIL("a name stands twice in a room");
+                    suite_note("%s and %s", room.paths[a], room.paths[b]);
+                }
+    }
+}
+
+/* Words that were there once. */
+static const char *const pictures[] = {
+    "stands at its door",
+    "who answers at",
+    "in other words;",
+    "One voice of a host",
+    "takes time but coming",
+    "which the format has not",
+    "who has no use for",
+    "when it is a reproach",
+    "behind its last whole line",
+    "takes it all the same",
+    "stands too late in",
+
+    "_queue_hurry",
+    "_queue_tend",
+    "_lock_take",
+    "_lock_give",
+    "struct roster",
+};
+
+static void check_text(const char *path, void *context)
+{
+    unsigned lines = 0;
+    char *text = files_read(path);
+    (void)context;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    for (const char *at = text; *at; at++)
+        lines += *at == '\n';
+    CU_ASSERT(lines <= MOST_LINES);
+    if (lines > MOST_LINES)
+        suite_note("%s has %u lines", path, lines);
+    for (size_t i = 0; i < sizeof pictures / sizeof pictures[0]; i++) {
+        const bool is_there = strstr(text, pictures[i]);
+        CU_ASSERT(!is_there);
+        if (is_there)
+            suite_note("%s: \"%s\": say what is", path, pictures[i]);
+    }
+    free(text);
+}
+
+static void texts_are_short_and_plain(void)
+{
+    for (size_t r = 0; r < sizeof rooms / sizeof rooms[0]; r++)
+        for (size_t s = 0; s < sizeof suffixes / sizeof suffixes[0]; s++)
+            (void)files_walk(rooms[r], suffixes[s], check_text, NULL);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"files_are_few", files_are_few},
+        {"names_stand_once_in_a_room", names_stand_once_in_a_room},
+        {"texts_are_short_and_plain", texts_are_short_and_plain},
+    };
+    return suite_run("house", cases, sizeof cases / sizeof cases[0]);
+}

@@ -1,0 +1,35 @@
+/**
+ * How much a few lines of input may ask for: hosts of a torus, items of a workload. More is refused before any is made, with the
+ * variable that raises the bound.
+ */
+#ifndef RONDE_LIMITS_H
+#define RONDE_LIMITS_H
+
+#include "ronde/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** enumerator, variable of the environment, bound without it, highest bound, what */
+#define RONDE_LIMIT_LIST(X)                                                                        \
+    X(HOSTS, "RONDE_MAX_HOSTS", 1u << 17, 1u << 20, "hosts")                                       \
+    X(LINES, "RONDE_MAX_LINES", 1u << 20, 1u << 28, "lines of a workload")                         \
+    X(ITEMS, "RONDE_MAX_ITEMS", 1u << 21, 1u << 24, "items of a workload")
+
+/** What is bounded. */
+enum ronde_limit {
+#define RONDE_ENUMERATOR(name, variable, usual, most, what) RONDE_LIMIT_##name,
+    RONDE_LIMIT_LIST(RONDE_ENUMERATOR)
+#undef RONDE_ENUMERATOR
+        RONDE_LIMIT_COUNT /**< number of bounds */
+};
+
+/** Refuses more than the bound. Errors: BAD_ARGUMENT with the number, the bound, and how it is raised. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_limit_check(enum ronde_limit limit, uint64_t wanted, struct ronde_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
