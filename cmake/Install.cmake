@@ -46,7 +46,8 @@ function(ronde_install_package)
   set(libraries_private "-lm")
   list(TRANSFORM CMAKE_C_IMPLICIT_LINK_DIRECTORIES PREPEND "-L" OUTPUT_VARIABLE searched)
   # In ronde.pc they are libraries, not modules: what static ones would need (libudev, liblzma) no package brings.
-  foreach(component IN ITEMS "LIBXML2 libxml-2.0" "HWLOC hwloc" "UCX ucx" "JANSSON jansson" "PROTOBUF libprotobuf-c")
+  foreach(component IN ITEMS "LIBXML2 libxml-2.0" "HWLOC hwloc" "UCX ucx" "JANSSON jansson" "PROTOBUF libprotobuf-c"
+                               "ZLIB zlib")
     separate_arguments(component)
     list(POP_FRONT component name)
     if(RONDE_HAVE_${name} AND (RONDE_HAVE_LIBXML2 OR NOT name STREQUAL "HWLOC"))

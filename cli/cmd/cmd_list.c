@@ -18,6 +18,7 @@
 #include "ronde/msccl.h"
 #include "ronde/mscclpp.h"
 #include "ronde/sim.h"
+#include "ronde/traces.h"
 #include "ronde/workload.h"
 
 #include <dirent.h>
@@ -335,13 +336,14 @@ static enum ronde_status list_tables(struct ronde_sink *sink, struct ronde_error
 /* What is linked in or found on the PATH, and the package that brings what is not. */
 static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_error *error)
 {
-    struct entry entries[6] = {
+    struct entry entries[7] = {
         {"component", NULL, "simgrid", false, NULL, NULL},
         {"component", NULL, "libxml2", false, NULL, NULL},
         {"component", NULL, "jansson", false, NULL, NULL},
         {"component", NULL, "pmix", false, NULL, NULL},
         {"component", NULL, "gnuplot", false, NULL, NULL},
         {"component", NULL, "protobuf", false, NULL, NULL},
+        {"component", NULL, "zlib", false, NULL, NULL},
     };
     enum ronde_status status = RONDE_OK;
     entries[0].is_available = ronde_sim_simgrid_available(&entries[0].text);
@@ -350,8 +352,9 @@ static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_e
     entries[3].is_available = ronde_pmix_available(&entries[3].text);
     entries[4].is_available = ronde_plot_available(&entries[4].text);
     entries[5].is_available = ronde_chakra_available(&entries[5].text);
+    entries[6].is_available = ronde_traces_gzip_available(&entries[6].text);
     print_heading(sink, "components");
-    for (size_t i = 0; status == RONDE_OK && i < 6; i++) {
+    for (size_t i = 0; status == RONDE_OK && i < 7; i++) {
         if (!entries[i].text)
             entries[i].text = "built in";
         status = print_entry(sink, &entries[i], error);

@@ -36,12 +36,10 @@ enum ronde_status source_open(struct source *source, const char *path, const str
     const enum ronde_status status = open_file(source, error);
     if (status != RONDE_OK)
         return status;
-    if (is_gzip(source->file)) {
-        source->inflate = ronde_mem_new(mem, 1, sizeof *source->inflate);
-        if (!source->inflate)
-            return ronde_fail(error, RONDE_NO_MEMORY, "%.200s: no memory", path);
-        inflate_open(source->inflate, source->file, path);
-    }
+    const enum ronde_status gzip_status =
+        is_gzip(source->file) ? gzip_open(&source->gzip, source->file, path, mem, error) : RONDE_OK;
+    if (gzip_status != RONDE_OK)
+        return gzip_status;
     return ronde_mem_grow(mem, (void **)&source->bytes, &source->capacity, FIRST_BYTES, 1)
                ? RONDE_OK
                : ronde_fail(error, RONDE_NO_MEMORY, "%.200s: no memory", path);
@@ -57,9 +55,9 @@ void source_open_text(struct source *source, const char *path, const char *text,
 
 void source_close(struct source *source)
 {
+    gzip_close(source->gzip);
     if (source->file)
         (void)fclose(source->file);
-    ronde_mem_free(source->mem, source->inflate, 1, sizeof *source->inflate);
     if (source->capacity > 0)
         ronde_mem_free(source->mem, source->bytes, source->capacity, 1);
     *source = (struct source){.path = source->path, .mem = source->mem};
@@ -92,8 +90,8 @@ enum ronde_status source_more(struct source *source, struct ronde_error *error)
         return status;
     char *to = source->bytes + source->end;
     const size_t room = source->capacity - source->end;
-    if (source->inflate)
-        status = inflate_read(source->inflate, (unsigned char *)to, room, &got, error);
+    if (source->gzip)
+        status = gzip_read(source->gzip, (unsigned char *)to, room, &got, error);
     else
         got = fread(to, 1, room, source->file);
     if (status == RONDE_OK && ferror(source->file))

@@ -78,25 +78,25 @@ static void try_format(const char *text, size_t bytes, enum ronde_trace_format f
 static bool decode(const unsigned char *data, size_t bytes, char *to, size_t *out_bytes,
                    struct fuzz_verdict *verdict)
 {
-    struct inflate *inflate = malloc(sizeof *inflate);
+    struct gzip *gzip = NULL;
     FILE *file = fmemopen((void *)data, bytes, "rb");
     struct ronde_error error = {0};
     enum ronde_status status = RONDE_OK;
     size_t got = 1;
     *out_bytes = 0;
-    if (inflate && file) {
-        inflate_open(inflate, file, "input");
+    if (file) {
+        status = gzip_open(&gzip, file, "input", NULL, &error);
         while (status == RONDE_OK && got > 0 && *out_bytes < DECODED_MAX) {
-            status = inflate_read(inflate, (unsigned char *)to + *out_bytes,
-                                  DECODED_MAX - *out_bytes, &got, &error);
+            status = gzip_read(gzip, (unsigned char *)to + *out_bytes, DECODED_MAX - *out_bytes,
+                               &got, &error);
             *out_bytes += got;
         }
         if (status != RONDE_OK && (status != RONDE_BAD_INPUT || error.message[0] == '\0'))
             fuzz_complain(verdict, "gzip: '%s'", ronde_status_text(status));
     }
+    gzip_close(gzip);
     if (file)
         fclose(file);
-    free(inflate);
     return status == RONDE_OK;
 }
 

@@ -43,6 +43,7 @@ static const char *const cuda[] = {"cuda.h", "cuda_runtime_api.h", NULL};
 static const char *const jansson[] = {"jansson.h", NULL};
 /* Generated while building, from formats/chakra/et_def.proto. */
 static const char *const protobuf[] = {"et_def.pb-c.h", NULL};
+static const char *const zlib[] = {"zlib.h", NULL};
 static const char *const ucx[] = {"ucp/", "ucs/debug/debug.h", NULL};
 static const char *const pmix[] = {"pmix.h", NULL};
 
@@ -50,7 +51,7 @@ static const char *const pmix[] = {"pmix.h", NULL};
 static const struct layer {
     const char *folder;
     const char *const folders[13];
-    const char *const *const headers[5];
+    const char *const *const headers[7]; /* ended by NULL */
 } layers[] = {
     {"engine", {"engine"}, {c11}},
     {"schedules", {"schedules", "engine"}, {c11}},
@@ -59,7 +60,7 @@ static const struct layer {
     {"hw", {"hw", "topologies", "engine"}, {c11, posix, ucx, pmix}},
     {"formats",
      {"formats", "schedules", "topologies", "engine"},
-     {c11, posix, libxml, jansson, protobuf}},
+     {c11, posix, libxml, jansson, protobuf, zlib}},
     {"predict", {"predict", "formats", "schedules", "sim", "topologies", "engine"}, {c11, posix}},
     {"nccl",
      {"nccl", "predict", "formats", "schedules", "sim", "topologies", "engine"},

@@ -7,7 +7,7 @@
  * process. What a file does not say is not guessed: a kernel without a record is a call
  * of no collective, a record without sizes a call of no bytes.
  *
- * Files are streamed, gzip or not: what is kept of a trace are its calls.
+ * Files are streamed, gzip (where zlib is) or not: what is kept of a trace are its calls.
  */
 #ifndef RONDE_TRACES_H
 #define RONDE_TRACES_H
@@ -21,6 +21,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** Whether zlib was built in; *out_text is its version, or what is missing and the package that brings it. */
+RONDE_API bool ronde_traces_gzip_available(const char **out_text);
 
 /** No index, number or rank of 32 bits; no number of 64 bits; no time. */
 #define RONDE_TRACE_NONE UINT32_MAX

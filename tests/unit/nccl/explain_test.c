@@ -276,7 +276,7 @@ static void one_rank_alone_is_a_bound_and_blames_nobody(void)
     char path[600];
     struct ronde_error error = {0};
     ronde_traces_open(&job.traces, ronde_mem_default());
-    CU_ASSERT(suite_source(path, sizeof path, "tests/data/traces/kineto/rank3.json.gz"));
+    CU_ASSERT(suite_source(path, sizeof path, "tests/data/traces/kineto/rank3.json"));
     add_file(path, &job);
     CU_ASSERT_EQUAL(ronde_traces_join(&job.traces, &error), RONDE_OK);
     CU_ASSERT_EQUAL(ronde_explain(&job.traces, RONDE_TRACE_NONE, ronde_mem_default(), &job.found,
@@ -430,8 +430,19 @@ static void compare(const char *job_name, const char *kind, double most_off_us, 
     close_job(&job);
 }
 
+static bool reads_gzip(void)
+{
+    const char *missing = "";
+    const bool is_read = ronde_traces_gzip_available(&missing);
+    if (!is_read)
+        suite_skip("%s", missing);
+    return is_read;
+}
+
 static void simulated_jobs_are_as_they_were_made(void)
 {
+    if (!reads_gzip())
+        return;
     compare("16ranks", "kineto", 2, 26);
     compare("16ranks", "kineto-old", 2, 24);
     compare("16ranks", "recorder", 3, 26);
@@ -462,6 +473,8 @@ static void sums_of_real_traces_are_those_of_their_kernels(void)
         {"tracelens-resnet-mi300x8-rank0.json.gz", RONDE_BROADCAST, 6, 43.675 + 19.597},
         {"tracelens-resnet-mi300x8-rank0.json.gz", RONDE_COLLECTIVE_COUNT, 5, 0},
     };
+    if (!reads_gzip())
+        return;
     for (size_t t = 0; t < sizeof truth / sizeof truth[0]; t++) {
         struct job job;
         char path[700], file[100];
