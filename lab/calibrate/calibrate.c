@@ -70,35 +70,50 @@ struct setup {
     uint32_t cores_each; /* 0 = all */
     uint32_t members;
     bool in_place;
-    uint32_t ranks; /* of RONDE_PROBE_PAIRS and RONDE_PROBE_WAITING */
+    uint32_t ranks;
+};
+
+/* What is measured at two lengths: their difference has neither launch nor wake-up in it. */
+enum slope {
+    HOP,
+    MESSAGE,      /* between two cores */
+    NEAR_MESSAGE, /* within one core */
+    NEAR_HOP,
+    PAIR, /* that stays within its core: what comes with ranks, and not with messages, is in what is left at no hop */
+    TWO_PAIRS, /* the same with two pairs each core */
+    WAKING, /* two ranks that both begin at once, each on a core of its own, one of which has to wake first */
+    WAITING, /* as NEAR_HOP beside ranks that wait, all on one core: each is polled again and again */
+    LONG_HOP, /* between two cores, of SHORTEST_BYTES and of all lengths up to HOPPING doublings */
+    SLOPE_COUNT = LONG_HOP + HOPPING
+};
+
+/* Runs of the slopes that every backend has. */
+#define SMALL_RUNS (2u * PAIR)
+
+/* Bytes of a short message. */
+#define GRAIN 16u
+
+/* With the longer of the two lengths; a message in a row is a chunk of the block. */
+static const struct setup slopes[] = {
+    [HOP] = {RONDE_PROBE_PING_PONG, MANY_HOPS, GRAIN, 0, 1, true, 2},
+    [MESSAGE] = {RONDE_PROBE_MESSAGES, MANY_MESSAGES, GRAIN, 0, 1, true, 2},
+    [NEAR_MESSAGE] = {RONDE_PROBE_MESSAGES, MANY_MESSAGES, GRAIN, 1, 1, true, 2},
+    [NEAR_HOP] = {RONDE_PROBE_PING_PONG, MANY_HOPS, GRAIN, 1, 1, true, 2},
+    [PAIR] = {RONDE_PROBE_PAIRS, MANY_HOPS, GRAIN, 2, 1, false, 4},
+    [TWO_PAIRS] = {RONDE_PROBE_PAIRS, MANY_HOPS, GRAIN, 2, 1, false, 8},
+    [WAKING] = {RONDE_PROBE_PAIRS, MANY_HOPS, GRAIN, 0, 1, false, 2},
+    [WAITING] = {RONDE_PROBE_WAITING, MANY_HOPS, GRAIN, 1, 1, true, 2 + WAITING_RANKS},
+    [LONG_HOP] = {RONDE_PROBE_PING_PONG, LONG_HOPS, SHORTEST_BYTES, 0, 1, true, 2},
 };
 
 /* Raw measurements, ns unless said otherwise. */
 struct raw {
     const struct bench *bench;
-    struct ronde_stats few_hops, many_hops;
-    struct ronde_stats few_messages, many_messages; /* two cores */
-    struct ronde_stats few_near, many_near;         /* one core */
-    struct ronde_stats few_near_hops, many_near_hops;
-    struct ronde_stats few_waiting, many_waiting;             /* the same beside ranks that wait */
-    struct ronde_stats few_long[HOPPING], many_long[HOPPING]; /* hops between two cores */
-    struct ronde_stats few_waking, many_waking;               /* both begin */
-    struct ronde_stats few_pairs[2], many_pairs[2]; /* two cores, a pair each and two pairs each */
-    struct ronde_stats across[STREAMS];             /* stream, two cores */
-    struct ronde_stats all_cores[STREAMS];          /* stream, every core */
-    struct ronde_stats reduce[STREAMS];             /* reduce, one core */
+    struct ronde_stats few[SLOPE_COUNT], many[SLOPE_COUNT];
+    struct ronde_stats across[STREAMS];    /* stream, two cores */
+    struct ronde_stats all_cores[STREAMS]; /* stream, every core */
+    struct ronde_stats reduce[STREAMS];    /* reduce, one core */
 };
-
-/* Compiles a probe. */
-static enum ronde_status make_probe(const struct setup *setup, uint32_t channels,
-                                    struct ronde_schedule **out_schedule, struct ronde_error *error)
-{
-    if (setup->probe == RONDE_PROBE_PAIRS)
-        return ronde_probe_make_pairs(setup->ranks, setup->length, out_schedule, error);
-    if (setup->probe == RONDE_PROBE_WAITING)
-        return ronde_probe_make_waiting(setup->ranks, setup->length, out_schedule, error);
-    return ronde_probe_make(setup->probe, setup->length, channels, out_schedule, error);
-}
 
 /*
  * One probe on one set of cores. The schedule lives as long as the measurement. Members on a device are channels of one
@@ -111,7 +126,8 @@ static enum ronde_status measure(const struct bench *bench, const struct setup *
     static const struct ronde_effort effort = {3, 5, RONDE_MAX_SAMPLES, 6e7};
     const uint32_t channels = bench->is_device ? setup->members : 1;
     struct ronde_schedule *schedule = NULL;
-    enum ronde_status status = make_probe(setup, channels, &schedule, error);
+    enum ronde_status status =
+        ronde_probe_make(setup->probe, setup->ranks, setup->length, channels, &schedule, error);
     if (status != RONDE_OK)
         return status;
     const struct ronde_parallel_probe parallel = {.backend = bench->options->backend,
@@ -130,84 +146,36 @@ static enum ronde_status measure(const struct bench *bench, const struct setup *
     return status;
 }
 
-/* Slopes need two lengths each: their difference has neither launch nor wake-up in it. */
-static enum ronde_status measure_small(struct raw *raw, struct ronde_error *error)
+/* The setup of a slope's long run. */
+static struct setup long_run(uint32_t which)
+{
+    struct setup setup = slopes[which < LONG_HOP ? which : LONG_HOP];
+    setup.bytes <<= which > LONG_HOP ? which - LONG_HOP : 0;
+    return setup;
+}
+
+static uint32_t short_length(const struct setup *setup)
+{
+    return setup->probe == RONDE_PROBE_MESSAGES ? FEW_MESSAGES : FEW_HOPS;
+}
+
+/* Slopes one after another, the short run of each first. */
+static enum ronde_status measure_slopes(struct raw *raw, uint32_t first, uint32_t end,
+                                        struct ronde_error *error)
 {
     const struct ronde_reporter *reporter = &raw->bench->options->reporter;
-    const uint64_t grain = 16;
-    const struct {
-        struct setup setup;
-        struct ronde_stats *stats;
-    } list[] = {
-        {{RONDE_PROBE_PING_PONG, FEW_HOPS, grain, 0, 1, true, 0}, &raw->few_hops},
-        {{RONDE_PROBE_PING_PONG, MANY_HOPS, grain, 0, 1, true, 0}, &raw->many_hops},
-        {{RONDE_PROBE_MESSAGES, FEW_MESSAGES, FEW_MESSAGES * grain, 0, 1, true, 0},
-         &raw->few_messages},
-        {{RONDE_PROBE_MESSAGES, MANY_MESSAGES, MANY_MESSAGES * grain, 0, 1, true, 0},
-         &raw->many_messages},
-        {{RONDE_PROBE_MESSAGES, FEW_MESSAGES, FEW_MESSAGES * grain, 1, 1, true, 0}, &raw->few_near},
-        {{RONDE_PROBE_MESSAGES, MANY_MESSAGES, MANY_MESSAGES * grain, 1, 1, true, 0},
-         &raw->many_near},
-        {{RONDE_PROBE_PING_PONG, FEW_HOPS, grain, 1, 1, true, 0}, &raw->few_near_hops},
-        {{RONDE_PROBE_PING_PONG, MANY_HOPS, grain, 1, 1, true, 0}, &raw->many_near_hops},
-    };
     enum ronde_status status = RONDE_OK;
-    for (size_t i = 0; status == RONDE_OK && i < sizeof list / sizeof list[0]; i++) {
-        ronde_reporter_say(reporter, RONDE_REPORTER_UNCOUNTED,
-                           "calibrate: latency and step costs, %zu of %zu", i + 1,
-                           sizeof list / sizeof list[0]);
-        status = measure(raw->bench, &list[i].setup, list[i].stats, error);
-    }
-    return status;
-}
-
-/* Pairs that stay within their core: what comes with ranks, and not with messages, is in what is left at no hop. */
-static enum ronde_status measure_pairs(struct raw *raw, struct ronde_error *error)
-{
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t k = 0; status == RONDE_OK && k < 2; k++) {
-        struct setup setup = {RONDE_PROBE_PAIRS, FEW_HOPS, 16, 2, 1, false, 4 * (k + 1)};
-        status = measure(raw->bench, &setup, &raw->few_pairs[k], error);
-        setup.length = MANY_HOPS;
-        if (status == RONDE_OK)
-            status = measure(raw->bench, &setup, &raw->many_pairs[k], error);
-    }
-    return status;
-}
-
-/* Two ranks that both begin at once, each on a core of its own, one of which has to wake first. */
-static enum ronde_status measure_waking(struct raw *raw, struct ronde_error *error)
-{
-    struct setup setup = {RONDE_PROBE_PAIRS, FEW_HOPS, 16, 0, 1, false, 2};
-    enum ronde_status status = measure(raw->bench, &setup, &raw->few_waking, error);
-    setup.length = MANY_HOPS;
-    if (status == RONDE_OK)
-        status = measure(raw->bench, &setup, &raw->many_waking, error);
-    return status;
-}
-
-/* Ranks that wait, all on one core: each is polled again and again. */
-static enum ronde_status measure_waiting(struct raw *raw, struct ronde_error *error)
-{
-    struct setup setup = {RONDE_PROBE_WAITING, FEW_HOPS, 16, 1, 1, true, 2 + WAITING_RANKS};
-    enum ronde_status status = measure(raw->bench, &setup, &raw->few_waiting, error);
-    setup.length = MANY_HOPS;
-    if (status == RONDE_OK)
-        status = measure(raw->bench, &setup, &raw->many_waiting, error);
-    return status;
-}
-
-/* Messages of all lengths, to and fro between two cores. */
-static enum ronde_status measure_hops(struct raw *raw, struct ronde_error *error)
-{
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t k = 0; status == RONDE_OK && k < HOPPING; k++) {
-        struct setup setup = {
-            RONDE_PROBE_PING_PONG, FEW_HOPS, (uint64_t)SHORTEST_BYTES << k, 0, 1, true, 0};
-        status = measure(raw->bench, &setup, &raw->few_long[k], error);
-        setup.length = LONG_HOPS;
-        if (status == RONDE_OK)
-            status = measure(raw->bench, &setup, &raw->many_long[k], error);
+    for (uint32_t run = 2 * first; status == RONDE_OK && run < 2 * end; run++) {
+        struct setup setup = long_run(run / 2);
+        if (run % 2 == 0)
+            setup.length = short_length(&setup);
+        if (setup.probe == RONDE_PROBE_MESSAGES)
+            setup.bytes *= setup.length;
+        if (run < SMALL_RUNS)
+            ronde_reporter_say(reporter, RONDE_REPORTER_UNCOUNTED,
+                               "calibrate: latency and step costs, %u of %u", run + 1, SMALL_RUNS);
+        status = measure(raw->bench, &setup,
+                         run % 2 == 0 ? &raw->few[run / 2] : &raw->many[run / 2], error);
     }
     return status;
 }
@@ -221,9 +189,9 @@ static enum ronde_status measure_streams(struct raw *raw, struct ronde_error *er
     for (size_t i = 0; status == RONDE_OK && i < STREAMS; i++) {
         const uint64_t bytes = raw->bench->stream_bytes[i];
         /* In place, so that the sender's own copy moves nothing. */
-        const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true, 0};
-        const struct setup parallel = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true, 0};
-        const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false, 0};
+        const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true, 2};
+        const struct setup parallel = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true, 2};
+        const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false, 2};
         ronde_reporter_say(reporter, RONDE_REPORTER_UNCOUNTED,
                            "calibrate: copies and reductions, %zu of %zu sizes", i + 1, STREAMS);
         status = measure(raw->bench, &across, &raw->across[i], error);
@@ -235,10 +203,13 @@ static enum ronde_status measure_streams(struct raw *raw, struct ronde_error *er
     return status;
 }
 
-/* ns per unit between a short and a long run. */
-static double slope(const struct ronde_stats *few, const struct ronde_stats *many, uint32_t units)
+/* ns per hop or message. */
+static double slope(const struct raw *raw, uint32_t which)
 {
-    return fmax((many->median - few->median) / units, 0.0);
+    const struct setup setup = long_run(which);
+    return fmax((raw->many[which].median - raw->few[which].median) /
+                    (setup.length - short_length(&setup)),
+                0.0);
 }
 
 static double worst_of(double a, double b)
@@ -250,28 +221,25 @@ static double worst_of(double a, double b)
 static void fit_small(const struct raw *raw, struct ronde_calibration_report *report)
 {
     struct ronde_calibration *fit = &report->calibration;
-    const double hop_ns = slope(&raw->few_hops, &raw->many_hops, MANY_HOPS - FEW_HOPS);
-    const uint32_t messages = MANY_MESSAGES - FEW_MESSAGES;
-    fit->time.step_ns = slope(&raw->few_messages, &raw->many_messages, messages);
-    fit->shared.core_step_ns = slope(&raw->few_near, &raw->many_near, messages) / 2.0;
+    const double hop_ns = slope(raw, HOP);
+    fit->time.step_ns = slope(raw, MESSAGE);
+    fit->shared.core_step_ns = slope(raw, NEAR_MESSAGE) / 2.0;
     fit->latency_ns = fmax(hop_ns - fit->time.step_ns, 0.0);
-    fit->time.launch_ns = fmax(raw->few_hops.median - FEW_HOPS * hop_ns, 0.0);
-    report->constants[0] = (struct ronde_constant){"launch_ns", "ns", fit->time.launch_ns,
-                                                   ronde_stats_spread(&raw->few_hops),
-                                                   "ping-pong between two ranks, at no hop"};
-    report->constants[1] = (struct ronde_constant){"latency_ns", "ns", fit->latency_ns,
-                                                   ronde_stats_spread(&raw->many_hops),
-                                                   "ping-pong, per hop, without the step"};
-    report->constants[2] =
-        (struct ronde_constant){"step_ns", "ns", fit->time.step_ns,
-                                ronde_stats_spread(&raw->many_messages),
-                                "16-byte messages in a row between two ranks, per message"};
-    report->constants[3] =
-        (struct ronde_constant){"core_step_ns", "ns", fit->shared.core_step_ns,
-                                ronde_stats_spread(&raw->many_near),
-                                raw->bench->is_device
-                                    ? "half of it: blocks of a GPU have a core each"
-                                    : "the same with both ranks on one core, per step"};
+    fit->time.launch_ns = fmax(raw->few[HOP].median - FEW_HOPS * hop_ns, 0.0);
+    ronde_calibration_note(report, "launch_ns", "ns", fit->time.launch_ns,
+                           ronde_stats_spread(&raw->few[HOP]),
+                           "ping-pong between two ranks, at no hop");
+    ronde_calibration_note(report, "latency_ns", "ns", fit->latency_ns,
+                           ronde_stats_spread(&raw->many[HOP]),
+                           "ping-pong, per hop, without the step");
+    ronde_calibration_note(report, "step_ns", "ns", fit->time.step_ns,
+                           ronde_stats_spread(&raw->many[MESSAGE]),
+                           "16-byte messages in a row between two ranks, per message");
+    ronde_calibration_note(report, "core_step_ns", "ns", fit->shared.core_step_ns,
+                           ronde_stats_spread(&raw->many[NEAR_MESSAGE]),
+                           raw->bench->is_device
+                               ? "half of it: blocks of a GPU have a core each"
+                               : "the same with both ranks on one core, per step");
 }
 
 /* ns per byte of the moving part of a stream of one size. */
@@ -303,9 +271,9 @@ static void fit_copy(const struct raw *raw, struct ronde_calibration_report *rep
     }
     fit->copy_curve.count = STREAMS;
     fit->time.copy_GBps = 1.0 / ronde_stats_of(costs, STREAMS).median;
-    report->constants[4] = (struct ronde_constant){
-        "copy_GBps", "GB/s", fit->time.copy_GBps, spread,
-        "one-way streams, 64 KiB to 64 MiB (the file has all): two cores, and every core at once"};
+    ronde_calibration_note(
+        report, "copy_GBps", "GB/s", fit->time.copy_GBps, spread,
+        "one-way streams, 64 KiB to 64 MiB (the file has all): two cores, and every core at once");
 }
 
 /* Reductions beyond the copy, every core at once, each on two and a half blocks in the mean. */
@@ -323,9 +291,8 @@ static void fit_gamma(const struct raw *raw, struct ronde_calibration_report *re
     }
     fit->gamma_curve.count = STREAMS;
     fit->time.gamma_GBps = 1.0 / ronde_stats_of(costs, STREAMS).median;
-    report->constants[5] =
-        (struct ronde_constant){"gamma_GBps", "GB/s", fit->time.gamma_GBps, spread,
-                                "the same into a sum, every core at once, beyond the copy"};
+    ronde_calibration_note(report, "gamma_GBps", "GB/s", fit->time.gamma_GBps, spread,
+                           "the same into a sum, every core at once, beyond the copy");
 }
 
 /*
@@ -343,13 +310,11 @@ static void fit_memory(const struct raw *raw, struct ronde_calibration_report *r
     fit->shared.cores = raw->bench->cores;
     /* Send and receive each read and write a byte. */
     fit->shared.memory_GBps = 4.0 * fit->shared.cores / least;
-    report->constants[6] =
-        (struct ronde_constant){"memory_GBps", "GB/s", fit->shared.memory_GBps, spread,
-                                "the best of them on every core at once, bytes read and written"};
-    report->constants[7] =
-        (struct ronde_constant){"cores", "", fit->shared.cores, 0.0, "usable by this process"};
-    report->constants[8] = (struct ronde_constant){"slot_bytes", "B", (double)fit->slot_bytes, 0.0,
-                                                   "what the streams were cut into"};
+    ronde_calibration_note(report, "memory_GBps", "GB/s", fit->shared.memory_GBps, spread,
+                           "the best of them on every core at once, bytes read and written");
+    ronde_calibration_note(report, "cores", "", fit->shared.cores, 0.0, "usable by this process");
+    ronde_calibration_note(report, "slot_bytes", "B", (double)fit->slot_bytes, 0.0,
+                           "what the streams were cut into");
 }
 
 /* Where data lies: of processors only, and only where there are two for data to cross between. */
@@ -361,17 +326,10 @@ static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibratio
     if (bench->is_device || bench->cores < 2)
         return RONDE_OK;
     ronde_reporter_say(reporter, RONDE_REPORTER_UNCOUNTED, "calibrate: caches");
-    enum ronde_status status = measure_pairs(raw, error);
-    if (status == RONDE_OK)
-        status = measure_waking(raw, error);
-    if (status == RONDE_OK)
-        status = measure_waiting(raw, error);
-    if (status == RONDE_OK)
-        status = measure_hops(raw, error);
-    if (status == RONDE_OK)
-        status = ronde_caches_measure(ronde_mem_default(), bench->distance,
-                                      &report->calibration.caches, error);
-    return status;
+    const enum ronde_status status = measure_slopes(raw, PAIR, SLOPE_COUNT, error);
+    return status == RONDE_OK ? ronde_caches_measure(ronde_mem_default(), bench->distance,
+                                                     &report->calibration.caches, error)
+                              : status;
 }
 
 /*
@@ -381,16 +339,12 @@ static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibratio
  */
 static double find_poll_ns(const struct raw *raw)
 {
-    const uint32_t hops = MANY_HOPS - FEW_HOPS;
-    const double alone_ns = slope(&raw->few_near_hops, &raw->many_near_hops, hops);
-    const double beside_ns = slope(&raw->few_waiting, &raw->many_waiting, hops);
-    return fmax(beside_ns - alone_ns, 0.0) / (WAITING_RANKS / 2.0);
+    return fmax(slope(raw, WAITING) - slope(raw, NEAR_HOP), 0.0) / (WAITING_RANKS / 2.0);
 }
 
 /* Writing what crosses: what makes a replayed hop of each length take as long as it took. */
 static void fit_crossing(const struct raw *raw, struct ronde_cache_facts *caches)
 {
-    const double shortest_ns = slope(&raw->few_hops, &raw->many_hops, MANY_HOPS - FEW_HOPS);
     struct ronde_curve *curve = &caches->cross_write;
     for (uint32_t k = 0; k < MESSAGES; k++) {
         const double bytes = (double)((uint64_t)SHORTEST_BYTES << k);
@@ -399,8 +353,8 @@ static void fit_crossing(const struct raw *raw, struct ronde_cache_facts *caches
             ronde_curve_GBps(&caches->remote_write, RONDE_CROSSING_SLOTS * bytes, INFINITY);
         if (k >= HOPPING)
             continue;
-        const double hop_ns = slope(&raw->few_long[k], &raw->many_long[k], LONG_HOPS - FEW_HOPS);
-        curve->GBps[k] = bytes / ronde_crossing_write_ns(caches, bytes, hop_ns - shortest_ns);
+        const double beyond_ns = slope(raw, LONG_HOP + k) - slope(raw, HOP);
+        curve->GBps[k] = bytes / ronde_crossing_write_ns(caches, bytes, beyond_ns);
     }
     curve->count = MESSAGES;
 }
@@ -414,38 +368,36 @@ static void fit_caches(const struct raw *raw, struct ronde_calibration_report *r
     caches->line_ns = raw->bench->line_ns;
     fit_crossing(raw, caches);
     caches->poll_ns = find_poll_ns(raw);
-    double rest_ns[2];
-    for (uint32_t k = 0; k < 2; k++)
-        rest_ns[k] = raw->few_pairs[k].median -
-                     FEW_HOPS * slope(&raw->few_pairs[k], &raw->many_pairs[k], MANY_HOPS - FEW_HOPS);
-    caches->start_ns = fmax((rest_ns[1] - rest_ns[0]) / 2.0, 0.0);
-    const double hop_ns = slope(&raw->few_waking, &raw->many_waking, MANY_HOPS - FEW_HOPS);
-    caches->wake_ns = fmax(raw->few_waking.median - FEW_HOPS * hop_ns - caches->start_ns, 0.0);
+    const double pair_ns = raw->few[PAIR].median - FEW_HOPS * slope(raw, PAIR);
+    const double two_pairs_ns = raw->few[TWO_PAIRS].median - FEW_HOPS * slope(raw, TWO_PAIRS);
+    caches->start_ns = fmax((two_pairs_ns - pair_ns) / 2.0, 0.0);
+    caches->wake_ns =
+        fmax(raw->few[WAKING].median - FEW_HOPS * slope(raw, WAKING) - caches->start_ns, 0.0);
     const uint32_t last = caches->cross_copy.count - 1;
-    report->constants[report->constant_count++] = (struct ronde_constant){
-        "line_ns", "ns", caches->line_ns, 0.0,
-        "a cache line from a processor to the next, the same in all of this"};
+    ronde_calibration_note(report, "line_ns", "ns", caches->line_ns, 0.0,
+                           "a cache line from a processor to the next, the same in all of this");
+    ronde_calibration_note(report, "poll_ns", "ns", caches->poll_ns,
+                           ronde_stats_spread(&raw->many[WAITING]),
+                           "ping-pong on one core beside 8 waiting ranks and alone, per rank");
+    ronde_calibration_note(report, "start_ns", "ns", caches->start_ns,
+                           ronde_stats_spread(&raw->few[TWO_PAIRS]),
+                           "two pairs a core and one, at no hop, per rank");
+    ronde_calibration_note(report, "wake_ns", "ns", caches->wake_ns,
+                           ronde_stats_spread(&raw->few[WAKING]),
+                           "two ranks that both begin at once, at no hop, without start_ns");
+    ronde_calibration_note(report, "combine_GBps", "GB/s", caches->combine_GBps, 0.0,
+                           "sums in the nearest cache, all cores");
+    ronde_calibration_note(report, "cross_copy", "GB/s", caches->cross_copy.GBps[last], 0.0,
+                           "reading what another core wrote, 256 KiB (the file has all sizes)");
+    ronde_calibration_note(report, "cross_write", "GB/s", caches->cross_write.GBps[last], 0.0,
+                           "writing what another core has read, 256 KiB");
+}
+
+void ronde_calibration_note(struct ronde_calibration_report *report, const char *name,
+                            const char *unit, double value, double spread, const char *how)
+{
     report->constants[report->constant_count++] =
-        (struct ronde_constant){"poll_ns", "ns", caches->poll_ns,
-                                ronde_stats_spread(&raw->many_waiting),
-                                "ping-pong on one core beside 8 waiting ranks and alone, per rank"};
-    report->constants[report->constant_count++] =
-        (struct ronde_constant){"start_ns", "ns", caches->start_ns,
-                                ronde_stats_spread(&raw->few_pairs[1]),
-                                "two pairs a core and one, at no hop, per rank"};
-    report->constants[report->constant_count++] =
-        (struct ronde_constant){"wake_ns", "ns", caches->wake_ns,
-                                ronde_stats_spread(&raw->few_waking),
-                                "two ranks that both begin at once, at no hop, without start_ns"};
-    report->constants[report->constant_count++] =
-        (struct ronde_constant){"combine_GBps", "GB/s", caches->combine_GBps, 0.0,
-                                "sums in the nearest cache, all cores"};
-    report->constants[report->constant_count++] = (struct ronde_constant){
-        "cross_copy", "GB/s", caches->cross_copy.GBps[last], 0.0,
-        "reading what another core wrote, 256 KiB (the file has all sizes)"};
-    report->constants[report->constant_count++] =
-        (struct ronde_constant){"cross_write", "GB/s", caches->cross_write.GBps[last], 0.0,
-                                "writing what another core has read, 256 KiB"};
+        (struct ronde_constant){name, unit, value, spread, how};
 }
 
 void ronde_calibration_describe(struct ronde_calibration_report *report, const char *engine,
@@ -505,7 +457,7 @@ static enum ronde_status watch_processors(struct bench *bench, struct ronde_erro
 static enum ronde_status measure_all(struct raw *raw, struct ronde_calibration_report *report,
                                      struct ronde_error *error)
 {
-    enum ronde_status status = measure_small(raw, error);
+    enum ronde_status status = measure_slopes(raw, HOP, PAIR, error);
     if (status == RONDE_OK)
         status = measure_streams(raw, error);
     if (status == RONDE_OK)
@@ -539,7 +491,6 @@ enum ronde_status ronde_calibrate(const struct ronde_calibrate_options *options,
     fit_copy(&raw, out_report);
     fit_gamma(&raw, out_report);
     fit_memory(&raw, out_report);
-    out_report->constant_count = 9;
     fit_caches(&raw, out_report);
     char backend[48];
     snprintf(backend, sizeof backend, "backend %s", options->backend);

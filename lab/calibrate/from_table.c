@@ -1,4 +1,5 @@
 /* A machine from a table of what others have measured. See ronde/calibrate_table.h. */
+#include "lab/calibrate/probes.h"
 #include "lab/measure/collective_rows.h"
 
 #include "ronde/calibrate.h"
@@ -99,13 +100,6 @@ static double message_ns(const struct fit *fit, double bytes)
     while (at[1].bytes < bytes)
         at++;
     return at->ns + (at[1].ns - at->ns) * (bytes - at->bytes) / (at[1].bytes - at->bytes);
-}
-
-static void note(struct fit *fit, const char *name, const char *unit, double value, double spread,
-                 const char *how)
-{
-    fit->report->constants[fit->report->constant_count++] =
-        (struct ronde_constant){name, unit, value, spread, how};
 }
 
 /* The spread that the rows of a kind have in the median, by what the table says of each. */
@@ -227,13 +221,13 @@ static void fit_fresh(struct fit *fit)
     }
     const double ns = fresh->ns[fresh->count - 1];
     if (ns > 0)
-        note(fit, "fresh_GBps", "GB/s", fresh->bytes[fresh->count - 1] / ns,
-             spread_of(fit, MESSAGE_EXCHANGES),
-             share < 1
-                 ? "half of what long exchanges take beyond shorter ones in proportion, which "
-                   "is a guess: memory allocated in every call"
-                 : "what long exchanges take beyond shorter ones in proportion: memory "
-                   "allocated in every call");
+        ronde_calibration_note(
+            fit->report, "fresh_GBps", "GB/s", fresh->bytes[fresh->count - 1] / ns,
+            spread_of(fit, MESSAGE_EXCHANGES),
+            share < 1 ? "half of what long exchanges take beyond shorter ones in proportion, which "
+                        "is a guess: memory allocated in every call"
+                      : "what long exchanges take beyond shorter ones in proportion: memory "
+                        "allocated in every call");
 }
 
 /* How much longer short exchanges are on their way than short messages of a ring, whose hosts are neighbours; sums add to it. */
@@ -288,10 +282,11 @@ static enum ronde_status fit_network(struct fit *fit, struct ronde_error *error)
     if (!fit->has_groups)
         network->group_count = 0;
     else
-        note(fit, "far_ns", "ns", network->far_ns, spread_of(fit, MESSAGE_EXCHANGES),
-             is_known ? "short exchanges, beyond a message: between groups of the allocation"
-                      : "short exchanges, beyond a message: between each 16 consecutive ranks, "
-                        "which is a guess");
+        ronde_calibration_note(
+            fit->report, "far_ns", "ns", network->far_ns, spread_of(fit, MESSAGE_EXCHANGES),
+            is_known ? "short exchanges, beyond a message: between groups of the allocation"
+                     : "short exchanges, beyond a message: between each 16 consecutive ranks, "
+                       "which is a guess");
     return RONDE_OK;
 }
 
@@ -316,9 +311,10 @@ static void fit_sums(struct fit *fit)
     if (count == 0)
         return;
     to->time.gamma_GBps = to->gamma_curve.GBps[0];
-    note(fit, "gamma_GBps", "GB/s", to->gamma_curve.GBps[count - 1],
-         spread_of(fit, MESSAGE_EXCHANGES),
-         "long exchanges, beyond a message, of the longest; the file has all sizes");
+    ronde_calibration_note(
+        fit->report, "gamma_GBps", "GB/s", to->gamma_curve.GBps[count - 1],
+        spread_of(fit, MESSAGE_EXCHANGES),
+        "long exchanges, beyond a message, of the longest; the file has all sizes");
 }
 
 static void describe(struct fit *fit)
@@ -335,13 +331,14 @@ static void describe(struct fit *fit)
     to->slot_bytes = (uint64_t)1 << 40;
     to->max_ranks = fit->table->ranks;
     to->worst_spread = spread;
-    note(fit, "latency_ns", "ns", fit->latency_ns, spread,
-         "a fifth of the shortest message, which is a guess");
-    note(fit, "send_ns", "ns", to->time.send.ns[0], spread,
-         "half of the rest of the shortest message; the file has all sizes");
-    note(fit, "receive_ns", "ns", to->time.receive.ns[0], spread, "the other half");
-    note(fit, "lane_GBps", "GB/s", fit->rate_GBps, spread,
-         "the longest message, or what the longest two differ by");
+    ronde_calibration_note(fit->report, "latency_ns", "ns", fit->latency_ns, spread,
+                           "a fifth of the shortest message, which is a guess");
+    ronde_calibration_note(fit->report, "send_ns", "ns", to->time.send.ns[0], spread,
+                           "half of the rest of the shortest message; the file has all sizes");
+    ronde_calibration_note(fit->report, "receive_ns", "ns", to->time.receive.ns[0], spread,
+                           "the other half");
+    ronde_calibration_note(fit->report, "lane_GBps", "GB/s", fit->rate_GBps, spread,
+                           "the longest message, or what the longest two differ by");
     snprintf(report->machine, sizeof report->machine, "the machine of %.120s",
              name ? name + 1 : fit->table->path);
     snprintf(report->measured_by, sizeof report->measured_by,

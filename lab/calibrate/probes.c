@@ -98,7 +98,8 @@ static void build_pairs(struct ronde_builder *builder, uint32_t ranks, uint32_t 
     }
 }
 
-static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_t length)
+static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_t ranks,
+                  uint32_t length)
 {
     switch (probe) {
     case RONDE_PROBE_LAUNCH:
@@ -121,79 +122,56 @@ static void build(struct ronde_builder *builder, enum ronde_probe probe, uint32_
         build_exchange(builder);
         break;
     case RONDE_PROBE_PAIRS:
+        build_pairs(builder, ranks, length);
+        break;
     case RONDE_PROBE_WAITING:
+        build_waiting(builder, ranks, length);
         break;
     }
 }
 
-enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t length, uint32_t channels,
-                                   struct ronde_schedule **out_schedule, struct ronde_error *error)
+static enum ronde_status check_ranks(enum ronde_probe probe, uint32_t ranks, uint32_t length,
+                                     struct ronde_error *error)
 {
-    static const char *const names[] = {"launch", "ping_pong", "messages", "stream",
-                                        "reduce", "exchange",  "pairs",    "waiting"};
-    const struct ronde_compile_request request = {
-        .collective = probe == RONDE_PROBE_REDUCE     ? RONDE_REDUCE
-                      : probe == RONDE_PROBE_EXCHANGE ? RONDE_ALL_GATHER
-                                                      : RONDE_BROADCAST,
-        .algorithm = names[probe],
-        .ranks = probe == RONDE_PROBE_LAUNCH ? 1 : 2,
-        .channels = channels,
-    };
-    if (probe == RONDE_PROBE_PAIRS)
-        return ronde_probe_make_pairs(2, length, out_schedule, error);
-    if (probe == RONDE_PROBE_WAITING)
-        return ronde_probe_make_waiting(3, length, out_schedule, error);
-    struct ronde_builder *builder = NULL;
-    const enum ronde_status status =
-        ronde_builder_create(&request, ronde_mem_default(), &builder, error);
-    if (status != RONDE_OK)
-        return status;
-    build(builder, probe, length);
-    return ronde_schedule_finish(builder, NULL, out_schedule, error);
-}
-
-enum ronde_status ronde_probe_make_pairs(uint32_t ranks, uint32_t length,
-                                         struct ronde_schedule **out_schedule,
-                                         struct ronde_error *error)
-{
-    uint32_t source_of[RONDE_PROBE_RANKS];
-    struct ronde_builder *builder = NULL;
-    if (ranks < 2 || ranks > RONDE_PROBE_RANKS || ranks % 2 != 0)
+    const bool is_too_many = ranks > RONDE_PROBE_RANKS;
+    if (probe == RONDE_PROBE_PAIRS && (ranks < 2 || is_too_many || ranks % 2 != 0))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "pairs of %u ranks; an even number up to %u",
                           ranks, RONDE_PROBE_RANKS);
-    for (uint32_t rank = 0; rank < ranks; rank++)
-        source_of[rank] = rank ^ 1u;
-    const struct ronde_compile_request request = {.collective = RONDE_SEND_RECV,
-                                                  .algorithm = "pairs",
-                                                  .ranks = ranks,
-                                                  .source_of = source_of};
-    const enum ronde_status status =
-        ronde_builder_create(&request, ronde_mem_default(), &builder, error);
-    if (status != RONDE_OK)
-        return status;
-    build_pairs(builder, ranks, length);
-    return ronde_schedule_finish(builder, NULL, out_schedule, error);
-}
-
-enum ronde_status ronde_probe_make_waiting(uint32_t ranks, uint32_t length,
-                                           struct ronde_schedule **out_schedule,
-                                           struct ronde_error *error)
-{
-    struct ronde_builder *builder = NULL;
-    const struct ronde_compile_request request = {.collective = RONDE_BROADCAST,
-                                                  .algorithm = "waiting",
-                                                  .ranks = ranks,
-                                                  .channels = 1};
-    if (ranks < 3 || ranks > RONDE_PROBE_RANKS || length % 2 == 0)
+    if (probe == RONDE_PROBE_WAITING && (ranks < 3 || is_too_many || length % 2 == 0))
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%u ranks, some of them waiting for %u hops; 3 to %u ranks and an odd "
                           "number of hops",
                           ranks, length, RONDE_PROBE_RANKS);
-    const enum ronde_status status =
-        ronde_builder_create(&request, ronde_mem_default(), &builder, error);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t ranks, uint32_t length,
+                                   uint32_t channels, struct ronde_schedule **out_schedule,
+                                   struct ronde_error *error)
+{
+    static const char *const names[] = {"launch", "ping_pong", "messages", "stream",
+                                        "reduce", "exchange",  "pairs",    "waiting"};
+    const bool is_of_pairs = probe == RONDE_PROBE_PAIRS;
+    uint32_t source_of[RONDE_PROBE_RANKS];
+    struct ronde_builder *builder = NULL;
+    const struct ronde_compile_request request = {
+        .collective = is_of_pairs                     ? RONDE_SEND_RECV
+                      : probe == RONDE_PROBE_REDUCE   ? RONDE_REDUCE
+                      : probe == RONDE_PROBE_EXCHANGE ? RONDE_ALL_GATHER
+                                                      : RONDE_BROADCAST,
+        .algorithm = names[probe],
+        .ranks = ranks,
+        .channels = is_of_pairs || probe == RONDE_PROBE_WAITING ? 1 : channels,
+        .source_of = is_of_pairs ? source_of : NULL,
+    };
+    enum ronde_status status = check_ranks(probe, ranks, length, error);
+    for (uint32_t rank = 0; rank < RONDE_PROBE_RANKS; rank++)
+        source_of[rank] = rank ^ 1u;
+    if (status == RONDE_OK)
+        status = ronde_builder_create(&request, ronde_mem_default(), &builder, error);
     if (status != RONDE_OK)
         return status;
-    build_waiting(builder, ranks, length);
+    build(builder, probe, ranks, length);
     return ronde_schedule_finish(builder, NULL, out_schedule, error);
 }
 

@@ -8,6 +8,7 @@
 
 #include "ronde/benchmark.h"
 #include "ronde/builder.h"
+#include "ronde/calibrate.h"
 #include "ronde/topologies.h"
 
 /** Most ranks of a probe of pairs, or with ranks that wait. */
@@ -25,23 +26,15 @@ enum ronde_probe {
     RONDE_PROBE_WAITING /**< ping-pong between ranks 0 and 1, while all others wait for what comes of it */
 };
 
-/** RONDE_PROBE_PAIRS for an even number of ranks. Owner and errors: as ronde_probe_make. */
-RONDE_API RONDE_MUST_CHECK enum ronde_status
-ronde_probe_make_pairs(uint32_t ranks, uint32_t length, struct ronde_schedule **out_schedule,
-                       struct ronde_error *error);
-
-/** RONDE_PROBE_WAITING for 3 ranks or more and an odd length. Owner and errors: as ronde_probe_make. */
-RONDE_API RONDE_MUST_CHECK enum ronde_status
-ronde_probe_make_waiting(uint32_t ranks, uint32_t length, struct ronde_schedule **out_schedule,
-                         struct ronde_error *error);
-
 /**
- * Makes a probe for two ranks (LAUNCH: one), in equal channels that each do it with a share of the block. `length` is odd
- * and 3 or more for PING_PONG, so that the message ends at rank 1 and has come back once, and ignored where nothing above
- * mentions it. Owner: the caller destroys *out_schedule. Errors: as ronde_schedule_finish.
+ * Makes a probe for `ranks`: an even number for PAIRS, 3 or more for WAITING, one for LAUNCH and else two; in equal channels
+ * that each do it with a share of the block (PAIRS, WAITING: one). `length` is odd and 3 or more for PING_PONG, so that the
+ * message ends at rank 1 and has come back once, odd for WAITING, and ignored where nothing above mentions it.
+ * Owner: the caller destroys *out_schedule. Errors: BAD_ARGUMENT for ranks or a length that PAIRS or WAITING cannot have; as
+ * ronde_schedule_finish.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
-ronde_probe_make(enum ronde_probe probe, uint32_t length, uint32_t channels,
+ronde_probe_make(enum ronde_probe probe, uint32_t ranks, uint32_t length, uint32_t channels,
                  struct ronde_schedule **out_schedule, struct ronde_error *error);
 
 /* Probes on all cores at once, or alone: each core runs both ranks of its own probe, and all start together. */
@@ -78,5 +71,10 @@ ronde_parallel_probe_measure(const struct ronde_parallel_probe *probe,
  */
 RONDE_API double ronde_crossing_write_ns(const struct ronde_cache_facts *facts, double bytes,
                                          double beyond_ns);
+
+/** Adds a constant to a calibration's list. */
+RONDE_API void ronde_calibration_note(struct ronde_calibration_report *report, const char *name,
+                                      const char *unit, double value, double spread,
+                                      const char *how);
 
 #endif

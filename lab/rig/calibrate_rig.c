@@ -88,7 +88,8 @@ static enum ronde_status open_netns(struct pairs *pairs, const char *rig,
                                           .job_count = THROW_COUNT};
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; status == RONDE_OK && i < THROW_COUNT; i++) {
-        status = ronde_probe_make_pairs(pairs->ranks, throws[i].hops, &pairs->schedules[i], error);
+        status = ronde_probe_make(RONDE_PROBE_PAIRS, pairs->ranks, throws[i].hops, 1,
+                                  &pairs->schedules[i], error);
         pairs->jobs[i] = (struct ronde_netns_job){pairs->schedules[i], throws[i].bytes / 4};
     }
     return status == RONDE_OK ? ronde_netns_open(&plan, &pairs->workers, error) : status;
@@ -254,7 +255,8 @@ static enum ronde_status compile(struct raw *raw, struct ronde_error *error)
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; status == RONDE_OK && i < ITEM_COUNT; i++) {
         const uint64_t count = probes[i].bytes / sizeof(float);
-        status = ronde_probe_make(probes[i].probe, probes[i].length, 1, &raw->schedules[i], error);
+        status =
+            ronde_probe_make(probes[i].probe, 2, probes[i].length, 1, &raw->schedules[i], error);
         raw->jobs[i] = (struct ronde_netns_job){raw->schedules[i], count};
         raw->runs[i] = (struct ronde_netns_run){i, count, probes[i].in_place, false};
     }
@@ -307,11 +309,6 @@ static double spread(const struct raw *raw, enum item item)
     return stats->median > 0.0 ? stats->notch / stats->median : 0.0;
 }
 
-static void note(struct ronde_calibration_report *report, struct ronde_constant constant)
-{
-    report->constants[report->constant_count++] = constant;
-}
-
 /* Latency, launch and step costs. */
 static void fit_small(const struct raw *raw, struct ronde_calibration_report *report)
 {
@@ -320,13 +317,12 @@ static void fit_small(const struct raw *raw, struct ronde_calibration_report *re
     fit->time.step_ns = slope(raw, FEW_MESSAGES, MANY_MESSAGES, MORE_MESSAGES - MESSAGES);
     fit->latency_ns = fmax(hop_ns - fit->time.step_ns, 0.0);
     fit->time.launch_ns = fmax(raw->stats[FEW_HOPS].median - HOPS * hop_ns, 0.0);
-    note(report, (struct ronde_constant){"launch_ns", "ns", fit->time.launch_ns,
-                                         spread(raw, FEW_HOPS), "4-byte ping-pong, at no hop"});
-    note(report, (struct ronde_constant){"latency_ns", "ns", fit->latency_ns, spread(raw, MANY_HOPS),
-                                         "4-byte ping-pong, per hop, without the step"});
-    note(report,
-         (struct ronde_constant){"step_ns", "ns", fit->time.step_ns, spread(raw, MANY_MESSAGES),
-                                 "16-byte messages in a row, per message"});
+    ronde_calibration_note(report, "launch_ns", "ns", fit->time.launch_ns, spread(raw, FEW_HOPS),
+                           "4-byte ping-pong, at no hop");
+    ronde_calibration_note(report, "latency_ns", "ns", fit->latency_ns, spread(raw, MANY_HOPS),
+                           "4-byte ping-pong, per hop, without the step");
+    ronde_calibration_note(report, "step_ns", "ns", fit->time.step_ns, spread(raw, MANY_MESSAGES),
+                           "16-byte messages in a row, per message");
 }
 
 /* Rates, and what ports do beside them. */
@@ -349,19 +345,17 @@ static void fit_ports(const struct raw *raw, struct ronde_calibration_report *re
     /* A bucket holds a packet, or there is none: less is what warm processors are faster than those that slept. */
     const double burst_bytes = sooner_ns / alone;
     fit->packets.burst_bytes = burst_bytes < fit->packets.segment_bytes ? 0.0 : burst_bytes;
-    note(report, (struct ronde_constant){"lane_GBps", "GB/s", fit->time.lane_GBps,
-                                         spread(raw, LONG_EXCHANGE),
-                                         "exchange of 512 KiB and 2 MiB, each way"});
-    note(report, (struct ronde_constant){"reverse_share", "", fit->packets.reverse_share,
-                                         spread(raw, LONG_STREAM),
-                                         "exchange against stream: acknowledgements"});
-    note(report, (struct ronde_constant){"burst_bytes", "B", fit->packets.burst_bytes,
-                                         spread(raw, SHORT_STREAM),
-                                         fit->packets.burst_bytes > 0.0
-                                             ? "64 KiB stream after a pause, against the rate"
-                                             : "64 KiB stream after a pause: less than a packet"});
-    note(report, (struct ronde_constant){"segment_bytes", "B", fit->packets.segment_bytes, 0.0,
-                                         "MTU of the device, without headers"});
+    ronde_calibration_note(report, "lane_GBps", "GB/s", fit->time.lane_GBps,
+                           spread(raw, LONG_EXCHANGE), "exchange of 512 KiB and 2 MiB, each way");
+    ronde_calibration_note(report, "reverse_share", "", fit->packets.reverse_share,
+                           spread(raw, LONG_STREAM), "exchange against stream: acknowledgements");
+    ronde_calibration_note(report, "burst_bytes", "B", fit->packets.burst_bytes,
+                           spread(raw, SHORT_STREAM),
+                           fit->packets.burst_bytes > 0.0
+                               ? "64 KiB stream after a pause, against the rate"
+                               : "64 KiB stream after a pause: less than a packet");
+    ronde_calibration_note(report, "segment_bytes", "B", fit->packets.segment_bytes, 0.0,
+                           "MTU of the device, without headers");
 }
 
 /* What stands around a message is what its sender's device counts, less the word of a free slot that goes with it. */
@@ -371,10 +365,10 @@ static void fit_header(const struct ronde_pairs_report *pairs,
     const double header_bytes =
         fmax(pairs->wire_bytes - sizeof(float) - RONDE_SIM_CREDIT_BYTES, 0.0);
     report->calibration.packets.header_bytes = header_bytes;
-    note(report, (struct ronde_constant){"header_bytes", "B", header_bytes,
-                                         header_bytes > 0.0 ? pairs->wire_notch / header_bytes : 0.0,
-                                         "4-byte ping-pong, all pairs: sent per message, without "
-                                         "the word of a free slot"});
+    ronde_calibration_note(report, "header_bytes", "B", header_bytes,
+                           header_bytes > 0.0 ? pairs->wire_notch / header_bytes : 0.0,
+                           "4-byte ping-pong, all pairs: sent per message, without "
+                           "the word of a free slot");
 }
 
 /* One of the pairs' constants; relative to what it is of where it is nothing. */
@@ -383,7 +377,7 @@ static void note_pairs(struct ronde_calibration_report *report, const char *name
 {
     const double whole_ns = of->value_ns > 0.0 ? of->value_ns : of->hop_ns;
     const double sure = whole_ns > 0.0 ? of->notch_ns / whole_ns : 0.0;
-    note(report, (struct ronde_constant){name, "ns", value_ns, sure, how});
+    ronde_calibration_note(report, name, "ns", value_ns, sure, how);
 }
 
 /* Hosts that share processors wait for them and, asleep, for their turn. */
@@ -411,11 +405,11 @@ static void fit_pairs(const struct ronde_pairs_report *pairs,
     note_pairs(report, "jitter_ns", short_ns, shorts,
                short_ns > 0.0 ? "the same: how far the hops of a rank scatter"
                               : "the same: hops of a rank do not scatter beyond noise");
-    note(report, (struct ronde_constant){
-                     "jitter_GBps", "GB/s", packets->jitter_GBps,
-                     more_ns > 0.0 ? (longs->notch_ns + shorts->notch_ns) / more_ns : 0.0,
-                     more_ns > 0.0 ? "64 KiB ping-pong, all pairs at once: what it scatters beyond"
-                                   : "64 KiB ping-pong, all pairs at once: scatters no more"});
+    ronde_calibration_note(report, "jitter_GBps", "GB/s", packets->jitter_GBps,
+                           more_ns > 0.0 ? (longs->notch_ns + shorts->notch_ns) / more_ns : 0.0,
+                           more_ns > 0.0
+                               ? "64 KiB ping-pong, all pairs at once: what it scatters beyond"
+                               : "64 KiB ping-pong, all pairs at once: scatters no more");
 }
 
 /* A sum that cannot be told from the stream beside it costs nothing: most networks are slower than any processor. */
@@ -425,13 +419,11 @@ static void fit_gamma(const struct raw *raw, struct ronde_calibration_report *re
     const double beyond_ns = raw->stats[REDUCE].median - raw->stats[LONG_STREAM].median;
     const double noise_ns = raw->stats[REDUCE].notch + raw->stats[LONG_STREAM].notch;
     fit->time.gamma_GBps = beyond_ns > noise_ns ? LONG_BYTES / beyond_ns : 0.0;
-    note(report,
-         (struct ronde_constant){"gamma_GBps", "GB/s", fit->time.gamma_GBps, spread(raw, REDUCE),
-                                 fit->time.gamma_GBps > 0.0
-                                     ? "2 MiB stream into a sum, beyond the stream"
-                                     : "2 MiB stream into a sum: no different"});
-    note(report, (struct ronde_constant){"slot_bytes", "B", (double)fit->slot_bytes, 0.0,
-                                         "what messages were cut into"});
+    ronde_calibration_note(report, "gamma_GBps", "GB/s", fit->time.gamma_GBps, spread(raw, REDUCE),
+                           fit->time.gamma_GBps > 0.0 ? "2 MiB stream into a sum, beyond the stream"
+                                                      : "2 MiB stream into a sum: no different");
+    ronde_calibration_note(report, "slot_bytes", "B", (double)fit->slot_bytes, 0.0,
+                           "what messages were cut into");
 }
 
 enum ronde_status ronde_calibrate_rig(const char *rig, const struct ronde_benchmark_options *options,

@@ -19,7 +19,9 @@ static struct ronde_schedule *make(enum ronde_probe probe, uint32_t length, uint
 {
     struct ronde_schedule *schedule = NULL;
     struct ronde_error error = {.status = RONDE_OK};
-    CU_ASSERT_EQUAL_FATAL(ronde_probe_make(probe, length, channels, &schedule, &error), RONDE_OK);
+    const uint32_t ranks = probe == RONDE_PROBE_LAUNCH ? 1 : probe == RONDE_PROBE_WAITING ? 3 : 2;
+    CU_ASSERT_EQUAL_FATAL(ronde_probe_make(probe, ranks, length, channels, &schedule, &error),
+                          RONDE_OK);
     CU_ASSERT(schedule->proof.ok && schedule->proof.dead_chunks == 0);
     return schedule;
 }
@@ -70,11 +72,13 @@ static void pairs_and_waiting_take_more_ranks(void)
     for (uint32_t ranks = 2; ranks <= RONDE_PROBE_RANKS; ranks += 2) {
         struct ronde_schedule *pairs = NULL, *waiting = NULL;
         struct ronde_error error = {.status = RONDE_OK};
-        CU_ASSERT_EQUAL_FATAL(ronde_probe_make_pairs(ranks, 5, &pairs, &error), RONDE_OK);
+        CU_ASSERT_EQUAL_FATAL(ronde_probe_make(RONDE_PROBE_PAIRS, ranks, 5, 1, &pairs, &error),
+                              RONDE_OK);
         CU_ASSERT_EQUAL(pairs->proof.messages, 5 * ranks);
         CU_ASSERT_EQUAL(pairs->proof.critical_path, 5);
-        CU_ASSERT_EQUAL_FATAL(ronde_probe_make_waiting(ranks + 1 > RONDE_PROBE_RANKS ? 16 : ranks + 1,
-                                                       5, &waiting, &error),
+        CU_ASSERT_EQUAL_FATAL(ronde_probe_make(RONDE_PROBE_WAITING,
+                                               ranks + 1 > RONDE_PROBE_RANKS ? 16 : ranks + 1, 5, 1,
+                                               &waiting, &error),
                               RONDE_OK);
         CU_ASSERT_EQUAL(waiting->proof.messages, 5 + waiting->ranks - 2);
         CU_ASSERT_EQUAL(waiting->proof.critical_path, 6);
@@ -89,7 +93,8 @@ static void what_makes_no_pairs_is_refused(void)
     for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; i++) {
         struct ronde_schedule *schedule = NULL;
         struct ronde_error error = {.status = RONDE_OK};
-        CU_ASSERT_EQUAL(ronde_probe_make_pairs(ranks[i], 3, &schedule, &error), RONDE_BAD_ARGUMENT);
+        CU_ASSERT_EQUAL(ronde_probe_make(RONDE_PROBE_PAIRS, ranks[i], 3, 1, &schedule, &error),
+                        RONDE_BAD_ARGUMENT);
         CU_ASSERT_PTR_NULL(schedule);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "an even number up to 16"));
     }

@@ -34,8 +34,8 @@ static double time_ns(const struct ronde_platform *platform, uint32_t waiting, u
     struct ronde_sim_result result = {0};
     struct ronde_error error = {0};
     enum ronde_status status =
-        waiting > 0 ? ronde_probe_make_waiting(2 + waiting, length, &schedule, &error)
-                    : ronde_probe_make(RONDE_PROBE_PING_PONG, length, 1, &schedule, &error);
+        ronde_probe_make(waiting > 0 ? RONDE_PROBE_WAITING : RONDE_PROBE_PING_PONG, 2 + waiting,
+                         length, 1, &schedule, &error);
     CU_ASSERT_EQUAL_FATAL(status, RONDE_OK);
     const struct ronde_load load = {bytes / 4, RONDE_FLOAT32, 0, 0};
     const struct ronde_time_params params = ronde_platform_time(platform, 2, 0);
@@ -135,7 +135,8 @@ static void waiting_takes_ranks_that_wait_and_an_odd_length(void)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct ronde_schedule *schedule = NULL;
         struct ronde_error error = {0};
-        CU_ASSERT_EQUAL(ronde_probe_make_waiting(bad[i].ranks, bad[i].length, &schedule, &error),
+        CU_ASSERT_EQUAL(ronde_probe_make(RONDE_PROBE_WAITING, bad[i].ranks, bad[i].length, 1,
+                                         &schedule, &error),
                         RONDE_BAD_ARGUMENT);
         CU_ASSERT_PTR_NULL(schedule);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "an odd number of hops"));
