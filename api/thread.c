@@ -8,7 +8,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-const bool ronde_has_threads = true;
+const bool ronde_has_threads = RONDE_HAS_THREADS;
 
 void ronde_lock_init(struct ronde_lock *lock)
 {
@@ -60,6 +60,9 @@ enum ronde_status ronde_thread_start(struct ronde_thread *out_thread, void *(*wo
 {
     sigset_t all;
     sigset_t before;
+    if (!ronde_has_threads)
+        return ronde_fail(error, RONDE_UNAVAILABLE,
+                          "this build has no threads (package libc6-dev, -DRONDE_CPU=ON)");
     sigfillset(&all);
     /* A thread inherits its creator's mask: the program's handlers stay with the program's threads. */
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -78,11 +81,6 @@ void ronde_thread_join(struct ronde_thread *thread)
 void ronde_thread_detach(struct ronde_thread *thread)
 {
     pthread_detach(thread->id);
-}
-
-bool ronde_thread_is_self(const struct ronde_thread *thread)
-{
-    return pthread_equal(thread->id, pthread_self()) != 0;
 }
 
 bool ronde_thread_on_fork(void (*child)(void))

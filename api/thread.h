@@ -1,5 +1,5 @@
 /**
- * Locks, conditions and threads of the front door; a build without POSIX threads has one thread and locks nothing.
+ * Locks, conditions and threads of the front door; a build without RONDE_CPU starts none.
  */
 #ifndef RONDE_API_THREAD_H
 #define RONDE_API_THREAD_H
@@ -43,8 +43,6 @@ enum ronde_status ronde_thread_start(struct ronde_thread *out_thread, void *(*wo
 void ronde_thread_join(struct ronde_thread *thread);
 /** Lets it end by itself. */
 void ronde_thread_detach(struct ronde_thread *thread);
-/** Whether it is the calling thread. */
-bool ronde_thread_is_self(const struct ronde_thread *thread);
 /** Has a function called in every child that a fork makes, before fork returns there; false if the system refuses. */
 bool ronde_thread_on_fork(void (*child)(void));
 /** Offers the processor to others for so long; 0: only where another thread is ready. */

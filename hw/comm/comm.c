@@ -322,7 +322,8 @@ enum ronde_transport ronde_comm_transport(const struct ronde_comm *comm)
 
 const struct ronde_mem *ronde_comm_mem(struct ronde_comm *comm)
 {
-    return comm->wire->memory && !ronde_comm_is_foreign(comm) ? comm->wire->memory(comm) : comm->mem;
+    return comm->wire->shared && !ronde_comm_is_foreign(comm) ? comm->wire->shared->memory(comm)
+                                                              : comm->mem;
 }
 
 /* What all ranks exchange outside runs: data, and whether each of them is well. */
@@ -369,8 +370,8 @@ enum ronde_status ronde_comm_agree(struct ronde_comm *comm, enum ronde_status st
 enum ronde_status ronde_comm_check(struct ronde_comm *comm, double now_ns, struct ronde_error *error)
 {
     comm->checked_ns = now_ns;
-    if (comm->wire->cpu_balance)
-        comm->wire->cpu_balance(comm, now_ns);
+    if (comm->wire->shared)
+        comm->wire->shared->cpu_balance(comm, now_ns);
     return ronde_control_check(comm->control, error);
 }
 

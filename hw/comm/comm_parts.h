@@ -165,6 +165,29 @@ struct ronde_device_slots {
     void *self;                 /**< its argument */
 };
 
+/** What ranks that share a host's memory do in it beyond sending messages. */
+struct ronde_wire_memory {
+    /** Periodic: balances the ranks of a host over its processors (hw/shm/layout.h). */
+    void (*cpu_balance)(const struct ronde_comm *comm, double now_ns);
+    /**
+     * Whether peers can read this rank's send buffers in place, from which share of a chunk on it pays, in runs out of
+     * place and in place, and whether they may write there too: the habits' part about protocols.
+     */
+    bool (*is_readable)(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
+                        const struct ronde_launch *launch, struct ronde_habits *io_habits);
+    /** Address at which a rank's offer is readable (RONDE_REMOTE_READ, engine/execute/machine.h); NULL with the error. */
+    const unsigned char *(*find)(const struct ronde_comm *comm, uint32_t rank,
+                                 const struct ronde_offer *offer, unsigned char *place,
+                                 struct ronde_error *error);
+    /** Publishes that this rank's offers become invalid, before they do. From now on registered memory that is freed is not
+     * allocated again. */
+    void (*withdraw)(const struct ronde_comm *comm);
+    /** Whether a rank has withdrawn its offers; if not, all reads of them before this call were valid. */
+    bool (*has_withdrawn)(const struct ronde_comm *comm, uint32_t rank);
+    /** What ronde_comm_mem returns. */
+    const struct ronde_mem *(*memory)(struct ronde_comm *comm);
+};
+
 /** A transport. Its functions are called by the thread of the communicator. */
 struct ronde_wire {
     /** Prepares a communicator; sets its handshake records and its self. Collective. Errors: those of ronde_comm_create. */
@@ -190,8 +213,6 @@ struct ronde_wire {
      */
     enum ronde_status (*poll)(struct ronde_comm_program *program, bool *io_moved,
                               bool *out_is_quiet, struct ronde_error *error);
-    /** Periodic: balances the ranks of a host over its processors (hw/shm/layout.h). NULL: no balancing. */
-    void (*cpu_balance)(const struct ronde_comm *comm, double now_ns);
     /** Backoff after `idle` empty polls in a row: pauses or yields and returns true, or false: time to sleep. */
     bool (*spin)(const struct ronde_comm *comm, uint32_t idle);
     /** Marks this rank as about to sleep; false if it was not marked before: a message may have arrived since. */
@@ -202,23 +223,8 @@ struct ronde_wire {
     void (*wake)(struct ronde_comm *comm);
     /** For a sleep on several transports at once: a descriptor readable when a message arrives on this one. Else NULL. */
     int (*descriptor)(const struct ronde_comm *comm);
-    /**
-     * Whether peers can read this rank's send buffers in place, from which share of a chunk on it pays, in runs out of
-     * place and in place, and whether they may write there too: the habits' part about protocols. NULL: never.
-     */
-    bool (*is_readable)(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
-                        const struct ronde_launch *launch, struct ronde_habits *io_habits);
-    /** Address at which a rank's offer is readable (RONDE_REMOTE_READ, engine/execute/machine.h); NULL with the error. NULL: no offers. */
-    const unsigned char *(*find)(const struct ronde_comm *comm, uint32_t rank,
-                                 const struct ronde_offer *offer, unsigned char *place,
-                                 struct ronde_error *error);
-    /** Publishes that this rank's offers become invalid, before they do. From now on registered memory that is freed is not
-     * allocated again. NULL as find. */
-    void (*withdraw)(const struct ronde_comm *comm);
-    /** Whether a rank has withdrawn its offers; if not, all reads of them before this call were valid. */
-    bool (*has_withdrawn)(const struct ronde_comm *comm, uint32_t rank);
-    /** What ronde_comm_mem returns; NULL: the communicator's own. */
-    const struct ronde_mem *(*memory)(struct ronde_comm *comm);
+    /** Of the ranks of a host. NULL: they share no memory, and so make no offers. */
+    const struct ronde_wire_memory *shared;
     /** Whether it sends from and receives into memory of GPUs (program->device). NULL: never. */
     bool (*reaches_devices)(const struct ronde_comm *comm);
     /** An end's eager slots (hw/shm/eager.h), data of the first. NULL: no eager messages. */
@@ -242,11 +248,12 @@ enum ronde_status ronde_comm_bootstrap(const struct ronde_root_broadcast *root_b
 
 /** The shared memory of one host. */
 extern const struct ronde_wire ronde_wire_shm;
+extern const struct ronde_wire_memory ronde_wire_shm_memory;
 
 /** Shared memory inside hosts, UCX between them. */
 extern const struct ronde_wire ronde_wire_hybrid;
 
-/** UCX; in a build without it every call is refused. */
+/** UCX; empty in a build without it, where communicators that ask for it are refused before. */
 extern const struct ronde_wire ronde_wire_ucx;
 
 /** NULL, or why this build has no UCX. */

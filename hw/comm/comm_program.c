@@ -58,7 +58,7 @@ static const unsigned char *find_remote(const struct ronde_act *act,
     if ((start & RONDE_SEND_COPY_BIT) != 0)
         return program->send_copies.areas + (start ^ RONDE_SEND_COPY_BIT);
     act->lane->about = act->step->receive;
-    return program->comm->wire->find(program->comm, rank, offer, place, &program->unreached);
+    return program->comm->wire->shared->find(program->comm, rank, offer, place, &program->unreached);
 }
 
 static const unsigned char *copy_offer(const struct ronde_act *act, const unsigned char *start,
@@ -72,13 +72,13 @@ ronde_comm_check_protocol(const struct ronde_comm *comm, const struct ronde_sche
                           const struct ronde_launch *launch, struct ronde_habits *io_habits,
                           struct ronde_error *error)
 {
-    if (comm->wire->is_readable && comm->wire->is_readable(comm, schedule, launch, io_habits))
+    if (comm->wire->shared && comm->wire->shared->is_readable(comm, schedule, launch, io_habits))
         return RONDE_OK;
     io_habits->farthest = RONDE_PROTOCOL_STAGED;
     if (launch->protocol <= RONDE_PROTOCOL_STAGED)
         return RONDE_OK;
     return ronde_fail(error, RONDE_UNSUPPORTED,
-                      comm->wire->is_readable
+                      comm->wire->shared
                           ? "launch: protocol %s, the system lets processes not read each "
                             "other's memory: take buffers from ronde_comm_mem"
                           : "launch: protocol %s, ranks over this transport cannot read each "
@@ -423,7 +423,7 @@ static enum ronde_status check_sources(struct ronde_comm_program *program, struc
     for (uint32_t n = 0; program->loaded->frame.has_offers && n < program->peer_count; n++) {
         const struct ronde_peer *at = &program->peers[n];
         struct ronde_error why = {0};
-        if (!at->is_source || !comm->wire->has_withdrawn(comm, at->rank))
+        if (!at->is_source || !comm->wire->shared->has_withdrawn(comm, at->rank))
             continue;
         (void)ronde_fail(&why, RONDE_DEVICE, "rank %u has given the run up", at->rank);
         return fail_run_late(program, &why, error);
@@ -435,7 +435,7 @@ static enum ronde_status check_sources(struct ronde_comm_program *program, struc
 static void finish(struct ronde_comm_program *program, bool is_complete)
 {
     if (!is_complete && program->loaded->frame.no_pull != 0)
-        program->comm->wire->withdraw(program->comm);
+        program->comm->wire->shared->withdraw(program->comm);
     program->end_ns = ronde_clock_ns();
     program->is_running = false;
     program->is_over = is_complete;

@@ -60,11 +60,6 @@ static enum ronde_status hybrid_poll(struct ronde_comm_program *program, bool *i
     return ucx_status;
 }
 
-static void hybrid_cpu_balance(const struct ronde_comm *comm, double now_ns)
-{
-    ronde_wire_shm.cpu_balance(comm, now_ns);
-}
-
 static bool hybrid_sleep_begin(struct ronde_comm *comm)
 {
     return ronde_wire_shm.sleep_begin(comm) && ronde_wire_ucx.sleep_begin(comm);
@@ -83,38 +78,9 @@ static void hybrid_wake(struct ronde_comm *comm)
     ronde_wire_shm.wake(comm);
 }
 
-/* Offers are made inside the host only: lanes copy what they send to other hosts (ronde_end.is_copied). */
-static bool hybrid_is_readable(const struct ronde_comm *comm, const struct ronde_schedule *schedule,
-                               const struct ronde_launch *launch, struct ronde_habits *io_habits)
-{
-    return ronde_wire_shm.is_readable(comm, schedule, launch, io_habits);
-}
-
-static const unsigned char *hybrid_find(const struct ronde_comm *comm, uint32_t rank,
-                                        const struct ronde_offer *offer, unsigned char *place,
-                                        struct ronde_error *error)
-{
-    return ronde_wire_shm.find(comm, rank, offer, place, error);
-}
-
-static void hybrid_withdraw(const struct ronde_comm *comm)
-{
-    ronde_wire_shm.withdraw(comm);
-}
-
-static bool hybrid_has_withdrawn(const struct ronde_comm *comm, uint32_t rank)
-{
-    return ronde_wire_shm.has_withdrawn(comm, rank);
-}
-
 static bool hybrid_reaches_devices(const struct ronde_comm *comm)
 {
     return ronde_wire_ucx.reaches_devices(comm);
-}
-
-static const struct ronde_mem *hybrid_memory(struct ronde_comm *comm)
-{
-    return ronde_wire_shm.memory(comm);
 }
 
 const struct ronde_wire ronde_wire_hybrid = {
@@ -125,15 +91,11 @@ const struct ronde_wire ronde_wire_hybrid = {
     .unload = hybrid_unload,
     .announce = hybrid_announce,
     .poll = hybrid_poll,
-    .cpu_balance = hybrid_cpu_balance,
     .spin = ronde_comm_spin,
     .sleep_begin = hybrid_sleep_begin,
     .sleep = hybrid_sleep,
     .wake = hybrid_wake,
-    .is_readable = hybrid_is_readable,
-    .find = hybrid_find,
-    .withdraw = hybrid_withdraw,
-    .has_withdrawn = hybrid_has_withdrawn,
-    .memory = hybrid_memory,
+    /* Offers are made inside the host only: lanes copy what they send to other hosts (ronde_end.is_copied). */
+    .shared = &ronde_wire_shm_memory,
     .reaches_devices = hybrid_reaches_devices,
 };

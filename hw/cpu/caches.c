@@ -452,6 +452,8 @@ enum ronde_status ronde_caches_measure(const struct ronde_mem *mem, struct ronde
         .workers = ronde_usable_cores()};
     struct ronde_cache_facts facts = {.core_bytes = (double)ronde_core_cache_bytes()};
     *out_facts = (struct ronde_cache_facts){.poll_ns = 0};
+    if (ronde_threads_check("caches", error) != RONDE_OK)
+        return RONDE_UNAVAILABLE;
     if (caches.workers < 2)
         return ronde_fail(error, RONDE_UNAVAILABLE,
                           "caches: one usable processor; what crosses takes two");

@@ -84,8 +84,9 @@ struct program {
 
 static enum ronde_status cpu_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
 {
-    (void)why_not;
     memset(out_machine, 0, sizeof *out_machine);
+    if (ronde_threads_check("cpu", why_not) != RONDE_OK)
+        return RONDE_UNAVAILABLE;
     out_machine->cores = ronde_usable_cores();
     out_machine->max_ranks = RONDE_MAX_RANKS;
     out_machine->default_slot_bytes = DEFAULT_SLOT_BYTES;
@@ -100,6 +101,8 @@ static enum ronde_status cpu_open(const struct ronde_machine *machine, const str
                                   void **out_self, struct ronde_error *error)
 {
     *out_self = NULL;
+    if (ronde_threads_check("cpu", error) != RONDE_OK)
+        return RONDE_UNAVAILABLE;
     struct cpu *cpu = ronde_mem_new(mem, 1, sizeof *cpu);
     if (!cpu)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to open the cpu backend");

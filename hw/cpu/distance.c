@@ -157,6 +157,8 @@ enum ronde_status ronde_distance_open(const struct ronde_mem *mem,
                                       struct ronde_error *error)
 {
     *out_distance = NULL;
+    if (ronde_threads_check("distances", error) != RONDE_OK)
+        return RONDE_UNAVAILABLE;
     if (ronde_usable_cores() < 2)
         return ronde_fail(error, RONDE_UNAVAILABLE, "one usable processor has no distance");
     struct ronde_distance *distance = ronde_mem_new(mem, 1, sizeof *distance);

@@ -80,8 +80,11 @@ ronde_cuda_progress_open(struct ronde_cuda_proxy *proxy, const struct ronde_laun
                          const struct ronde_mem *mem, struct ronde_cuda_progress **out_progress,
                          struct ronde_error *error)
 {
-    struct ronde_cuda_progress *progress = ronde_mem_new(mem, 1, sizeof *progress);
     *out_progress = NULL;
+    if (!RONDE_HAS_THREADS)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "runs in streams between machines need threads (-DRONDE_CPU=ON)");
+    struct ronde_cuda_progress *progress = ronde_mem_new(mem, 1, sizeof *progress);
     if (!progress)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for runs in streams");
     progress->mem = mem;

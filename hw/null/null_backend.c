@@ -50,7 +50,7 @@ struct program {
 /*
  * Says whether the backend works here and describes the machine. It must be cheap and must not fail where something is
  * merely absent: that is UNAVAILABLE with the missing package by name, which `ronde list` prints. A backend that needs a
- * library has a second file, backend_absent.c (hw/cpu has one), which CMake compiles in its place and whose probe says so.
+ * library has a second file, backend_absent.c, which CMake compiles in its place and whose probe says so.
  * `cores` and `devices` are 0 where ranks are not bound to any: more ranks than these label a record as oversubscribed.
  */
 static enum ronde_status null_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)

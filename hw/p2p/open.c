@@ -70,8 +70,8 @@ void ronde_p2p_leave(struct ronde_comm *comm)
         ronde_comm_p2p_rest(comm, idle);
     }
     /* Data that was offered and not read is gone once this rank has left. */
-    if (state->pending > 0 && comm->wire->withdraw)
-        comm->wire->withdraw(comm);
+    if (state->pending > 0 && comm->wire->shared)
+        comm->wire->shared->withdraw(comm);
 }
 
 void ronde_p2p_close(struct ronde_comm *comm)

@@ -96,8 +96,8 @@ static void end_all(struct ronde_p2p_state *state)
         return;
     state->has_failed = true;
     state->is_over = true;
-    if (state->pending > 0 && comm->wire->withdraw)
-        comm->wire->withdraw(comm);
+    if (state->pending > 0 && comm->wire->shared)
+        comm->wire->shared->withdraw(comm);
     ronde_p2p_net_abort(state);
 }
 

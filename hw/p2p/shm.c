@@ -337,7 +337,8 @@ static bool read_piece(struct ronde_p2p *receive)
                                       left < READ_BYTES ? left : READ_BYTES};
     unsigned char *const to = receive->buffer + receive->moved;
     struct ronde_error why = {0};
-    const unsigned char *found = comm->wire->find(comm, receive->peer->rank, &offer, to, &why);
+    const unsigned char *found =
+        comm->wire->shared->find(comm, receive->peer->rank, &offer, to, &why);
     if (found && found != to)
         memcpy(to, found, (size_t)offer.bytes);
     if (found)
@@ -345,7 +346,7 @@ static bool read_piece(struct ronde_p2p *receive)
     if (found && receive->moved < from->bytes)
         return true;
     /* The memory of a rank whose communicator has failed may not contain the message any more. */
-    if (found && comm->wire->has_withdrawn(comm, receive->peer->rank))
+    if (found && comm->wire->shared->has_withdrawn(comm, receive->peer->rank))
         (void)ronde_fail(&why, RONDE_DEVICE, "rank %u has given its messages up",
                          receive->peer->rank);
     if (why.status != RONDE_OK)

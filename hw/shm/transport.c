@@ -514,6 +514,15 @@ bool ronde_shm_can_read(const struct ronde_comm *comm, uint32_t rank,
     return ronde_remote_read_can_find(&shm->remote, rank, offer);
 }
 
+const struct ronde_wire_memory ronde_wire_shm_memory = {
+    .cpu_balance = shm_balance_cpus,
+    .is_readable = shm_is_readable,
+    .find = shm_find,
+    .withdraw = shm_withdraw,
+    .has_withdrawn = shm_has_withdrawn,
+    .memory = shm_memory,
+};
+
 const struct ronde_wire ronde_wire_shm = {
     .open = shm_open_segment,
     .close = shm_close,
@@ -524,12 +533,7 @@ const struct ronde_wire ronde_wire_shm = {
     .unload = shm_unload,
     .announce = shm_announce,
     .poll = shm_poll,
-    .cpu_balance = shm_balance_cpus,
-    .is_readable = shm_is_readable,
-    .find = shm_find,
-    .withdraw = shm_withdraw,
-    .has_withdrawn = shm_has_withdrawn,
-    .memory = shm_memory,
+    .shared = &ronde_wire_shm_memory,
     .eager = ronde_shm_layout_eager,
     .spin = shm_spin,
     .sleep_begin = shm_sleep_begin,
