@@ -1,7 +1,7 @@
 /* Connections of a loaded schedule. See connect.h. */
 #include "engine/execute/connect.h"
 
-#include <stdlib.h>
+#include "engine/ir/ends.h"
 
 /* Lengths of a connection start a pair of cache lines of their own: its sender writes them. */
 #define LENGTHS_PER_LINES 16u
@@ -9,101 +9,20 @@
 /* Slots start on cache lines; single ones, so that the slots of short messages stay close together. */
 #define SLOT_ALIGNMENT 64u
 
-/* A receiving end of a program, where a sender can look it up. */
-struct entry {
-    uint64_t key; /* the stored peer and the tag */
-    uint32_t end;
-};
-
-/* The receiving ends of a program by key; one list serves all ranks of a class. */
-struct directory {
-    struct entry *entries;
+/* The unbound receiving end of a connection of `task`, or NONE if the peer has none: only a mutant has several or none. */
+static uint32_t find_receiver(const struct ronde_task *task, const struct ronde_task *peer,
+                              const struct ronde_ends *ends,
+                              const struct ronde_connection *connection)
+{
+    const struct ronde_schedule *schedule = task->view.schedule;
+    const struct ronde_end_entry wanted =
+        ronde_ends_other(schedule, connection, task->view.position, peer->view.position);
     uint32_t count;
-};
-
-static uint64_t key_of(uint32_t peer, uint32_t tag)
-{
-    return (uint64_t)peer << 32 | tag;
-}
-
-/* Equal keys, which only a mutant has, stay in the order of their ends. */
-static int compare_entries(const void *left, const void *right)
-{
-    const struct entry *a = left;
-    const struct entry *b = right;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return a->end < b->end ? -1 : a->end > b->end;
-}
-
-static bool list_receivers(struct ronde_arena *arena, const struct ronde_program *program,
-                           struct directory *out)
-{
-    out->count = 0;
-    out->entries = ronde_arena_new(arena, program->connection_count, sizeof *out->entries);
-    if (!out->entries)
-        return false;
-    for (uint32_t c = 0; c < program->connection_count; c++) {
-        const struct ronde_connection *connection = &program->connections[c];
-        if (!connection->is_send)
-            out->entries[out->count++] =
-                (struct entry){key_of(connection->peer, connection->tag), c};
-    }
-    qsort(out->entries, out->count, sizeof *out->entries, compare_entries);
-    return true;
-}
-
-/* The first entry that is not below a key. */
-static uint32_t find_entry(const struct directory *directory, uint64_t key)
-{
-    uint32_t low = 0;
-    uint32_t high = directory->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (directory->entries[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* How the program of `peer` names the position `sender`. */
-static uint32_t stored_peer(const struct ronde_view *peer, uint32_t sender)
-{
-    if (peer->schedule->absolute_peers)
-        return sender;
-    return ronde_group_add(peer->schedule, sender,
-                           ronde_group_negate(peer->schedule, peer->position));
-}
-
-/* The receiving ends of a peer's program that a position sends to with `tag`: only a mutant has several. */
-struct matches {
-    const struct entry *entries;
-    uint32_t count;
-};
-
-static struct matches find_matches(const struct ronde_view *peer,
-                                   const struct directory *directories, uint32_t sender,
-                                   uint32_t tag)
-{
-    const struct directory *directory = &directories[peer->program - peer->schedule->programs];
-    const uint64_t key = key_of(stored_peer(peer, sender), tag);
-    const uint32_t first = find_entry(directory, key);
-    struct matches matches = {directory->entries + first, 0};
-    while (first + matches.count < directory->count && matches.entries[matches.count].key == key)
-        matches.count++;
-    return matches;
-}
-
-/* The unbound receiving end of the connection that a position sends on with `tag`, or NONE if the peer has none. */
-static uint32_t find_receiver(const struct ronde_task *peer, const struct directory *directories,
-                              uint32_t sender, uint32_t tag)
-{
-    const struct matches matches = find_matches(&peer->view, directories, sender, tag);
-    for (uint32_t k = 0; k < matches.count; k++)
-        if (!peer->ends[matches.entries[k].end].mine)
-            return matches.entries[k].end;
+    const struct ronde_end_entry *found =
+        ronde_ends_find(&ends[peer->view.program - schedule->programs], &wanted, &count);
+    for (uint32_t k = 0; k < count; k++)
+        if (!peer->ends[found[k].end].mine)
+            return found[k].end;
     return RONDE_NONE;
 }
 
@@ -116,7 +35,7 @@ static void bind(struct ronde_end *end, struct ronde_fifo *fifo, bool is_send)
 
 /* Gives every sending end of a task a new connection and finds the other end. */
 static void connect_sends(struct ronde_loaded *loaded, struct ronde_task *task,
-                          const struct directory *directories)
+                          const struct ronde_ends *ends)
 {
     const struct ronde_program *program = task->view.program;
     const uint32_t channels = loaded->schedule->channel_count;
@@ -128,8 +47,7 @@ static void connect_sends(struct ronde_loaded *loaded, struct ronde_task *task,
         bind(&task->ends[c], fifo, true);
         struct ronde_task *peer =
             &loaded->tasks[(size_t)ronde_view_peer(&task->view, c) * channels + (size_t)channel];
-        const uint32_t receiver =
-            find_receiver(peer, directories, task->view.position, program->connections[c].tag);
+        const uint32_t receiver = find_receiver(task, peer, ends, &program->connections[c]);
         if (receiver == RONDE_NONE)
             continue;
         bind(&peer->ends[receiver], fifo, false);
@@ -139,11 +57,11 @@ static void connect_sends(struct ronde_loaded *loaded, struct ronde_task *task,
 }
 
 /* In a proved schedule the second loop finds nothing; in a mutant it keeps half a connection from being a crash. */
-static void connect_all(struct ronde_loaded *loaded, const struct directory *directories)
+static void connect_all(struct ronde_loaded *loaded, const struct ronde_ends *ends)
 {
     loaded->fifo_count = 0;
     for (uint32_t t = 0; t < loaded->task_count; t++)
-        connect_sends(loaded, &loaded->tasks[t], directories);
+        connect_sends(loaded, &loaded->tasks[t], ends);
     for (uint32_t t = 0; t < loaded->task_count; t++) {
         const struct ronde_task *task = &loaded->tasks[t];
         for (uint32_t c = 0; c < task->view.program->connection_count; c++)
@@ -152,30 +70,19 @@ static void connect_all(struct ronde_loaded *loaded, const struct directory *dir
     }
 }
 
-/* The receivers of every program, or NULL if there is no memory. */
-static struct directory *list_all(struct ronde_arena *arena, const struct ronde_schedule *schedule)
-{
-    struct directory *directories =
-        arena ? ronde_arena_new(arena, schedule->program_count, sizeof *directories) : NULL;
-    bool is_listed = directories != NULL;
-    for (uint32_t p = 0; p < schedule->program_count && is_listed; p++)
-        is_listed = list_receivers(arena, &schedule->programs[p], &directories[p]);
-    return is_listed ? directories : NULL;
-}
-
 bool ronde_loaded_connect(struct ronde_loaded *loaded)
 {
     struct ronde_arena *arena = ronde_arena_create(loaded->mem);
-    const struct directory *directories = list_all(arena, loaded->schedule);
-    if (directories)
-        connect_all(loaded, directories);
+    const struct ronde_ends *ends = arena ? ronde_ends_list_all(loaded->schedule, arena) : NULL;
+    if (ends)
+        connect_all(loaded, ends);
     ronde_arena_destroy(arena);
-    return directories != NULL;
+    return ends != NULL;
 }
 
 /* The ports of a task; false for one whose receiver does not exist. */
 static bool list_ports(const struct ronde_loaded *loaded, const struct ronde_task *task,
-                       const struct directory *directories)
+                       const struct ronde_ends *ends)
 {
     const struct ronde_program *program = task->view.program;
     struct ronde_port *ports = loaded->ports + (task->ends - loaded->ends);
@@ -187,11 +94,15 @@ static bool list_ports(const struct ronde_loaded *loaded, const struct ronde_tas
         if (!is_send)
             continue;
         const struct ronde_view view = ronde_view_open(loaded->schedule, channel, peer);
-        const struct matches matches =
-            find_matches(&view, directories, task->view.position, program->connections[c].tag);
-        if (matches.count != 1)
+        const struct ronde_end_entry wanted =
+            ronde_ends_other(loaded->schedule, &program->connections[c], task->view.position,
+                             view.position);
+        uint32_t count;
+        const struct ronde_end_entry *found =
+            ronde_ends_find(&ends[view.program - loaded->schedule->programs], &wanted, &count);
+        if (count != 1)
             return false;
-        ports[c].number = matches.entries[0].end;
+        ports[c].number = found->end;
     }
     return true;
 }
@@ -199,15 +110,15 @@ static bool list_ports(const struct ronde_loaded *loaded, const struct ronde_tas
 enum ronde_status ronde_loaded_find_ports(struct ronde_loaded *loaded, struct ronde_error *error)
 {
     struct ronde_arena *arena = ronde_arena_create(loaded->mem);
-    const struct directory *directories = list_all(arena, loaded->schedule);
+    const struct ronde_ends *ends = arena ? ronde_ends_list_all(loaded->schedule, arena) : NULL;
     bool is_whole = true;
     loaded->ports = ronde_arena_new(loaded->arena, loaded->end_count, sizeof *loaded->ports);
     for (uint64_t e = 0; loaded->ports && e < loaded->end_count; e++)
         loaded->ports[e].peer = RONDE_NONE;
-    for (uint32_t t = 0; directories && loaded->ports && t < loaded->task_count && is_whole; t++)
-        is_whole = list_ports(loaded, &loaded->tasks[t], directories);
+    for (uint32_t t = 0; ends && loaded->ports && t < loaded->task_count && is_whole; t++)
+        is_whole = list_ports(loaded, &loaded->tasks[t], ends);
     ronde_arena_destroy(arena);
-    if (!directories || !loaded->ports)
+    if (!ends || !loaded->ports)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %llu connection ends",
                           (unsigned long long)loaded->end_count);
     return is_whole ? RONDE_OK

@@ -1,9 +1,7 @@
 /** Tables for the step graph: made once per graph, per program where possible. */
 #include "dag_index.h"
 
-#include "engine/ir/arena.h"
-
-#include <stdlib.h>
+#include "engine/ir/ends.h"
 
 /* Finds runs. Within one no step can change what is sent: in the lane nothing lies between, and a step of another
  * lane would have to be waited for, which only the first may. */
@@ -82,62 +80,15 @@ uint32_t ronde_dag_find_runs(const struct ronde_program *program, struct ronde_d
     return count;
 }
 
-/** A connection of a program in the order it is searched in. */
-struct end {
-    uint64_t key;   /**< direction, peer and tag */
-    uint32_t index; /**< of the connection */
-};
-
 /** What all actors of a program share. */
 struct shared {
     struct ronde_dag_step *steps;
     struct ronde_dag_queue *queues;
-    struct end *ends;           /**< sorted by key */
+    struct ronde_ends ends;
     struct ronde_dag_run *runs; /**< run_count entries */
     uint32_t run_count;
     uint64_t messages_received; /**< of one piece */
 };
-
-static uint64_t end_key(bool is_send, uint32_t peer, uint32_t tag)
-{
-    return (uint64_t)is_send << 63 | (uint64_t)peer << 32 | tag;
-}
-
-static int compare_ends(const void *left, const void *right)
-{
-    const uint64_t a = ((const struct end *)left)->key;
-    const uint64_t b = ((const struct end *)right)->key;
-    return a < b ? -1 : a > b;
-}
-
-static bool sort_ends(const struct ronde_program *program, struct ronde_arena *arena,
-                      struct shared *shared)
-{
-    shared->ends = ronde_arena_new(arena, program->connection_count, sizeof *shared->ends);
-    if (!shared->ends)
-        return false;
-    for (uint32_t c = 0; c < program->connection_count; c++) {
-        const struct ronde_connection *connection = &program->connections[c];
-        shared->ends[c].key = end_key(connection->is_send, connection->peer, connection->tag);
-        shared->ends[c].index = c;
-    }
-    qsort(shared->ends, program->connection_count, sizeof *shared->ends, compare_ends);
-    return true;
-}
-
-/** Index of the connection with this key, or RONDE_NONE. */
-static uint32_t find_end(const struct shared *shared, uint32_t count, uint64_t key)
-{
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (shared->ends[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && shared->ends[low].key == key ? shared->ends[low].index : RONDE_NONE;
-}
 
 /** Counts the messages of every connection and gives the queues their room. */
 static bool size_queues(const struct ronde_program *program, struct ronde_arena *arena,
@@ -200,7 +151,7 @@ static bool make_shared(const struct ronde_program *program, bool multicasts,
 {
     shared->steps = ronde_arena_new(arena, program->step_count, sizeof *shared->steps);
     shared->queues = ronde_arena_new(arena, program->connection_count, sizeof *shared->queues);
-    if (!shared->steps || !shared->queues || !sort_ends(program, arena, shared) ||
+    if (!shared->steps || !shared->queues || !ronde_ends_list(&shared->ends, program, arena) ||
         !size_queues(program, arena, shared))
         return false;
     fill_steps(program, shared);
@@ -228,14 +179,12 @@ static bool make_links(const struct ronde_schedule *schedule, const struct share
         const struct ronde_connection *connection = &program->connections[c];
         const uint32_t peer = ronde_view_peer_position(&actor->view, c);
         const uint32_t number = program_number(schedule, peer);
-        /* How the peer sees this position: checked schedules always have that end. */
-        const uint32_t back =
-            schedule->absolute_peers
-                ? position
-                : ronde_group_add(schedule, position, ronde_group_negate(schedule, peer));
+        const struct ronde_end_entry wanted = ronde_ends_other(schedule, connection, position, peer);
+        uint32_t count;
+        const struct ronde_end_entry *found = ronde_ends_find(&shared[number].ends, &wanted, &count);
         links[c].actor = is_quotient ? 0 : actor->channel * schedule->ranks + peer;
-        links[c].connection = find_end(&shared[number], schedule->programs[number].connection_count,
-                                       end_key(!connection->is_send, back, connection->tag));
+        /* Checked schedules always have that end. */
+        links[c].connection = count > 0 ? found->end : RONDE_NONE;
     }
     actor->links = links;
     return true;

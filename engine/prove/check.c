@@ -1,9 +1,8 @@
 /** Bounds and shape. What passes here can be read by every cursor without leaving an array. */
 #include "proofs.h"
 
-#include "ronde/cursor.h"
+#include "engine/ir/ends.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /** Largest chunk number of any buffer. */
@@ -14,6 +13,11 @@ static struct ronde_step_location nowhere(void)
     return (struct ronde_step_location){NULL, RONDE_NONE, RONDE_NONE, RONDE_NONE};
 }
 
+/** Most of what is refused here is out of bounds, in the schedule or in a step. */
+#define REFUSE(proof, ...) ronde_find((proof), RONDE_FINDING_BOUNDS, nowhere(), __VA_ARGS__)
+#define REFUSE_AT(inspection, step, ...)                                                           \
+    ronde_find((inspection)->proof, RONDE_FINDING_BOUNDS, at((inspection), (step)), __VA_ARGS__)
+
 /* --- header -------------------------------------------------------------------------------- */
 
 /** The shape of a rotation multiplies to the ranks; xor needs a power of two. */
@@ -21,18 +25,15 @@ static void check_group(const struct ronde_schedule *schedule, struct ronde_proo
 {
     uint64_t product = 1;
     if (schedule->shape_count > RONDE_MAX_SHAPE) {
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "a shape of %u digits",
-                   schedule->shape_count);
+        REFUSE(proof, "a shape of %u digits", schedule->shape_count);
         return;
     }
     for (uint32_t i = 0; i < schedule->shape_count && product <= RONDE_MAX_RANKS; i++)
         product *= schedule->shape[i];
     if (schedule->shape_count > 0 && product != schedule->ranks)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                   "the shape does not multiply to %u ranks", schedule->ranks);
+        REFUSE(proof, "the shape does not multiply to %u ranks", schedule->ranks);
     if (schedule->symmetry == RONDE_SYMMETRY_XOR && (schedule->ranks & (schedule->ranks - 1)) != 0)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                   "xor symmetry needs a power of two, %u ranks are none", schedule->ranks);
+        REFUSE(proof, "xor symmetry needs a power of two, %u ranks are none", schedule->ranks);
 }
 
 /** Which buffers have to rotate follows from the collective: its definition must rotate along. */
@@ -42,23 +43,20 @@ static void check_symmetry(const struct ronde_schedule *schedule, struct ronde_p
     const bool in = schedule->rotates[RONDE_IN], out = schedule->rotates[RONDE_OUT];
     check_group(schedule, proof);
     if (traits->has_root)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                   "a collective with a root is not symmetric");
+        REFUSE(proof, "a collective with a root is not symmetric");
     const bool is_right = traits->in_per_rank == traits->out_per_rank
                               ? in == out && (!traits->in_per_rank || in)
                               : in == traits->in_per_rank && out == traits->out_per_rank;
     if (!is_right)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                   "%s does not rotate with input %s and output %s",
-                   ronde_collective_text(schedule->collective), in ? "rotating" : "fixed",
-                   out ? "rotating" : "fixed");
+        REFUSE(proof, "%s does not rotate with input %s and output %s",
+               ronde_collective_text(schedule->collective), in ? "rotating" : "fixed",
+               out ? "rotating" : "fixed");
     for (unsigned buffer = 0; buffer < RONDE_BUFFER_COUNT && schedule->program_count > 0; buffer++) {
         const uint32_t chunks =
             ronde_schedule_chunks(schedule, &schedule->programs[0], (enum ronde_buffer)buffer);
         if (schedule->rotates[buffer] && chunks % schedule->ranks != 0)
-            ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                       "%u chunks of a rotating buffer are no multiple of %u ranks", chunks,
-                       schedule->ranks);
+            REFUSE(proof, "%u chunks of a rotating buffer are no multiple of %u ranks", chunks,
+                   schedule->ranks);
     }
 }
 
@@ -74,17 +72,14 @@ static uint32_t most_blocks(const struct ronde_schedule *schedule)
 static void check_header(const struct ronde_schedule *schedule, struct ronde_proof *proof)
 {
     if (schedule->ranks == 0 || schedule->ranks > RONDE_MAX_RANKS)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "ranks %u is outside 1 .. %u",
-                   schedule->ranks, RONDE_MAX_RANKS);
+        REFUSE(proof, "ranks %u is outside 1 .. %u", schedule->ranks, RONDE_MAX_RANKS);
     else if (schedule->root >= schedule->ranks)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "root %u is not below ranks %u",
-                   schedule->root, schedule->ranks);
+        REFUSE(proof, "root %u is not below ranks %u", schedule->root, schedule->ranks);
     if (schedule->chunks_per_block == 0 ||
         (uint64_t)schedule->chunks_per_block * most_blocks(schedule) > MAX_CHUNKS)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "chunks per block %u is out of range",
-                   schedule->chunks_per_block);
+        REFUSE(proof, "chunks per block %u is out of range", schedule->chunks_per_block);
     if (schedule->channel_count == 0 || schedule->program_count == 0)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "no channels or no programs");
+        REFUSE(proof, "no channels or no programs");
 }
 
 /** An order must be a permutation with the root at position 0. */
@@ -94,20 +89,18 @@ static void check_order(const struct ronde_schedule *schedule, uint32_t index, u
     const struct ronde_channel *channel = &schedule->channels[index];
     const bool has_root = ronde_collective_traits(schedule->collective)->has_root;
     if (channel->weight == 0)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "channel %u has weight 0", index);
+        REFUSE(proof, "channel %u has weight 0", index);
     if (has_root && ronde_channel_rank(channel, 0) != schedule->root)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                   "channel %u: the root %u is not at position 0 of the order", index,
-                   schedule->root);
+        REFUSE(proof, "channel %u: the root %u is not at position 0 of the order", index,
+               schedule->root);
     if (!channel->order)
         return;
     memset(seen, 0, schedule->ranks);
     for (uint32_t q = 0; q < schedule->ranks; q++) {
         const uint32_t rank = channel->order[q];
         if (rank >= schedule->ranks || seen[rank]++)
-            ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                       "channel %u: rank %u at position %u of the order is out of range or twice",
-                       index, rank, q);
+            REFUSE(proof, "channel %u: rank %u at position %u of the order is out of range or twice",
+                   index, rank, q);
     }
 }
 
@@ -132,14 +125,12 @@ static bool check_range(const struct inspection *inspection, uint32_t step, uint
 {
     const struct ronde_program *program = inspection->program;
     if (index >= program->range_count) {
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
-                   "range %u does not exist", index);
+        REFUSE_AT(inspection, step, "range %u does not exist", index);
         return false;
     }
     if (program->ranges[index].run == 0 || program->ranges[index].count != count)
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
-                   "range %u has run %u and %u chunks for a step of %u", index,
-                   program->ranges[index].run, program->ranges[index].count, count);
+        REFUSE_AT(inspection, step, "range %u has run %u and %u chunks for a step of %u", index,
+                  program->ranges[index].run, program->ranges[index].count, count);
     return true;
 }
 
@@ -151,15 +142,14 @@ static void check_operand(const struct inspection *inspection, uint32_t step, bo
     const uint8_t flag = is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE;
     const char *what = is_source ? "source" : "destination";
     if (buffer >= RONDE_BUFFER_COUNT) {
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
-                   "the %s is no buffer", what);
+        REFUSE_AT(inspection, step, "the %s is no buffer", what);
         return;
     }
     const uint32_t chunks =
         ronde_schedule_chunks(inspection->schedule, inspection->program, (enum ronde_buffer)buffer);
     if (s->chunk_count > chunks || (!(s->flags & flag) && s->chunk_count > 0 && first >= chunks))
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
-                   "%s chunks %u+%u do not fit a buffer of %u", what, first, s->chunk_count, chunks);
+        REFUSE_AT(inspection, step, "%s chunks %u+%u do not fit a buffer of %u", what, first,
+                  s->chunk_count, chunks);
     if (s->flags & flag)
         check_range(inspection, step, first, s->chunk_count);
     if (!is_source && buffer == RONDE_IN && !inspection->schedule->clobbers)
@@ -174,8 +164,7 @@ static void check_connection(const struct inspection *inspection, uint32_t step,
     const uint32_t index = is_send ? s->send : s->receive;
     const char *what = is_send ? "send" : "receive";
     if (index >= program->connection_count || program->connections[index].is_send != is_send) {
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
-                   "there is no %s connection %u", what, index);
+        REFUSE_AT(inspection, step, "there is no %s connection %u", what, index);
         return;
     }
     const uint32_t lane = ronde_program_lane(program, step);
@@ -183,8 +172,8 @@ static void check_connection(const struct inspection *inspection, uint32_t step,
     if (*owner == RONDE_NONE)
         *owner = lane;
     if (*owner != lane)
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
-                   "lanes %u and %u share %s connection %u", *owner, lane, what, index);
+        REFUSE_AT(inspection, step, "lanes %u and %u share %s connection %u", *owner, lane, what,
+                  index);
 }
 
 static void check_dependencies(const struct inspection *inspection, uint32_t step)
@@ -192,16 +181,16 @@ static void check_dependencies(const struct inspection *inspection, uint32_t ste
     const struct ronde_program *program = inspection->program;
     const struct ronde_step *s = &program->steps[step];
     if ((uint64_t)s->first_dependency + s->dependency_count > program->dependency_count) {
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
-                   "dependencies %u+%u do not exist", s->first_dependency, s->dependency_count);
+        REFUSE_AT(inspection, step, "dependencies %u+%u do not exist", s->first_dependency,
+                  s->dependency_count);
         return;
     }
     const uint32_t lane = ronde_program_lane(program, step);
     for (uint32_t i = 0; i < s->dependency_count; i++) {
         const uint32_t on = program->dependencies[s->first_dependency + i];
         if (on >= program->step_count || ronde_program_lane(program, on) == lane)
-            ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
-                       "dependency on step %u, which is no step of another lane", on);
+            REFUSE_AT(inspection, step, "dependency on step %u, which is no step of another lane",
+                      on);
     }
 }
 
@@ -210,8 +199,7 @@ static void check_step(const struct inspection *inspection, uint32_t step)
     const struct ronde_step *s = &inspection->program->steps[step];
     const enum ronde_step_op op = (enum ronde_step_op)s->op;
     if (s->op >= RONDE_STEP_OP_COUNT) {
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, step),
-                   "operation %u does not exist", s->op);
+        REFUSE_AT(inspection, step, "operation %u does not exist", s->op);
         return;
     }
     const enum ronde_collective collective = inspection->schedule->collective;
@@ -239,26 +227,13 @@ static bool check_lanes(const struct inspection *inspection)
     for (uint32_t lane = 0; lane < program->lane_count; lane++)
         is_right = is_right && program->lane_first[lane] < program->lane_first[lane + 1];
     if (!is_right)
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, RONDE_NONE),
-                   "the lanes do not cover the %u steps", program->step_count);
+        REFUSE_AT(inspection, RONDE_NONE, "the lanes do not cover the %u steps",
+                  program->step_count);
     return is_right;
 }
 
-static int compare_connections(const void *left, const void *right)
-{
-    const struct ronde_connection *a = left, *b = right;
-    if (a->is_send != b->is_send)
-        return a->is_send ? 1 : -1;
-    if (a->peer != b->peer)
-        return a->peer < b->peer ? -1 : 1;
-    return a->tag < b->tag ? -1 : a->tag > b->tag;
-}
-
-/**
- * Peers exist, no position is its own peer, and no end is listed twice. `sorted` has room for all
- * ends.
- */
-static void check_peers(const struct inspection *inspection, struct ronde_connection *sorted)
+/** Peers exist, no position is its own peer, and no end is listed twice. */
+static void check_peers(const struct inspection *inspection, const struct ronde_ends *ends)
 {
     const struct ronde_program *program = inspection->program;
     const struct ronde_schedule *schedule = inspection->schedule;
@@ -266,17 +241,13 @@ static void check_peers(const struct inspection *inspection, struct ronde_connec
         const uint32_t peer = program->connections[i].peer;
         const uint32_t self = schedule->absolute_peers ? inspection->position : 0;
         if (peer >= schedule->ranks || peer == self)
-            ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, RONDE_NONE),
-                       "connection %u leads to %u, which is no other rank", i, peer);
+            REFUSE_AT(inspection, RONDE_NONE, "connection %u leads to %u, which is no other rank",
+                      i, peer);
     }
-    if (program->connection_count == 0)
-        return;
-    memcpy(sorted, program->connections, program->connection_count * sizeof *sorted);
-    qsort(sorted, program->connection_count, sizeof *sorted, compare_connections);
-    for (uint32_t i = 1; i < program->connection_count; i++)
-        if (compare_connections(&sorted[i - 1], &sorted[i]) == 0)
-            ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, RONDE_NONE),
-                       "two connections with peer %u and tag %u", sorted[i].peer, sorted[i].tag);
+    for (uint32_t i = 1; i < ends->count; i++)
+        if (ronde_ends_are_same(&ends->entries[i - 1], &ends->entries[i]))
+            REFUSE_AT(inspection, RONDE_NONE, "two connections with peer %u and tag %u",
+                      (uint32_t)(ends->entries[i].key >> 32), (uint32_t)ends->entries[i].key);
 }
 
 static enum ronde_status check_program(struct inspection *inspection, const struct ronde_mem *mem,
@@ -284,26 +255,25 @@ static enum ronde_status check_program(struct inspection *inspection, const stru
 {
     const struct ronde_program *program = inspection->program;
     if (program->scratch_chunks > MAX_CHUNKS)
-        ronde_find(inspection->proof, RONDE_FINDING_BOUNDS, at(inspection, RONDE_NONE),
-                   "%u scratch chunks are too many", program->scratch_chunks);
+        REFUSE_AT(inspection, RONDE_NONE, "%u scratch chunks are too many", program->scratch_chunks);
     if (!check_lanes(inspection))
         return RONDE_OK;
-    const size_t ends = program->connection_count;
-    struct ronde_connection *sorted = ronde_mem_new(mem, ends, sizeof *sorted);
-    uint32_t *lanes = ronde_mem_new(mem, ends, sizeof *lanes);
-    enum ronde_status status = RONDE_OK;
-    if (sorted && lanes) {
-        memset(lanes, 0xff, ends * sizeof *lanes);
-        inspection->lane_of_connection = lanes;
-        check_peers(inspection, sorted);
+    const size_t count = program->connection_count;
+    struct ronde_ends ends;
+    struct ronde_arena *arena = ronde_arena_create(mem);
+    inspection->lane_of_connection =
+        arena ? ronde_arena_new(arena, count, sizeof *inspection->lane_of_connection) : NULL;
+    const bool has_room = inspection->lane_of_connection && ronde_ends_list(&ends, program, arena);
+    if (has_room) {
+        memset(inspection->lane_of_connection, 0xff, count * sizeof *inspection->lane_of_connection);
+        check_peers(inspection, &ends);
         for (uint32_t step = 0; step < program->step_count; step++)
             check_step(inspection, step);
-    } else {
-        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to check %zu connections", ends);
     }
-    ronde_mem_free(mem, sorted, ends, sizeof *sorted);
-    ronde_mem_free(mem, lanes, ends, sizeof *lanes);
-    return status;
+    ronde_arena_destroy(arena);
+    return has_room
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_NO_MEMORY, "no memory to check %zu connections", count);
 }
 
 /** send_recv: sources exist; the pairs are named by rank, so positions must be ranks. */
@@ -313,24 +283,21 @@ static void check_sources(const struct ronde_schedule *schedule, struct ronde_pr
         return;
     for (uint32_t k = 0; k < schedule->channel_count; k++)
         if (schedule->channels[k].order)
-            ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                       "channel %u: send_recv names ranks and takes no order", k);
+            REFUSE(proof, "channel %u: send_recv names ranks and takes no order", k);
     for (uint32_t r = 0; schedule->source_of && r < schedule->ranks; r++)
         if (schedule->source_of[r] >= schedule->ranks && schedule->source_of[r] != RONDE_NONE)
-            ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                       "rank %u receives from %u, which does not exist", r, schedule->source_of[r]);
+            REFUSE(proof, "rank %u receives from %u, which does not exist", r,
+                   schedule->source_of[r]);
     if (schedule->source_of && schedule->symmetry != RONDE_SYMMETRY_NONE)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(), "listed pairs are not symmetric");
+        REFUSE(proof, "listed pairs are not symmetric");
 }
 
 static void check_positions(const struct ronde_schedule *schedule, struct ronde_proof *proof)
 {
     if ((schedule->symmetry == RONDE_SYMMETRY_NONE) != (schedule->program_of != NULL))
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                   "a symmetric schedule has one program for all positions");
+        REFUSE(proof, "a symmetric schedule has one program for all positions");
     if (schedule->symmetry != RONDE_SYMMETRY_NONE && schedule->absolute_peers)
-        ronde_find(proof, RONDE_FINDING_BOUNDS, nowhere(),
-                   "a symmetric schedule has no absolute peers");
+        REFUSE(proof, "a symmetric schedule has no absolute peers");
     for (uint32_t p = 0; schedule->program_of && p < schedule->ranks; p++)
         if (schedule->program_of[p] >= schedule->program_count)
             ronde_find(proof, RONDE_FINDING_BOUNDS,

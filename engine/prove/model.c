@@ -2,8 +2,8 @@
 #include "model.h"
 
 #include "accesses.h"
+#include "engine/ir/ends.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Memory of a walk over steps. */
@@ -31,42 +31,10 @@ uint64_t *ronde_accesses_bases(const struct ronde_model *model, uint32_t actors,
 
 /** What the ends of one program do, computed once per program. */
 struct program_ends {
-    uint32_t *sorted;   /**< end indices by (direction, peer, tag) */
     uint32_t *messages; /**< per end */
     uint64_t *items;    /**< per end */
     uint32_t *lane;     /**< per end */
 };
-
-/** An end with the key it is sorted by. */
-struct keyed_end {
-    struct ronde_connection key;
-    uint32_t index;
-};
-
-static int compare_keys(const void *left, const void *right)
-{
-    const struct ronde_connection *a = &((const struct keyed_end *)left)->key;
-    const struct ronde_connection *b = &((const struct keyed_end *)right)->key;
-    if (a->is_send != b->is_send)
-        return a->is_send ? 1 : -1;
-    if (a->peer != b->peer)
-        return a->peer < b->peer ? -1 : 1;
-    return a->tag < b->tag ? -1 : a->tag > b->tag;
-}
-
-static bool sort_ends(struct ronde_arena *arena, const struct ronde_program *program,
-                      uint32_t *sorted)
-{
-    struct keyed_end *ends = ronde_arena_new(arena, program->connection_count, sizeof *ends);
-    if (!ends)
-        return false;
-    for (uint32_t i = 0; i < program->connection_count; i++)
-        ends[i] = (struct keyed_end){program->connections[i], i};
-    qsort(ends, program->connection_count, sizeof *ends, compare_keys);
-    for (uint32_t i = 0; i < program->connection_count; i++)
-        sorted[i] = ends[i].index;
-    return true;
-}
 
 static void count_end(struct program_ends *ends, uint32_t end, const struct ronde_step *step,
                       uint32_t lane)
@@ -80,12 +48,10 @@ static bool describe_ends(struct ronde_arena *arena, const struct ronde_program 
                           struct program_ends *ends)
 {
     const size_t count = program->connection_count;
-    ends->sorted = ronde_arena_new(arena, count, sizeof *ends->sorted);
     ends->messages = ronde_arena_new(arena, count, sizeof *ends->messages);
     ends->items = ronde_arena_new(arena, count, sizeof *ends->items);
     ends->lane = ronde_arena_new(arena, count, sizeof *ends->lane);
-    if (!ends->sorted || !ends->messages || !ends->items || !ends->lane ||
-        !sort_ends(arena, program, ends->sorted))
+    if (!ends->messages || !ends->items || !ends->lane)
         return false;
     for (uint32_t lane = 0; lane < program->lane_count; lane++)
         for (uint32_t i = program->lane_first[lane]; i < program->lane_first[lane + 1]; i++) {
@@ -98,28 +64,8 @@ static bool describe_ends(struct ronde_arena *arena, const struct ronde_program 
     return true;
 }
 
-/** The receive end of `program` with this peer and tag, or RONDE_NONE. */
-static uint32_t find_receive(const struct ronde_program *program, const struct program_ends *ends,
-                             uint32_t peer, uint32_t tag)
-{
-    const struct keyed_end wanted = {{peer, tag, false}, 0};
-    uint32_t low = 0, high = program->connection_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const struct keyed_end have = {program->connections[ends->sorted[middle]], 0};
-        const int order = compare_keys(&have, &wanted);
-        if (order == 0)
-            return ends->sorted[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return RONDE_NONE;
-}
-
 /** Pairs one send end with the receive end that names its position and tag. */
-static void pair_end(struct ronde_model *model, const struct program_ends *ends,
+static void pair_end(struct ronde_model *model, const struct ronde_ends *ends,
                      const struct ronde_view *view, uint32_t end)
 {
     const struct ronde_schedule *schedule = model->schedule;
@@ -127,16 +73,15 @@ static void pair_end(struct ronde_model *model, const struct program_ends *ends,
     const uint32_t position = ronde_view_peer_position(view, end);
     const uint32_t peer_actor = model->is_quotient ? 0 : position;
     const struct ronde_view peer = ronde_model_view(model, peer_actor);
-    const uint32_t back =
-        schedule->absolute_peers
-            ? view->position
-            : ronde_group_add(schedule, view->position, ronde_group_negate(schedule, position));
-    const uint32_t found =
-        find_receive(peer.program, &ends[peer.program - schedule->programs], back, connection->tag);
-    if (found == RONDE_NONE)
+    const struct ronde_end_entry wanted =
+        ronde_ends_other(schedule, connection, view->position, position);
+    uint32_t count;
+    const struct ronde_end_entry *found =
+        ronde_ends_find(&ends[peer.program - schedule->programs], &wanted, &count);
+    if (count == 0)
         return;
     const uint32_t here = model->end_base[view->position] + end;
-    const uint32_t there = model->end_base[peer_actor] + found;
+    const uint32_t there = model->end_base[peer_actor] + found->end;
     model->partner[here] = there;
     model->partner[there] = here;
 }
@@ -220,7 +165,8 @@ static enum ronde_status connect(struct ronde_model *model, struct ronde_arena *
 {
     const struct ronde_schedule *schedule = model->schedule;
     struct program_ends *ends = ronde_arena_new(arena, schedule->program_count, sizeof *ends);
-    bool is_described = ends != NULL;
+    const struct ronde_ends *listed = ronde_ends_list_all(schedule, arena);
+    bool is_described = ends != NULL && listed != NULL;
     for (uint32_t i = 0; i < schedule->program_count && is_described; i++)
         is_described = describe_ends(arena, &schedule->programs[i], &ends[i]);
     if (!is_described || !number_bases(model) || !ronde_model_make_run(model))
@@ -231,7 +177,7 @@ static enum ronde_status connect(struct ronde_model *model, struct ronde_arena *
         const struct ronde_view view = ronde_model_view(model, actor);
         for (uint32_t end = 0; end < view.program->connection_count; end++)
             if (view.program->connections[end].is_send)
-                pair_end(model, ends, &view, end);
+                pair_end(model, listed, &view, end);
     }
     report_unmatched(model, ends, proof);
     return RONDE_OK;
