@@ -2,6 +2,7 @@
 #include "draft.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Capacity is kept: a text of many small programs allocates as one of their largest. */
@@ -110,44 +111,24 @@ static bool resolve_lane(struct text_draft *draft, struct text_lexer *lexer, uin
     return true;
 }
 
-/* One pass of a bottom-up merge sort: merges neighbouring runs of `width` from one array into the other. */
-static void merge_pass(const struct text_sorted *from, struct text_sorted *to, size_t count,
-                       size_t width)
+/* By key, equal keys in order of use. Sorting, not hashing, so that no file can make it slow. */
+static int compare_uses(const void *left, const void *right)
 {
-    for (size_t start = 0; start < count; start += 2 * width) {
-        const size_t middle = start + width < count ? start + width : count;
-        const size_t end = start + 2 * width < count ? start + 2 * width : count;
-        size_t left = start;
-        size_t right = middle;
-        for (size_t at = start; at < end; at++) {
-            const bool is_left =
-                right == end || (left < middle && from[left].key <= from[right].key);
-            to[at] = from[is_left ? left++ : right++];
-        }
-    }
-}
-
-/* Sorts by key, equal keys in order of use. Sorting, not hashing, so that no file can make it slow. */
-static const struct text_sorted *sort_uses(struct text_sorted *from, struct text_sorted *to,
-                                           size_t count)
-{
-    for (size_t width = 1; width < count; width *= 2) {
-        merge_pass(from, to, count, width);
-        struct text_sorted *swap = from;
-        from = to;
-        to = swap;
-    }
-    return from;
+    const struct text_sorted *a = left, *b = right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->use < b->use ? -1 : a->use > b->use;
 }
 
 /* Gives every use the index of the first use of its connection; returns the number of connections. */
-static uint32_t find_first_uses(struct text_use *uses, struct text_sorted *room, uint32_t count)
+static uint32_t find_first_uses(struct text_use *uses, struct text_sorted *sorted, uint32_t count)
 {
     for (uint32_t u = 0; u < count; u++) {
-        room[u].key = uses[u].key;
-        room[u].use = u;
+        sorted[u].key = uses[u].key;
+        sorted[u].use = u;
     }
-    const struct text_sorted *sorted = sort_uses(room, room + count, count);
+    if (count > 0)
+        qsort(sorted, count, sizeof *sorted, compare_uses);
     uint32_t connections = 0;
     uint32_t first = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -166,8 +147,8 @@ static bool resolve_uses(struct text_draft *draft, struct text_lexer *lexer,
 {
     struct ronde_program *program = &draft->program;
     const uint32_t count = draft->uses.count;
-    if (!ronde_mem_grow(draft->mem, &draft->sorted.items, &draft->sorted.capacity,
-                        (size_t)count * 2, sizeof(struct text_sorted)))
+    if (!ronde_mem_grow(draft->mem, &draft->sorted.items, &draft->sorted.capacity, count,
+                        sizeof(struct text_sorted)))
         return text_fail_memory(lexer);
     struct text_use *uses = draft->uses.items;
     const uint32_t connections = find_first_uses(uses, draft->sorted.items, count);

@@ -150,7 +150,7 @@ struct text_draft {
     struct ronde_list lines;      /**< uint32_t, the line of each step */
     struct ronde_list lane_first; /**< uint32_t */
     struct ronde_list uses;       /**< struct text_use */
-    struct ronde_list sorted;     /**< struct text_sorted, two per use: room to sort */
+    struct ronde_list sorted;     /**< struct text_sorted */
     struct ronde_list afters;     /**< struct text_after */
     struct ronde_list ranges;     /**< struct ronde_range */
 };

@@ -2,18 +2,22 @@
 #include "draft.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 /* A word that begins a line of the header; `read` takes the rest of the line. */
 struct header_word {
     const char *text;
-    bool (*read)(struct text_reader *reader);
+    bool (*read)(struct text_reader *reader, const struct header_word *word);
+    size_t field;         /* of the schedule, where `read` is read_number or read_flag */
+    uint32_t least, most; /* of a number; what a flag becomes */
     bool may_repeat;
 };
 
 /* Takes the spellings of the command line too; printing settles on one. */
-static bool read_collective(struct text_reader *reader)
+static bool read_collective(struct text_reader *reader, const struct header_word *word)
 {
+    (void)word;
     char name[32];
     if (!text_need_name(&reader->lexer, "a collective", name, sizeof name))
         return false;
@@ -22,33 +26,29 @@ static bool read_collective(struct text_reader *reader)
 }
 
 /* Any name will do: a hand-written schedule need not be an algorithm of the registry. */
-static bool read_algorithm(struct text_reader *reader)
+static bool read_algorithm(struct text_reader *reader, const struct header_word *word)
 {
+    (void)word;
     return text_need_name(&reader->lexer, "an algorithm's name", reader->schedule->algorithm,
                           sizeof reader->schedule->algorithm);
 }
 
-static bool read_ranks(struct text_reader *reader)
+static bool read_number(struct text_reader *reader, const struct header_word *word)
 {
-    return text_need_number(&reader->lexer, "ranks", 1, RONDE_MAX_RANKS, &reader->schedule->ranks);
+    uint32_t *field = (uint32_t *)(void *)((char *)reader->schedule + word->field);
+    return text_need_number(&reader->lexer, word->text, word->least, word->most, field);
 }
 
-/* Compared with the ranks when the header is complete, since lines come in any order. */
-static bool read_root(struct text_reader *reader)
+static bool read_flag(struct text_reader *reader, const struct header_word *word)
 {
-    return text_need_number(&reader->lexer, "root", 0, RONDE_MAX_RANKS - 1, &reader->schedule->root);
-}
-
-/* The bound of one block; what all blocks need together depends on lines still to come. */
-static bool read_chunks(struct text_reader *reader)
-{
-    return text_need_number(&reader->lexer, "chunks", 1, TEXT_MOST_CHUNKS,
-                            &reader->schedule->chunks_per_block);
+    *((bool *)reader->schedule + word->field) = word->most != 0;
+    return true;
 }
 
 /* The radices of a position, slowest first. Their product is checked when the ranks are known. */
-static bool read_shape(struct text_reader *reader)
+static bool read_shape(struct text_reader *reader, const struct header_word *word)
 {
+    (void)word;
     struct ronde_schedule *schedule = reader->schedule;
     do {
         if (schedule->shape_count == RONDE_MAX_SHAPE)
@@ -62,11 +62,11 @@ static bool read_shape(struct text_reader *reader)
 }
 
 /* The buffers whose blocks follow the position. */
-static bool read_symmetry(struct text_reader *reader, enum ronde_symmetry symmetry)
+static bool read_symmetry(struct text_reader *reader, const struct header_word *word)
 {
     if (reader->schedule->symmetry != RONDE_SYMMETRY_NONE)
         return text_fail(&reader->lexer, "'rotate' and 'xor' exclude each other");
-    reader->schedule->symmetry = symmetry;
+    reader->schedule->symmetry = (enum ronde_symmetry)word->most;
     while (reader->lexer.kind != TEXT_END) {
         enum ronde_buffer buffer;
         if (!text_need_buffer(&reader->lexer, &buffer))
@@ -74,16 +74,6 @@ static bool read_symmetry(struct text_reader *reader, enum ronde_symmetry symmet
         reader->schedule->rotates[buffer] = true;
     }
     return true;
-}
-
-static bool read_rotate(struct text_reader *reader)
-{
-    return read_symmetry(reader, RONDE_SYMMETRY_ROTATE);
-}
-
-static bool read_xor(struct text_reader *reader)
-{
-    return read_symmetry(reader, RONDE_SYMMETRY_XOR);
 }
 
 /* One "source -> destination" of a list of pairs. */
@@ -109,8 +99,9 @@ static bool read_pair(struct text_reader *reader)
 }
 
 /* No rank receives until a pair gives it a source. */
-static bool read_pairs(struct text_reader *reader)
+static bool read_pairs(struct text_reader *reader, const struct header_word *word)
 {
+    (void)word;
     struct ronde_schedule *schedule = reader->schedule;
     if (schedule->ranks == 0)
         return text_fail(&reader->lexer, "'pairs' must stand below 'ranks'");
@@ -127,34 +118,17 @@ static bool read_pairs(struct text_reader *reader)
 }
 
 /* Only values that differ from the default can be written. */
-static bool read_peers(struct text_reader *reader)
+static bool read_peers(struct text_reader *reader, const struct header_word *word)
 {
+    (void)word;
     reader->schedule->absolute_peers = text_take_word(&reader->lexer, "absolute");
     return reader->schedule->absolute_peers || text_fail_expected(&reader->lexer, "'absolute'");
 }
 
-/* Undoes what reader_open assumes of files. */
-static bool read_strict(struct text_reader *reader)
-{
-    reader->schedule->allow_dead_work = false;
-    return true;
-}
-
-static bool read_clobbers(struct text_reader *reader)
-{
-    reader->schedule->clobbers = true;
-    return true;
-}
-
-static bool read_unscaled(struct text_reader *reader)
-{
-    reader->schedule->is_unscaled = true;
-    return true;
-}
-
 /* The default is not written. */
-static bool read_placement(struct text_reader *reader)
+static bool read_placement(struct text_reader *reader, const struct header_word *word)
 {
+    (void)word;
     for (unsigned i = RONDE_FORM_ANY + 1; i < RONDE_FORM_COUNT; i++)
         if (text_take_word(&reader->lexer, ronde_form_text((enum ronde_form)i))) {
             reader->schedule->form = (enum ronde_form)i;
@@ -203,8 +177,9 @@ static bool read_order(struct text_reader *reader, struct ronde_channel *channel
 }
 
 /* Weight and order, each of which may be omitted. */
-static bool read_channel(struct text_reader *reader)
+static bool read_channel(struct text_reader *reader, const struct header_word *word)
 {
+    (void)word;
     struct text_lexer *lexer = &reader->lexer;
     struct ronde_channel channel = {.weight = 1};
     if (reader->schedule->ranks == 0)
@@ -221,23 +196,28 @@ static bool read_channel(struct text_reader *reader)
     return true;
 }
 
-/* In the order of enum text_header_word. */
+/*
+ * In the order of enum text_header_word. Lines come in any order: the root is compared with the ranks when the header is
+ * complete, and chunks are bounded for one block alone; what all blocks need depends on other lines.
+ */
+#define FIELD(name) offsetof(struct ronde_schedule, name)
 static const struct header_word header_words[TEXT_HEADER_COUNT] = {
-    {"collective", read_collective, false},
-    {"algorithm", read_algorithm, false},
-    {"ranks", read_ranks, false},
-    {"root", read_root, false},
-    {"pairs", read_pairs, false},
-    {"chunks", read_chunks, false},
-    {"shape", read_shape, false},
-    {"rotate", read_rotate, false},
-    {"xor", read_xor, false},
-    {"peers", read_peers, false},
-    {"strict", read_strict, false},
-    {"clobbers", read_clobbers, false},
-    {"unscaled", read_unscaled, false},
-    {"placement", read_placement, false},
-    {"channel", read_channel, true},
+    {"collective", read_collective, 0, 0, 0, false},
+    {"algorithm", read_algorithm, 0, 0, 0, false},
+    {"ranks", read_number, FIELD(ranks), 1, RONDE_MAX_RANKS, false},
+    {"root", read_number, FIELD(root), 0, RONDE_MAX_RANKS - 1, false},
+    {"pairs", read_pairs, 0, 0, 0, false},
+    {"chunks", read_number, FIELD(chunks_per_block), 1, TEXT_MOST_CHUNKS, false},
+    {"shape", read_shape, 0, 0, 0, false},
+    {"rotate", read_symmetry, 0, 0, RONDE_SYMMETRY_ROTATE, false},
+    {"xor", read_symmetry, 0, 0, RONDE_SYMMETRY_XOR, false},
+    {"peers", read_peers, 0, 0, 0, false},
+    /* Undoes what reader_open assumes of files. */
+    {"strict", read_flag, FIELD(allow_dead_work), 0, false, false},
+    {"clobbers", read_flag, FIELD(clobbers), 0, true, false},
+    {"unscaled", read_flag, FIELD(is_unscaled), 0, true, false},
+    {"placement", read_placement, 0, 0, 0, false},
+    {"channel", read_channel, 0, 0, 0, true},
 };
 
 /* The row of the current token, or NULL. */
@@ -265,7 +245,7 @@ bool text_read_header(struct text_reader *reader)
         return text_fail(lexer, "'%s' stands in line %" PRIu32 " already", word->text, *line);
     *line = lexer->line;
     text_lex_next(lexer);
-    return word->read(reader) && text_need_end(lexer);
+    return word->read(reader, word) && text_need_end(lexer);
 }
 
 /* --- what the lines of the header must be together ------------------------------------------------------------- */

@@ -170,21 +170,14 @@ static void put_header(struct ronde_text_out *out, const struct ronde_schedule *
     put_channels(out, schedule);
 }
 
-/*
- * A strided operand prints its count even if that is 1: without it, it would not read as strided.
- */
-static void put_range(struct ronde_text_out *out, const char *buffer,
-                      const struct ronde_range *range)
+/* A strided operand prints its count even if that is 1: without it, it would not read as strided. */
+static void put_operand(struct ronde_text_out *out, const char *buffer,
+                        const struct ronde_range *range, uint32_t first, uint32_t count)
 {
-    ronde_text_put(out, " %s[%" PRIu32 "+%" PRIu32 " run %" PRIu32 " stride %" PRIu32 "]", buffer,
-                   range->first, range->count, range->run, range->stride);
-}
-
-/* A plain operand. */
-static void put_chunks(struct ronde_text_out *out, const char *buffer, uint32_t first,
-                       uint32_t count)
-{
-    if (count == 1)
+    if (range)
+        ronde_text_put(out, " %s[%" PRIu32 "+%" PRIu32 " run %" PRIu32 " stride %" PRIu32 "]",
+                       buffer, range->first, range->count, range->run, range->stride);
+    else if (count == 1)
         ronde_text_put(out, " %s[%" PRIu32 "]", buffer, first);
     else
         ronde_text_put(out, " %s[%" PRIu32 "+%" PRIu32 "]", buffer, first, count);
@@ -197,20 +190,17 @@ static void put_operands(struct ronde_text_out *out, const struct ronde_program 
     const enum ronde_step_op op = (enum ronde_step_op)step->op;
     if (ronde_op_is_in(op, RONDE_OPS_THAT_PASS))
         ronde_text_put(out, " %" PRIu32, step->chunk_count);
-    if (ronde_step_reads_source(op)) {
-        const char *buffer = text_buffer_words[step->source];
-        if (step->flags & RONDE_FLAG_SOURCE_RANGE)
-            put_range(out, buffer, &program->ranges[step->source_chunk]);
-        else
-            put_chunks(out, buffer, step->source_chunk, step->chunk_count);
-    }
-    if (ronde_step_writes(op)) {
-        const char *buffer = text_buffer_words[step->destination];
-        if (step->flags & RONDE_FLAG_DESTINATION_RANGE)
-            put_range(out, buffer, &program->ranges[step->destination_chunk]);
-        else
-            put_chunks(out, buffer, step->destination_chunk, step->chunk_count);
-    }
+    if (ronde_step_reads_source(op))
+        put_operand(out, text_buffer_words[step->source],
+                    step->flags & RONDE_FLAG_SOURCE_RANGE ? &program->ranges[step->source_chunk]
+                                                          : NULL,
+                    step->source_chunk, step->chunk_count);
+    if (ronde_step_writes(op))
+        put_operand(out, text_buffer_words[step->destination],
+                    step->flags & RONDE_FLAG_DESTINATION_RANGE
+                        ? &program->ranges[step->destination_chunk]
+                        : NULL,
+                    step->destination_chunk, step->chunk_count);
 }
 
 /* An offset modulo a radix the shorter way round; half way is positive. */

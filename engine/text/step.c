@@ -98,47 +98,22 @@ static bool read_operand(const struct text_draft *draft, struct text_lexer *lexe
     return text_need_symbol(lexer, ']');
 }
 
-/* Puts an operand into a step: its first chunk, or the index of its range. */
+/* Fills in a step's source or destination; the message has as many chunks as either. */
 static bool keep_operand(struct text_draft *draft, struct text_lexer *lexer,
-                         const struct text_operand *operand, uint32_t *out_chunk, bool *out_is_range)
+                         const struct text_operand *operand, bool is_source, struct ronde_step *step)
 {
-    *out_chunk = operand->range.first;
-    *out_is_range = operand->is_strided;
-    if (!operand->is_strided)
-        return true;
-    *out_chunk = draft->ranges.count;
-    struct ronde_range *range = ronde_list_push(draft->mem, &draft->ranges, sizeof *range);
-    if (!range)
-        return text_fail_memory(lexer);
-    *range = operand->range;
-    return true;
-}
-
-/* Fills in a step's source. */
-static bool keep_source(struct text_draft *draft, struct text_lexer *lexer,
-                        const struct text_operand *operand, struct ronde_step *step)
-{
-    bool is_range;
-    if (!keep_operand(draft, lexer, operand, &step->source_chunk, &is_range))
-        return false;
-    step->source = (uint8_t)operand->buffer;
+    uint32_t chunk = operand->range.first;
+    if (operand->is_strided) {
+        chunk = draft->ranges.count;
+        struct ronde_range *range = ronde_list_push(draft->mem, &draft->ranges, sizeof *range);
+        if (!range)
+            return text_fail_memory(lexer);
+        *range = operand->range;
+        step->flags |= is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE;
+    }
+    *(is_source ? &step->source : &step->destination) = (uint8_t)operand->buffer;
+    *(is_source ? &step->source_chunk : &step->destination_chunk) = chunk;
     step->chunk_count = operand->range.count;
-    if (is_range)
-        step->flags |= RONDE_FLAG_SOURCE_RANGE;
-    return true;
-}
-
-/* The same for its destination; the message has as many chunks as either. */
-static bool keep_destination(struct text_draft *draft, struct text_lexer *lexer,
-                             const struct text_operand *operand, struct ronde_step *step)
-{
-    bool is_range;
-    if (!keep_operand(draft, lexer, operand, &step->destination_chunk, &is_range))
-        return false;
-    step->destination = (uint8_t)operand->buffer;
-    step->chunk_count = operand->range.count;
-    if (is_range)
-        step->flags |= RONDE_FLAG_DESTINATION_RANGE;
     return true;
 }
 
@@ -164,8 +139,8 @@ static bool read_operands(struct text_draft *draft, struct text_lexer *lexer,
     if (reads && writes && source.range.count != destination.range.count)
         return text_fail(lexer, "operands of %" PRIu32 " and %" PRIu32 " chunks",
                          source.range.count, destination.range.count);
-    return (!reads || keep_source(draft, lexer, &source, step)) &&
-           (!writes || keep_destination(draft, lexer, &destination, step));
+    return (!reads || keep_operand(draft, lexer, &source, true, step)) &&
+           (!writes || keep_operand(draft, lexer, &destination, false, step));
 }
 
 /* One digit of an offset, "2" or "-1", kept modulo its radix. */
@@ -236,11 +211,14 @@ static bool read_peer(const struct text_draft *draft, struct text_lexer *lexer, 
     return read_signed_peer(schedule, lexer, out_peer);
 }
 
-/* One end of a connection, behind its arrow. */
+/* One end of a connection: its arrow, the peer, a tag. */
 static bool read_connection(struct text_draft *draft, struct text_lexer *lexer, bool is_send)
 {
     uint32_t peer;
     uint32_t tag = 0;
+    if (lexer->kind != (is_send ? TEXT_SEND : TEXT_RECEIVE))
+        return text_fail_expected(lexer, is_send ? "'->' and a peer" : "'<-' and a peer");
+    text_lex_next(lexer);
     if (!read_peer(draft, lexer, &peer))
         return false;
     if (text_take_symbol(lexer, ':') && !text_need_number(lexer, "tag", 0, RONDE_NONE - 1, &tag))
@@ -260,21 +238,8 @@ static bool read_connection(struct text_draft *draft, struct text_lexer *lexer, 
 static bool read_connections(struct text_draft *draft, struct text_lexer *lexer,
                              const struct step_word *word)
 {
-    if (ronde_step_receives(word->op)) {
-        if (lexer->kind != TEXT_RECEIVE)
-            return text_fail_expected(lexer, "'<-' and a peer");
-        text_lex_next(lexer);
-        if (!read_connection(draft, lexer, false))
-            return false;
-    }
-    if (ronde_step_sends(word->op)) {
-        if (lexer->kind != TEXT_SEND)
-            return text_fail_expected(lexer, "'->' and a peer");
-        text_lex_next(lexer);
-        if (!read_connection(draft, lexer, true))
-            return false;
-    }
-    return true;
+    return (!ronde_step_receives(word->op) || read_connection(draft, lexer, false)) &&
+           (!ronde_step_sends(word->op) || read_connection(draft, lexer, true));
 }
 
 /* "after 0.3 2.1", to the end of the line. */
