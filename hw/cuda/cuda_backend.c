@@ -235,29 +235,30 @@ enum ronde_status ronde_cuda_load(void *self, const struct ronde_schedule *sched
     return RONDE_OK;
 }
 
+static enum ronde_status prepare(struct ronde_cuda_program *program,
+                                 const struct ronde_launch *launch, struct ronde_error *error)
+{
+    if (program->is_running)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
+    const enum ronde_status status = check_run(program, launch, error);
+    return status == RONDE_OK ? ronde_cuda_program_prepare(program, launch, error) : status;
+}
+
 enum ronde_status ronde_cuda_run(void *self, const struct ronde_launch *launch, void **out_run,
                                  struct ronde_error *error)
 {
     struct ronde_cuda_program *program = self;
     *out_run = NULL;
-    if (program->is_running)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    enum ronde_status status = check_run(program, launch, error);
-    if (status == RONDE_OK)
-        status = ronde_cuda_program_prepare(program, launch, error);
+    enum ronde_status status = prepare(program, launch, error);
+    if (status != RONDE_OK)
+        return status;
     program->launch = *launch;
-    if (status == RONDE_OK)
-        status = ronde_cuda_program_start(program, error);
+    status = ronde_cuda_program_start(program, error);
     if (status != RONDE_OK)
         return status;
     program->is_running = true;
     *out_run = program;
     return RONDE_OK;
-}
-
-enum ronde_status ronde_cuda_test(void *self, bool *out_done, struct ronde_error *error)
-{
-    return ronde_cuda_program_is_over(self, out_done, error);
 }
 
 enum ronde_status ronde_cuda_wait(void *self, struct ronde_result *out_result,
@@ -292,11 +293,7 @@ enum ronde_status ronde_cuda_prepare(void *self, const struct ronde_launch *laun
                                      struct ronde_error *error)
 {
     struct ronde_cuda_program *program = self;
-    if (program->is_running)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    enum ronde_status status = check_run(program, launch, error);
-    if (status == RONDE_OK)
-        status = ronde_cuda_program_prepare(program, launch, error);
+    enum ronde_status status = prepare(program, launch, error);
     if (status == RONDE_OK && ronde_cuda_program_staged_bytes(program) > 0) {
         program->is_prepared = false;
         status =
@@ -323,26 +320,11 @@ uint32_t ronde_device_program_of(const void *program, uint32_t rank)
     return ronde_rank_map_is_here(rank_map, device) ? device - rank_map->own : RONDE_NONE;
 }
 
-enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ronde_error *error)
-{
-    return ronde_cuda_program_enqueue(self, streams, error);
-}
-
 enum ronde_status ronde_cuda_is_captured(const void *self, void *stream, bool *out_captured,
                                          struct ronde_error *error)
 {
     const struct ronde_gpu *gpu = ronde_cuda_gpu(self, 0);
     return gpu->is_captured(gpu->self, stream, out_captured, error);
-}
-
-enum ronde_status ronde_cuda_mark(void *self, void *const *streams, struct ronde_error *error)
-{
-    return ronde_cuda_program_mark(self, streams, error);
-}
-
-enum ronde_status ronde_cuda_is_past(void *self, bool *out_past, struct ronde_error *error)
-{
-    return ronde_cuda_program_is_past(self, out_past, error);
 }
 
 enum ronde_status ronde_cuda_check(void *self, struct ronde_error *error)

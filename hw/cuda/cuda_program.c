@@ -360,9 +360,9 @@ enum ronde_status ronde_cuda_program_poll_peers(struct ronde_cuda_program *progr
     return status;
 }
 
-enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program, bool *out_over,
-                                             struct ronde_error *error)
+enum ronde_status ronde_cuda_test(void *self, bool *out_over, struct ronde_error *error)
 {
+    struct ronde_cuda_program *program = self;
     enum ronde_status status = RONDE_OK;
     struct ronde_error later = {0};
     *out_over = true;
@@ -386,7 +386,7 @@ static void await(struct ronde_cuda_program *program)
 {
     bool is_over = false;
     struct ronde_error later = {0};
-    while (!is_over && ronde_cuda_program_is_over(program, &is_over, &later) == RONDE_OK)
+    while (!is_over && ronde_cuda_test(program, &is_over, &later) == RONDE_OK)
         sched_yield();
 }
 
@@ -472,7 +472,7 @@ enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
         return RONDE_OK;
     if (program->peers.comm) {
         /* An error received from another process comes first: it may be why this one ended. */
-        ronde_cuda_peers_alarm(&program->peers, &own);
+        ronde_control_alarm(program->peers.comm->control, &own);
         const enum ronde_status received =
             ronde_control_check(program->peers.comm->control, &received_error);
         if (received != RONDE_OK)

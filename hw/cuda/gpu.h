@@ -60,9 +60,9 @@ struct ronde_gpu {
     /** Makes what other devices have written to its memory until now visible to kernels. */
     void (*settle)(void *self);
     /** Makes it this thread's current device, which libraries look up; returns the argument of leave. */
-    struct ronde_gpu_before (*enter)(void *self);
+    struct ronde_gpu_before (*enter)(const void *self);
     /** Ends that. */
-    void (*leave)(void *self, struct ronde_gpu_before before);
+    void (*leave)(const void *self, struct ronde_gpu_before before);
     /** Opens a queue. Errors: NO_MEMORY, DEVICE. */
     enum ronde_status (*open_queue)(void *self, void **out_queue, struct ronde_error *error);
     /** Closes a queue whose work is over; NULL is allowed. */

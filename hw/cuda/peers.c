@@ -261,8 +261,3 @@ enum ronde_status ronde_cuda_peers_check(struct ronde_cuda_peers *peers, struct 
     peers->checked_ns = now_ns;
     return ronde_control_check(peers->comm->control, error);
 }
-
-void ronde_cuda_peers_alarm(struct ronde_cuda_peers *peers, const struct ronde_error *why)
-{
-    ronde_control_alarm(peers->comm->control, why);
-}

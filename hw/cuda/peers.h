@@ -64,9 +64,6 @@ enum ronde_status ronde_cuda_peers_agree(struct ronde_cuda_peers *peers,
 /** Polls the control channel for failures, at most once a millisecond. Never blocks. Errors: the communicator's. */
 enum ronde_status ronde_cuda_peers_check(struct ronde_cuda_peers *peers, struct ronde_error *error);
 
-/** Sends the others a failure of a run here. */
-void ronde_cuda_peers_alarm(struct ronde_cuda_peers *peers, const struct ronde_error *why);
-
 /* Device memory shared among processes of a host: makes, maps and frees the blocks of peers.c. */
 
 /**

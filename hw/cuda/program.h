@@ -129,25 +129,6 @@ enum ronde_status ronde_cuda_program_start_parts(struct ronde_cuda_program *prog
                                                  void *const *streams, uint32_t *out_started,
                                                  struct ronde_error *error);
 
-/**
- * After expect_streams: a run in the caller's streams, one per part. Errors: BAD_ARGUMENT if nothing was prepared; DEVICE,
- * UNSUPPORTED, after which no kernel of the program runs.
- */
-enum ronde_status ronde_cuda_program_enqueue(struct ronde_cuda_program *program,
-                                             void *const *streams, struct ronde_error *error);
-
-/** Whether all kernels are over; never blocks. Errors: DEVICE. */
-enum ronde_status ronde_cuda_program_is_over(struct ronde_cuda_program *program, bool *out_over,
-                                             struct ronde_error *error);
-
-/** After start: marks the end of the runs so far in the caller's streams, which are not being captured. Errors: DEVICE. */
-enum ronde_status ronde_cuda_program_mark(struct ronde_cuda_program *program, void *const *streams,
-                                          struct ronde_error *error);
-
-/** Whether all runs before the mark are over; never blocks. Errors: DEVICE. */
-enum ronde_status ronde_cuda_program_is_past(struct ronde_cuda_program *program, bool *out_past,
-                                             struct ronde_error *error);
-
 /** Checks for failures of other processes, which stop the kernels here. Errors: theirs. */
 enum ronde_status ronde_cuda_program_poll_peers(struct ronde_cuda_program *program,
                                                 struct ronde_error *error);

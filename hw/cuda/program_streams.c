@@ -2,6 +2,7 @@
 #include "hw/cuda/program.h"
 
 #include "hw/cuda/job.h"
+#include "ronde/cuda.h"
 
 enum ronde_status ronde_cuda_program_expect_streams(struct ronde_cuda_program *program,
                                                     const struct ronde_launch *launch,
@@ -64,9 +65,9 @@ static void await_streams(const struct ronde_cuda_program *program, void *const 
     }
 }
 
-enum ronde_status ronde_cuda_program_enqueue(struct ronde_cuda_program *program,
-                                             void *const *streams, struct ronde_error *error)
+enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ronde_error *error)
 {
+    struct ronde_cuda_program *program = self;
     uint32_t started;
     if (!program->is_prepared || (ronde_cuda_program_has_proxy(program) && !program->progress))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "no launch of the program was prepared");
@@ -81,18 +82,18 @@ enum ronde_status ronde_cuda_program_enqueue(struct ronde_cuda_program *program,
     return status;
 }
 
-enum ronde_status ronde_cuda_program_mark(struct ronde_cuda_program *program, void *const *streams,
-                                          struct ronde_error *error)
+enum ronde_status ronde_cuda_mark(void *self, void *const *streams, struct ronde_error *error)
 {
+    const struct ronde_cuda_program *program = self;
     enum ronde_status status = RONDE_OK;
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
         status = program->parts[p].gpu->mark(program->parts[p].queue, streams[p], error);
     return status;
 }
 
-enum ronde_status ronde_cuda_program_is_past(struct ronde_cuda_program *program, bool *out_past,
-                                             struct ronde_error *error)
+enum ronde_status ronde_cuda_is_past(void *self, bool *out_past, struct ronde_error *error)
 {
+    struct ronde_cuda_program *program = self;
     enum ronde_status status = RONDE_OK;
     struct ronde_error later = {0};
     *out_past = true;

@@ -29,6 +29,14 @@ enum ronde_status ronde_device_check(cudaError_t result, const char *what, struc
     return ronde_fail(error, status, "cuda: %s: %s", what, cudaGetErrorString(result));
 }
 
+/* Ends what ronde_device_enter began, and says how the call went in between. */
+static enum ronde_status leave(const struct ronde_device *device, struct ronde_gpu_before before,
+                               cudaError_t result, const char *what, struct ronde_error *error)
+{
+    ronde_device_leave(device, before);
+    return ronde_device_check(result, what, error);
+}
+
 /* Why there is no device, naming what to install. */
 static enum ronde_status refuse(cudaError_t result, int driver, struct ronde_error *why_not)
 {
@@ -139,16 +147,6 @@ static void settle(void *self)
     ronde_device_leave(device, before);
 }
 
-static struct ronde_gpu_before enter_device(void *self)
-{
-    return ronde_device_enter(self);
-}
-
-static void leave_device(void *self, struct ronde_gpu_before before)
-{
-    ronde_device_leave(self, before);
-}
-
 static void close_queue(void *self)
 {
     struct queue *queue = self;
@@ -221,8 +219,7 @@ static enum ronde_status queue_write(void *self, void *to, const void *from, uin
     const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     const cudaError_t result =
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, queue->stream);
-    ronde_device_leave(queue->device, before);
-    return ronde_device_check(result, "copying to the device", error);
+    return leave(queue->device, before, result, "copying to the device", error);
 }
 
 static enum ronde_status queue_read(void *self, void *to, const void *from, uint64_t bytes,
@@ -234,8 +231,7 @@ static enum ronde_status queue_read(void *self, void *to, const void *from, uint
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, queue->stream);
     if (result == cudaSuccess)
         result = cudaStreamSynchronize(queue->stream);
-    ronde_device_leave(queue->device, before);
-    return ronde_device_check(result, "copying from the device", error);
+    return leave(queue->device, before, result, "copying from the device", error);
 }
 
 static enum ronde_status queue_clear(void *self, void *to, uint64_t bytes, struct ronde_error *error)
@@ -243,8 +239,7 @@ static enum ronde_status queue_clear(void *self, void *to, uint64_t bytes, struc
     const struct queue *queue = self;
     const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     const cudaError_t result = cudaMemsetAsync(to, 0, (size_t)bytes, queue->stream);
-    ronde_device_leave(queue->device, before);
-    return ronde_device_check(result, "clearing memory", error);
+    return leave(queue->device, before, result, "clearing memory", error);
 }
 
 static uint32_t *words(void *self)
@@ -288,8 +283,7 @@ static enum ronde_status call(void *self, void *stream, void (*function)(void *s
     const struct queue *queue = self;
     const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     const cudaError_t result = cudaLaunchHostFunc((cudaStream_t)stream, function, function_self);
-    ronde_device_leave(queue->device, before);
-    return ronde_device_check(result, "enqueueing a call", error);
+    return leave(queue->device, before, result, "enqueueing a call", error);
 }
 
 static enum ronde_status is_captured(void *self, void *stream, bool *out_captured,
@@ -308,8 +302,7 @@ static enum ronde_status mark(void *self, void *stream, struct ronde_error *erro
     const struct queue *queue = self;
     const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     const cudaError_t result = cudaEventRecord(queue->mark, (cudaStream_t)stream);
-    ronde_device_leave(queue->device, before);
-    return ronde_device_check(result, "recording an event", error);
+    return leave(queue->device, before, result, "recording an event", error);
 }
 
 static enum ronde_status is_past(void *self, bool *out_past, struct ronde_error *error)
@@ -398,8 +391,7 @@ static enum ronde_status load_kernels(const struct ronde_device *device, struct 
     const struct ronde_gpu_before before = ronde_device_enter(device);
     for (size_t k = 0; k < sizeof kernels / sizeof kernels[0] && result == cudaSuccess; k++)
         result = cudaFuncGetAttributes(&ignored, kernels[k]);
-    ronde_device_leave(device, before);
-    return ronde_device_check(result, "loading the kernels", error);
+    return leave(device, before, result, "loading the kernels", error);
 }
 
 enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
@@ -415,8 +407,8 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                      .where = where,
                                      .is_exposed = is_exposed,
                                      .settle = settle,
-                                     .enter = enter_device,
-                                     .leave = leave_device,
+                                     .enter = ronde_device_enter,
+                                     .leave = ronde_device_leave,
                                      .open_queue = open_queue,
                                      .close_queue = close_queue,
                                      .resident_blocks = resident_blocks,
@@ -452,7 +444,7 @@ void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
     struct ronde_device *device = (void *)(uintptr_t)gpu;
     if (!device)
         return;
-    ronde_device_close_memory(device);
+    ronde_vmm_close(device->vmm);
     close_context(device);
     ronde_mem_free(mem, device, 1, sizeof *device);
 }

@@ -29,8 +29,9 @@ struct ronde_device {
  * that has chosen none seems to have chosen GPU 0, and to set that back makes a context there, half a GiB in every
  * process. While inside, the thread may make calls that would end a capture which another thread has begun.
  */
-static inline struct ronde_gpu_before ronde_device_enter(const struct ronde_device *device)
+static inline struct ronde_gpu_before ronde_device_enter(const void *self)
 {
+    const struct ronde_device *device = self;
     struct ronde_gpu_before before = {0};
     enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
     (void)device->driver.current(&before.context);
@@ -42,9 +43,9 @@ static inline struct ronde_gpu_before ronde_device_enter(const struct ronde_devi
 }
 
 /** and set back after it. */
-static inline void ronde_device_leave(const struct ronde_device *device,
-                                      struct ronde_gpu_before before)
+static inline void ronde_device_leave(const void *self, struct ronde_gpu_before before)
 {
+    const struct ronde_device *device = self;
     enum cudaStreamCaptureMode mode = (enum cudaStreamCaptureMode)before.capture_mode;
     (void)cudaThreadExchangeStreamCaptureMode(&mode);
     if (before.context != device->context)
@@ -57,8 +58,5 @@ enum ronde_status ronde_device_check(cudaError_t result, const char *what,
 
 /** Prepares a device's memory, once its number is known, and fills in the calls of gpu.h that are about memory. NO_MEMORY. */
 enum ronde_status ronde_device_open_memory(struct ronde_device *device, struct ronde_error *error);
-
-/** Ends that. */
-void ronde_device_close_memory(struct ronde_device *device);
 
 #endif

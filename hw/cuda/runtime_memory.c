@@ -282,8 +282,3 @@ enum ronde_status ronde_device_open_memory(struct ronde_device *device, struct r
     device->gpu.reaches = reaches;
     return RONDE_OK;
 }
-
-void ronde_device_close_memory(struct ronde_device *device)
-{
-    ronde_vmm_close(device->vmm);
-}

@@ -3,56 +3,25 @@
 
 #include <string.h>
 
-/* One side of a launch: the inputs or the outputs of all ranks. */
-struct side {
-    void *const *buffers;
-    const struct ronde_blocks *blocks; /* per rank, or NULL */
-    uint32_t block_count;
-    uint64_t count;
-    uint32_t element_bytes;
-};
-
-static struct side side_of(const struct ronde_schedule *schedule, const struct ronde_launch *launch,
-                           bool is_out)
+/* Blocks of a rank's inputs or outputs. */
+static uint32_t block_count(const struct ronde_schedule *schedule, bool is_input)
 {
-    struct side side;
-    side.buffers = is_out ? launch->out : launch->in;
-    side.blocks = is_out ? launch->out_blocks : launch->in_blocks;
-    side.block_count = is_out ? ronde_collective_out_blocks(schedule->collective, schedule->ranks)
-                              : ronde_collective_in_blocks(schedule->collective, schedule->ranks);
-    side.count = launch->count;
-    side.element_bytes = ronde_dtype_bytes(launch->dtype);
-    return side;
+    return is_input ? ronde_collective_in_blocks(schedule->collective, schedule->ranks)
+                    : ronde_collective_out_blocks(schedule->collective, schedule->ranks);
 }
 
-/* Bytes of a block of a rank. */
-static uint64_t block_bytes(const struct side *side, uint32_t rank, uint32_t block)
+/* The table of a rank's blocks, or NULL. */
+static const struct ronde_blocks *blocks_of(const struct ronde_launch *launch, bool is_input,
+                                            uint32_t rank)
 {
-    const struct ronde_blocks *blocks = side->blocks ? &side->blocks[rank] : NULL;
-    return (blocks && blocks->counts ? blocks->counts[block] : side->count) * side->element_bytes;
+    const struct ronde_blocks *blocks = is_input ? launch->in_blocks : launch->out_blocks;
+    return blocks ? &blocks[rank] : NULL;
 }
 
-/* Whether a rank's blocks have pointers of their own. */
-static bool has_pointers(const struct side *side, uint32_t rank)
+static void *buffer_of(const struct ronde_launch *launch, bool is_input, uint32_t rank)
 {
-    return side->blocks && side->blocks[rank].pointers;
-}
-
-/* Bytes from the start of a rank's buffer to a block. */
-static uint64_t block_offset(const struct side *side, uint32_t rank, uint32_t block)
-{
-    const struct ronde_blocks *blocks = side->blocks ? &side->blocks[rank] : NULL;
-    return (blocks && blocks->offsets ? blocks->offsets[block] : block * side->count) *
-           side->element_bytes;
-}
-
-/* Where a block of a rank begins; NULL if it has no memory. */
-static unsigned char *block_start(const struct side *side, uint32_t rank, uint32_t block)
-{
-    if (has_pointers(side, rank))
-        return side->blocks[rank].pointers[block];
-    unsigned char *const buffer = side->buffers ? side->buffers[rank] : NULL;
-    return buffer ? buffer + block_offset(side, rank, block) : NULL;
+    void *const *buffers = is_input ? launch->in : launch->out;
+    return buffers ? buffers[rank] : NULL;
 }
 
 enum ronde_status ronde_staging_init(struct ronde_staging *staging,
@@ -65,9 +34,7 @@ enum ronde_status ronde_staging_init(struct ronde_staging *staging,
     staging->mem = mem;
     staging->gpu = gpu;
     ronde_image_begin(&staging->image, mem, NULL);
-    staging->pointer_count =
-        ranks * (ronde_collective_in_blocks(schedule->collective, schedule->ranks) +
-                 ronde_collective_out_blocks(schedule->collective, schedule->ranks));
+    staging->pointer_count = ranks * (block_count(schedule, true) + block_count(schedule, false));
     staging->buffers = ronde_mem_new(mem, 3 * ranks, sizeof *staging->buffers);
     staging->pointers = ronde_mem_new(mem, staging->pointer_count, sizeof *staging->pointers);
     for (int k = 0; k < 2; k++)
@@ -93,22 +60,26 @@ void ronde_staging_fini(struct ronde_staging *staging)
 }
 
 /* Blocks with pointers are shadowed one by one; others keep their distances, so the buffer is shadowed as a whole. */
-static void add_rank(struct ronde_staging *staging, const struct side *side, uint32_t rank)
+static void add_rank(struct ronde_staging *staging, const struct ronde_launch *launch,
+                     bool is_input, uint32_t rank)
 {
     const struct ronde_gpu *gpu = staging->gpu;
-    unsigned char *const buffer = side->buffers ? side->buffers[rank] : NULL;
+    const struct ronde_blocks *blocks = blocks_of(launch, is_input, rank);
+    unsigned char *const buffer = buffer_of(launch, is_input, rank);
     uint64_t bytes = 0;
-    for (uint32_t b = 0; b < side->block_count; b++) {
-        const uint64_t length = block_bytes(side, rank, b);
-        const unsigned char *const start = block_start(side, rank, b);
-        if (has_pointers(side, rank)) {
-            if (start && !gpu->reaches(gpu->self, start, length))
-                ronde_image_add(&staging->image, start, length, 1);
-        } else if (length > 0 && block_offset(side, rank, b) + length > bytes) {
-            bytes = block_offset(side, rank, b) + length;
+    for (uint32_t b = 0; b < block_count(staging->schedule, is_input); b++) {
+        const struct ronde_stretch block =
+            ronde_launch_block(staging->schedule, launch, rank, is_input, b);
+        if (block.bytes == 0)
+            continue;
+        if (blocks && blocks->pointers) {
+            if (!gpu->reaches(gpu->self, block.start, block.bytes))
+                ronde_image_add(&staging->image, block.start, block.bytes, 1);
+        } else if ((uint64_t)(block.start - buffer) + block.bytes > bytes) {
+            bytes = (uint64_t)(block.start - buffer) + block.bytes;
         }
     }
-    if (buffer && bytes > 0 && !gpu->reaches(gpu->self, buffer, bytes))
+    if (bytes > 0 && !gpu->reaches(gpu->self, buffer, bytes))
         ronde_image_add(&staging->image, buffer, bytes, 1);
 }
 
@@ -134,23 +105,23 @@ static enum ronde_status send(struct ronde_staging *staging, void *queue, struct
 }
 
 /* A rank's pointers as the device has them. */
-static void translate_rank(struct ronde_staging *staging, const struct side *side, bool is_out,
-                           uint32_t rank, void **pointers)
+static void translate_rank(struct ronde_staging *staging, const struct ronde_launch *launch,
+                           bool is_input, uint32_t rank, void **pointers)
 {
     const struct ronde_image *image = &staging->image;
-    void *const buffer = side->buffers ? side->buffers[rank] : NULL;
-    staging->buffers[is_out ? staging->schedule->ranks + rank : rank] =
+    const struct ronde_blocks *blocks = blocks_of(launch, is_input, rank);
+    struct ronde_blocks *own = &staging->blocks[!is_input][rank];
+    void *const buffer = buffer_of(launch, is_input, rank);
+    staging->buffers[is_input ? rank : staging->schedule->ranks + rank] =
         buffer ? ronde_image_address(image, buffer) : NULL;
-    if (!side->blocks)
+    if (!blocks)
         return;
-    staging->blocks[is_out][rank] = side->blocks[rank];
-    if (!has_pointers(side, rank))
+    *own = *blocks;
+    if (!blocks->pointers)
         return;
-    staging->blocks[is_out][rank].pointers = pointers;
-    for (uint32_t b = 0; b < side->block_count; b++) {
-        void *const start = side->blocks[rank].pointers[b];
-        pointers[b] = start ? ronde_image_address(image, start) : NULL;
-    }
+    own->pointers = pointers;
+    for (uint32_t b = 0; b < block_count(staging->schedule, is_input); b++)
+        pointers[b] = blocks->pointers[b] ? ronde_image_address(image, blocks->pointers[b]) : NULL;
 }
 
 enum ronde_status ronde_staging_enter(struct ronde_staging *staging,
@@ -162,19 +133,17 @@ enum ronde_status ronde_staging_enter(struct ronde_staging *staging,
     const uint32_t end = first + staging->rank_count;
     void **pointers = staging->pointers;
     ronde_image_begin(&staging->image, staging->mem, NULL);
-    for (int is_out = 0; is_out < 2; is_out++) {
-        const struct side side = side_of(staging->schedule, launch, is_out != 0);
+    for (int is_out = 0; is_out < 2; is_out++)
         for (uint32_t rank = first; rank < end; rank++)
-            add_rank(staging, &side, rank);
-    }
+            add_rank(staging, launch, is_out == 0, rank);
     const enum ronde_status status = send(staging, queue, error);
     if (status != RONDE_OK)
         return status;
-    for (int is_out = 0; is_out < 2; is_out++) {
-        const struct side side = side_of(staging->schedule, launch, is_out != 0);
-        for (uint32_t rank = first; rank < end; rank++, pointers += side.block_count)
-            translate_rank(staging, &side, is_out != 0, rank, pointers);
-    }
+    for (int is_out = 0; is_out < 2; is_out++)
+        for (uint32_t rank = first; rank < end; rank++) {
+            translate_rank(staging, launch, is_out == 0, rank, pointers);
+            pointers += block_count(staging->schedule, is_out == 0);
+        }
     /* Copied: the caller's array of outputs may be freed before the run is over. */
     if (launch->out)
         memcpy(staging->buffers + 2 * (size_t)ranks, launch->out, ranks * sizeof *launch->out);
@@ -191,20 +160,21 @@ enum ronde_status ronde_staging_leave(struct ronde_staging *staging,
                                       struct ronde_error *error)
 {
     struct ronde_image *image = &staging->image;
-    struct side side = side_of(staging->schedule, launch, true);
-    side.buffers = launch->out ? staging->buffers + 2 * (size_t)staging->schedule->ranks : NULL;
+    struct ronde_launch own = *launch;
+    own.out = launch->out ? staging->buffers + 2 * (size_t)staging->schedule->ranks : NULL;
     if (image->bytes == 0)
         return RONDE_OK;
     const enum ronde_status status =
         staging->gpu->read(queue, image->block, staging->block, image->bytes, error);
     const uint32_t end = staging->first_rank + staging->rank_count;
-    for (uint32_t rank = staging->first_rank; rank < end && status == RONDE_OK; rank++) {
-        for (uint32_t b = 0; b < side.block_count; b++) {
-            unsigned char *const start = block_start(&side, rank, b);
-            const unsigned char *const shadow = start ? ronde_image_copy(image, start) : NULL;
+    for (uint32_t rank = staging->first_rank; rank < end && status == RONDE_OK; rank++)
+        for (uint32_t b = 0; b < block_count(staging->schedule, false); b++) {
+            const struct ronde_stretch block =
+                ronde_launch_block(staging->schedule, &own, rank, false, b);
+            const unsigned char *const shadow =
+                block.start ? ronde_image_copy(image, block.start) : NULL;
             if (shadow)
-                memcpy(start, shadow, block_bytes(&side, rank, b));
+                memcpy(block.start, shadow, block.bytes);
         }
-    }
     return status;
 }

@@ -44,13 +44,13 @@ static void where(void *self, char *out_bus, size_t bytes)
 }
 
 /* Threads have no current device here. */
-static struct ronde_gpu_before enter_thread(void *self)
+static struct ronde_gpu_before enter_thread(const void *self)
 {
     (void)self;
     return (struct ronde_gpu_before){0};
 }
 
-static void leave_thread(void *self, struct ronde_gpu_before before)
+static void leave_thread(const void *self, struct ronde_gpu_before before)
 {
     (void)self;
     (void)before;
