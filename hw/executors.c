@@ -107,11 +107,7 @@ void ronde_executor_names(bool are_processes, char *out_text, size_t bytes)
 
 const char *ronde_ranks_text(enum ronde_ranks ranks)
 {
-    static const char *const texts[] = {
-#define RANKS_TEXT(name, text) text,
-        RONDE_RANKS_LIST(RANKS_TEXT)
-#undef RANKS_TEXT
-    };
+    static const char *const texts[] = {RONDE_RANKS_LIST(RONDE_LIST_TEXT)};
     return (unsigned)ranks < RONDE_RANKS_COUNT ? texts[ranks] : "?";
 }
 

@@ -1,5 +1,5 @@
 /* Single elements of any type. See ronde/collective.h; arrays of them are reduce.h's. */
-#include "engine/execute/narrow.h"
+#include "engine/execute/elements.h"
 
 #include "ronde/collective.h"
 
@@ -23,106 +23,47 @@ static float to_odd(double value)
 }
 
 /* Writes the bytes of a value of the element's C type. */
-#define STORE(type, value)                                                                         \
-    do {                                                                                           \
+#define STORE(dtype, type, value)                                                                  \
+    case RONDE_##dtype: {                                                                          \
         const type stored = (type)(value);                                                         \
         memcpy(element, &stored, sizeof stored);                                                   \
-    } while (0)
+        break;                                                                                     \
+    }
+#define STORE_PLAIN(dtype, type, ...) STORE(dtype, type, value)
+#define STORE_BOOL(dtype) STORE(dtype, uint8_t, value != 0)
+#define STORE_NARROW(dtype, type, key, widen, round, largest)                                      \
+    STORE(dtype, type, round(to_odd(value)))
 
 void ronde_element_store(enum ronde_dtype dtype, void *element, double value)
 {
     switch (dtype) {
-    case RONDE_INT8:
-        STORE(int8_t, value);
-        break;
-    case RONDE_UINT8:
-        STORE(uint8_t, value);
-        break;
-    case RONDE_BOOL:
-        STORE(uint8_t, value != 0);
-        break;
-    case RONDE_INT16:
-        STORE(int16_t, value);
-        break;
-    case RONDE_UINT16:
-        STORE(uint16_t, value);
-        break;
-    case RONDE_INT32:
-        STORE(int32_t, value);
-        break;
-    case RONDE_UINT32:
-        STORE(uint32_t, value);
-        break;
-    case RONDE_INT64:
-        STORE(int64_t, value);
-        break;
-    case RONDE_UINT64:
-        STORE(uint64_t, value);
-        break;
-    case RONDE_FLOAT16:
-        STORE(uint16_t, ronde_float16_round(to_odd(value)));
-        break;
-    case RONDE_BFLOAT16:
-        STORE(uint16_t, ronde_bfloat16_round(to_odd(value)));
-        break;
-    case RONDE_FLOAT8_E4M3:
-        STORE(uint8_t, ronde_float8_e4m3_round(to_odd(value)));
-        break;
-    case RONDE_FLOAT8_E5M2:
-        STORE(uint8_t, ronde_float8_e5m2_round(to_odd(value)));
-        break;
-    case RONDE_FLOAT32:
-        STORE(float, value);
-        break;
-    case RONDE_FLOAT64:
-        STORE(double, value);
-        break;
+        RONDE_INTEGER_LIST(STORE_PLAIN)
+        RONDE_BOOL_LIST(STORE_BOOL)
+        RONDE_FLOATING_LIST(STORE_PLAIN)
+        RONDE_NARROW_LIST(STORE_NARROW)
     case RONDE_DTYPE_COUNT:
         break;
     }
 }
 
 /* Reads the bytes of a value of the element's C type through a conversion. */
-#define LOAD(type, convert)                                                                        \
-    do {                                                                                           \
+#define LOAD(dtype, type, convert)                                                                 \
+    case RONDE_##dtype: {                                                                          \
         type loaded;                                                                               \
         memcpy(&loaded, element, sizeof loaded);                                                   \
         return (double)convert(loaded);                                                            \
-    } while (0)
+    }
+#define LOAD_PLAIN(dtype, type, ...) LOAD(dtype, type, )
+#define LOAD_BOOL(dtype) LOAD(dtype, uint8_t, 0 !=)
+#define LOAD_NARROW(dtype, type, key, widen, ...) LOAD(dtype, type, widen)
 
 double ronde_element_load(enum ronde_dtype dtype, const void *element)
 {
     switch (dtype) {
-    case RONDE_INT8:
-        LOAD(int8_t, );
-    case RONDE_UINT8:
-        LOAD(uint8_t, );
-    case RONDE_BOOL:
-        LOAD(uint8_t, 0 !=);
-    case RONDE_INT16:
-        LOAD(int16_t, );
-    case RONDE_UINT16:
-        LOAD(uint16_t, );
-    case RONDE_INT32:
-        LOAD(int32_t, );
-    case RONDE_UINT32:
-        LOAD(uint32_t, );
-    case RONDE_INT64:
-        LOAD(int64_t, );
-    case RONDE_UINT64:
-        LOAD(uint64_t, );
-    case RONDE_FLOAT16:
-        LOAD(uint16_t, ronde_float16_widen);
-    case RONDE_BFLOAT16:
-        LOAD(uint16_t, ronde_bfloat16_widen);
-    case RONDE_FLOAT8_E4M3:
-        LOAD(uint8_t, ronde_float8_e4m3_widen);
-    case RONDE_FLOAT8_E5M2:
-        LOAD(uint8_t, ronde_float8_e5m2_widen);
-    case RONDE_FLOAT32:
-        LOAD(float, );
-    case RONDE_FLOAT64:
-        LOAD(double, );
+        RONDE_INTEGER_LIST(LOAD_PLAIN)
+        RONDE_BOOL_LIST(LOAD_BOOL)
+        RONDE_FLOATING_LIST(LOAD_PLAIN)
+        RONDE_NARROW_LIST(LOAD_NARROW)
     case RONDE_DTYPE_COUNT:
         break;
     }

@@ -10,11 +10,7 @@
 #define HAS(feature) false
 #endif
 
-static const char *const texts[] = {
-#define RONDE_TEXT(name, text) text,
-    RONDE_LEVEL_LIST(RONDE_TEXT)
-#undef RONDE_TEXT
-};
+static const char *const texts[] = {RONDE_LEVEL_LIST(RONDE_LIST_TEXT)};
 
 const char *ronde_level_text(enum ronde_level level)
 {
@@ -24,18 +20,11 @@ const char *ronde_level_text(enum ronde_level level)
 /* The kernels of a level as far as they were compiled. */
 static const struct ronde_kernel_set *set_of(enum ronde_level level)
 {
-    switch (level) {
-    case RONDE_LEVEL_PLAIN:
-        return ronde_kernels_plain();
-    case RONDE_LEVEL_AVX2:
-        return ronde_kernels_avx2();
-    case RONDE_LEVEL_AVX512:
-        return ronde_kernels_avx512();
-    case RONDE_LEVEL_WIDEST:
-    case RONDE_LEVEL_COUNT:
-        break;
-    }
-    return NULL;
+    static const struct ronde_kernel_set *(*const sets[RONDE_LEVEL_COUNT])(
+        void) = {[RONDE_LEVEL_PLAIN] = ronde_kernels_plain,
+                 [RONDE_LEVEL_AVX2] = ronde_kernels_avx2,
+                 [RONDE_LEVEL_AVX512] = ronde_kernels_avx512};
+    return (uint32_t)level < RONDE_LEVEL_COUNT && sets[level] ? sets[level]() : NULL;
 }
 
 /* Whether the processor has a level's instructions. Every one with AVX2 has F16C, which compilers cannot ask for. */

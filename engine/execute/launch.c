@@ -375,10 +375,6 @@ enum ronde_status ronde_backend_run_once(const struct ronde_backend *backend, vo
 
 const char *ronde_protocol_text(enum ronde_protocol protocol)
 {
-    static const char *const texts[] = {
-#define PROTOCOL_TEXT(name, text) text,
-        RONDE_PROTOCOL_LIST(PROTOCOL_TEXT)
-#undef PROTOCOL_TEXT
-    };
+    static const char *const texts[] = {RONDE_PROTOCOL_LIST(RONDE_LIST_TEXT)};
     return (unsigned)protocol < RONDE_PROTOCOL_COUNT ? texts[protocol] : "?";
 }

@@ -377,42 +377,32 @@ const struct ronde_mem *ronde_builder_mem(const struct ronde_builder *builder)
     return builder->mem;
 }
 
-static void add_local(struct ronde_builder *builder, enum ronde_fact_kind kind,
-                      const struct ronde_transfer *local)
+static void add_local(struct ronde_builder *builder, enum ronde_fact_kind kind, uint32_t position,
+                      uint32_t lane, struct ronde_operand source, struct ronde_operand target)
 {
+    const struct ronde_fact fact = {
+        .kind = kind,
+        .transfer = {.from = position, .from_lane = lane, .source = source, .target = target}};
     if (builder->error.status != RONDE_OK)
         return;
-    if (local->from >= builder->schedule->ranks ||
-        (builder->schedule->symmetry != RONDE_SYMMETRY_NONE && local->from != 0)) {
+    if (position >= builder->schedule->ranks ||
+        (builder->schedule->symmetry != RONDE_SYMMETRY_NONE && position != 0))
         ronde_builder_fail(builder, RONDE_BAD_ARGUMENT, "fact %zu: there is no position %u",
-                           builder->fact_count, local->from);
-        return;
-    }
-    if (!check_operand(builder, "source", local->source) ||
-        !check_operand(builder, "target", local->target))
-        return;
-    const struct ronde_fact fact = {.kind = kind, .transfer = *local};
-    add_fact(builder, &fact);
+                           builder->fact_count, position);
+    else if (check_operand(builder, "source", source) && check_operand(builder, "target", target))
+        add_fact(builder, &fact);
 }
 
 void ronde_builder_copy(struct ronde_builder *builder, uint32_t position, uint32_t lane,
                         struct ronde_operand source, struct ronde_operand target)
 {
-    const struct ronde_transfer local = {.from = position,
-                                         .from_lane = lane,
-                                         .source = source,
-                                         .target = target};
-    add_local(builder, RONDE_FACT_COPY, &local);
+    add_local(builder, RONDE_FACT_COPY, position, lane, source, target);
 }
 
 void ronde_builder_reduce(struct ronde_builder *builder, uint32_t position, uint32_t lane,
                           struct ronde_operand source, struct ronde_operand target)
 {
-    const struct ronde_transfer local = {.from = position,
-                                         .from_lane = lane,
-                                         .source = source,
-                                         .target = target};
-    add_local(builder, RONDE_FACT_REDUCE, &local);
+    add_local(builder, RONDE_FACT_REDUCE, position, lane, source, target);
 }
 
 /** An algorithm's order read through the base order of its channel; either may be NULL, the identity. */

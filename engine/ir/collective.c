@@ -4,20 +4,14 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Another spelling of an element type; the canonical ones are in RONDE_DTYPE_LIST. */
-struct dtype_alias {
+/* Another spelling of an element type or an operator; the canonical ones are in the lists. */
+struct alias {
     const char *text;
-    enum ronde_dtype dtype;
-};
-
-/* Another spelling of an operator. */
-struct op_alias {
-    const char *text;
-    enum ronde_op op;
+    uint32_t value;
 };
 
 /* NCCL's and MPI's names and the short ones. NCCL's "char" is int8 wherever C's is unsigned, too. */
-static const struct dtype_alias dtype_aliases[] = {
+static const struct alias dtype_aliases[] = {
     {"char", RONDE_INT8},          {"i8", RONDE_INT8},
     {"u8", RONDE_UINT8},           {"int", RONDE_INT32},
     {"i32", RONDE_INT32},          {"u32", RONDE_UINT32},
@@ -28,20 +22,17 @@ static const struct dtype_alias dtype_aliases[] = {
     {"f64", RONDE_FLOAT64},        {"f8e4m3", RONDE_FLOAT8_E4M3},
     {"f8e5m2", RONDE_FLOAT8_E5M2}, {"short", RONDE_INT16},
     {"i16", RONDE_INT16},          {"ushort", RONDE_UINT16},
-    {"u16", RONDE_UINT16},
+    {"u16", RONDE_UINT16},         {NULL, RONDE_DTYPE_COUNT},
 };
 
 /* MPI's land, lor and lxor are not among them: of integers they are truth values, which bool has and integers have not. */
-static const struct op_alias op_aliases[] = {
+static const struct alias op_aliases[] = {
     {"product", RONDE_PROD},
     {"mulsum", RONDE_PREMUL_SUM},
+    {NULL, RONDE_OP_COUNT},
 };
 
-static const char *const collective_texts[] = {
-#define COLLECTIVE_TEXT(name, text) text,
-    RONDE_COLLECTIVE_LIST(COLLECTIVE_TEXT)
-#undef COLLECTIVE_TEXT
-};
+static const char *const collective_texts[] = {RONDE_COLLECTIVE_LIST(RONDE_LIST_TEXT)};
 
 static const char *const dtype_texts[] = {
 #define DTYPE_TEXT(name, text, bytes) text,
@@ -55,11 +46,7 @@ static const uint32_t dtype_sizes[] = {
 #undef DTYPE_BYTES
 };
 
-static const char *const op_texts[] = {
-#define OP_TEXT(name, text) text,
-    RONDE_OP_LIST(OP_TEXT)
-#undef OP_TEXT
-};
+static const char *const op_texts[] = {RONDE_OP_LIST(RONDE_LIST_TEXT)};
 
 /* Designated by enumerator, so that a collective added to the list without traits reads as "nothing". */
 static const struct ronde_collective_traits traits[RONDE_COLLECTIVE_COUNT] = {
@@ -145,38 +132,32 @@ bool ronde_collective_parse(const char *text, enum ronde_collective *out)
     return false;
 }
 
+/* The value that a text spells; `count` if it spells none, which is what the last alias stands for. */
+static uint32_t find_value(const char *const *texts, uint32_t count, const struct alias *alias,
+                           const char *text)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(texts[i], text) == 0)
+            return i;
+    while (alias->text && strcmp(alias->text, text) != 0)
+        alias++;
+    return alias->value;
+}
+
 bool ronde_dtype_parse(const char *text, enum ronde_dtype *out)
 {
-    for (uint32_t i = 0; i < RONDE_DTYPE_COUNT; i++) {
-        if (strcmp(dtype_texts[i], text) == 0) {
-            *out = (enum ronde_dtype)i;
-            return true;
-        }
-    }
-    for (size_t i = 0; i < sizeof dtype_aliases / sizeof dtype_aliases[0]; i++) {
-        if (strcmp(dtype_aliases[i].text, text) == 0) {
-            *out = dtype_aliases[i].dtype;
-            return true;
-        }
-    }
-    return false;
+    const uint32_t value = find_value(dtype_texts, RONDE_DTYPE_COUNT, dtype_aliases, text);
+    if (value < RONDE_DTYPE_COUNT)
+        *out = (enum ronde_dtype)value;
+    return value < RONDE_DTYPE_COUNT;
 }
 
 bool ronde_op_parse(const char *text, enum ronde_op *out)
 {
-    for (uint32_t i = 0; i < RONDE_OP_COUNT; i++) {
-        if (strcmp(op_texts[i], text) == 0) {
-            *out = (enum ronde_op)i;
-            return true;
-        }
-    }
-    for (size_t i = 0; i < sizeof op_aliases / sizeof op_aliases[0]; i++) {
-        if (strcmp(op_aliases[i].text, text) == 0) {
-            *out = op_aliases[i].op;
-            return true;
-        }
-    }
-    return false;
+    const uint32_t value = find_value(op_texts, RONDE_OP_COUNT, op_aliases, text);
+    if (value < RONDE_OP_COUNT)
+        *out = (enum ronde_op)value;
+    return value < RONDE_OP_COUNT;
 }
 
 const char *ronde_op_refusal(enum ronde_op op, enum ronde_dtype dtype)

@@ -1,6 +1,8 @@
 /** From facts to programs: tags, one derivation per position, equal programs shared. */
 #include "derive.h"
 
+#include "finish.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,24 +278,9 @@ static bool keep_program(struct derive *derive, uint32_t index)
         return false;
     schedule->programs = programs;
     struct ronde_program *to = &schedule->programs[index];
-    *to = *from;
-    struct ronde_arena *arena = schedule->arena;
-    to->scratch_chunks = touches_scratch(from) ? derive->builder->scratch_chunks : 0;
-    to->steps = ronde_arena_new(arena, from->step_count, sizeof *to->steps);
-    to->lane_first = ronde_arena_new(arena, from->lane_count + (size_t)1, sizeof *to->lane_first);
-    to->connections = ronde_arena_new(arena, from->connection_count, sizeof *to->connections);
-    to->dependencies = ronde_arena_new(arena, from->dependency_count, sizeof *to->dependencies);
-    to->ranges = ronde_arena_new(arena, from->range_count, sizeof *to->ranges);
-    if (!to->steps || !to->lane_first || !to->connections || !to->dependencies || !to->ranges)
+    if (!ronde_program_copy(schedule->arena, to, from))
         return false;
-    memcpy(to->steps, from->steps, from->step_count * sizeof *to->steps);
-    memcpy(to->lane_first, from->lane_first,
-           (from->lane_count + (size_t)1) * sizeof *to->lane_first);
-    memcpy(to->connections, from->connections, from->connection_count * sizeof *to->connections);
-    memcpy(to->ranges, from->ranges, from->range_count * sizeof *to->ranges);
-    if (from->dependency_count > 0)
-        memcpy(to->dependencies, from->dependencies,
-               from->dependency_count * sizeof *to->dependencies);
+    to->scratch_chunks = touches_scratch(from) ? derive->builder->scratch_chunks : 0;
     schedule->program_count = index + 1;
     return true;
 }

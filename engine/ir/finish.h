@@ -15,6 +15,10 @@
 enum ronde_status ronde_raw_create(const struct ronde_mem *mem,
                                    struct ronde_schedule **out_schedule, struct ronde_error *error);
 
+/** Copies a program into an arena, without what proofs and lowering have found; false when there is no memory. */
+bool ronde_program_copy(struct ronde_arena *arena, struct ronde_program *copy,
+                        const struct ronde_program *program);
+
 /** Deep copy without the derived fields, to be changed and finished again (mutation tests). */
 enum ronde_status ronde_raw_copy(const struct ronde_schedule *schedule, const struct ronde_mem *mem,
                                  struct ronde_schedule **out_schedule, struct ronde_error *error);

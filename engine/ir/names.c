@@ -1,31 +1,16 @@
 /* Names and properties of step operations and findings: tables made from the lists of ir.h. */
+#include "engine/execute/operation.h"
 #include "ronde/ir.h"
 
-/* One row of RONDE_STEP_LIST. */
-struct step_row {
-    const char *text;
-    bool reads_source;
-    bool receives;
-    bool reduces;
-    bool sends;
-    bool writes;
-    bool reads_destination;
-    bool sends_kept;
-    uint8_t touches;
+static const char *const step_texts[] = {
+#define STEP_TEXT(name, text, ...) text,
+    RONDE_STEP_LIST(STEP_TEXT)
+#undef STEP_TEXT
 };
 
 /* Where the bytes of an operation are read and written; the columns that say what is done to them on the way cost none. */
 #define TOUCHES(source, receives, sends, writes, rereads)                                          \
     ((source) + (receives) + (sends) + (writes) + (rereads))
-
-static const struct step_row step_rows[] = {
-#define STEP_ROW(name, text, source, receives, reduces, sends, writes, rereads, kept)              \
-    {text,    source, receives,                                                                    \
-     reduces, sends,  writes,                                                                      \
-     rereads, kept,   TOUCHES(source, receives, sends, writes, rereads)},
-    RONDE_STEP_LIST(STEP_ROW)
-#undef STEP_ROW
-};
 
 /*
  * A row that contradicts itself does not compile: a column is 0 or 1; only nop moves nothing, so that no operation is free
@@ -43,83 +28,69 @@ static const struct step_row step_rows[] = {
 RONDE_STEP_LIST(STEP_CHECK)
 #undef STEP_CHECK
 
-static const char *const finding_texts[] = {
-#define FINDING_TEXT(name, text) text,
-    RONDE_FINDING_LIST(FINDING_TEXT)
-#undef FINDING_TEXT
-};
+static const char *const finding_texts[] = {RONDE_FINDING_LIST(RONDE_LIST_TEXT)};
 
-/*
- * An operation out of range does nothing at all: callers see it only in a step they are about to
- * refuse.
- */
-static const struct step_row *row_of(enum ronde_step_op op)
+/* An operation out of range does nothing at all: callers see it only in a step they are about to refuse. */
+static bool is_in(enum ronde_step_op op, int set)
 {
-    static const struct step_row unknown = {.text = "?"};
-    return (uint32_t)op < RONDE_STEP_OP_COUNT ? &step_rows[op] : &unknown;
+    return (uint32_t)op < RONDE_STEP_OP_COUNT && ronde_op_is_in(op, set);
 }
 
 const char *ronde_step_op_text(enum ronde_step_op op)
 {
-    return row_of(op)->text;
+    return (uint32_t)op < RONDE_STEP_OP_COUNT ? step_texts[op] : "?";
 }
 
 bool ronde_step_reads_source(enum ronde_step_op op)
 {
-    return row_of(op)->reads_source;
+    return is_in(op, RONDE_OPS_WITH_SOURCE);
 }
 
 bool ronde_step_receives(enum ronde_step_op op)
 {
-    return row_of(op)->receives;
+    return is_in(op, RONDE_OPS_THAT_RECEIVE);
 }
 
 bool ronde_step_reduces(enum ronde_step_op op)
 {
-    return row_of(op)->reduces;
+    return is_in(op, RONDE_OPS_THAT_REDUCE);
 }
 
 bool ronde_step_sends(enum ronde_step_op op)
 {
-    return row_of(op)->sends;
+    return is_in(op, RONDE_OPS_THAT_SEND);
 }
 
 bool ronde_step_writes(enum ronde_step_op op)
 {
-    return row_of(op)->writes;
+    return is_in(op, RONDE_OPS_THAT_WRITE);
 }
 
 bool ronde_step_reads_destination(enum ronde_step_op op)
 {
-    return row_of(op)->reads_destination;
+    return is_in(op, RONDE_OPS_THAT_REREAD);
 }
 
 bool ronde_step_sends_kept(enum ronde_step_op op)
 {
-    return row_of(op)->sends_kept;
+    return is_in(op, RONDE_OPS_THAT_SEND_KEPT);
 }
 
 uint32_t ronde_step_touches(enum ronde_step_op op)
 {
-    return row_of(op)->touches;
+    return (uint32_t)TOUCHES(is_in(op, RONDE_OPS_WITH_SOURCE), is_in(op, RONDE_OPS_THAT_RECEIVE),
+                             is_in(op, RONDE_OPS_THAT_SEND), is_in(op, RONDE_OPS_THAT_WRITE),
+                             is_in(op, RONDE_OPS_THAT_REREAD));
 }
 
-static const char *const v_form_texts[] = {
-#define V_FORM_TEXT(name, text) text,
-    RONDE_V_FORM_LIST(V_FORM_TEXT)
-#undef V_FORM_TEXT
-};
+static const char *const v_form_texts[] = {RONDE_V_FORM_LIST(RONDE_LIST_TEXT)};
 
 const char *ronde_v_form_text(enum ronde_v_form v_form)
 {
     return (uint32_t)v_form < RONDE_V_FORM_COUNT ? v_form_texts[v_form] : "?";
 }
 
-static const char *const form_texts[] = {
-#define FORM_TEXT(name, text) text,
-    RONDE_FORM_LIST(FORM_TEXT)
-#undef FORM_TEXT
-};
+static const char *const form_texts[] = {RONDE_FORM_LIST(RONDE_LIST_TEXT)};
 
 const char *ronde_form_text(enum ronde_form form)
 {

@@ -81,8 +81,8 @@ static bool copy_array(struct ronde_arena *arena, void *out_copy, const void *ar
     return true;
 }
 
-static bool copy_program(struct ronde_arena *arena, struct ronde_program *copy,
-                         const struct ronde_program *program)
+bool ronde_program_copy(struct ronde_arena *arena, struct ronde_program *copy,
+                        const struct ronde_program *program)
 {
     *copy = *program;
     copy->scratch_part = NULL;
@@ -124,7 +124,7 @@ static bool copy_programs(struct ronde_arena *arena, struct ronde_schedule *copy
     if (!copy->programs)
         return false;
     for (uint32_t i = 0; i < schedule->program_count; i++)
-        if (!copy_program(arena, &copy->programs[i], &schedule->programs[i]))
+        if (!ronde_program_copy(arena, &copy->programs[i], &schedule->programs[i]))
             return false;
     return true;
 }

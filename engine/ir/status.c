@@ -4,11 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const char *const status_texts[] = {
-#define STATUS_TEXT(name, text) text,
-    RONDE_STATUS_LIST(STATUS_TEXT)
-#undef STATUS_TEXT
-};
+static const char *const status_texts[] = {RONDE_STATUS_LIST(RONDE_LIST_TEXT)};
 
 /*
  * Formats into a record that is still free. Messages quote what users wrote, so anything that could break the line or

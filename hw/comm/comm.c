@@ -392,11 +392,7 @@ bool ronde_transport_available(enum ronde_transport transport, const char **out_
 
 const char *ronde_transport_text(enum ronde_transport transport)
 {
-    static const char *const texts[] = {
-#define TRANSPORT_TEXT(name, text) text,
-        RONDE_TRANSPORT_LIST(TRANSPORT_TEXT)
-#undef TRANSPORT_TEXT
-    };
+    static const char *const texts[] = {RONDE_TRANSPORT_LIST(RONDE_LIST_TEXT)};
     return (unsigned)transport < RONDE_TRANSPORT_COUNT ? texts[transport] : "?";
 }
 

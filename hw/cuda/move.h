@@ -8,8 +8,9 @@
  *
  * Compile time is the number of copies of the element functions: every kind of move has its own loop over vectors, with
  * four vectors of them; everything that is not that loop has as few as it can. What depends on the width of elements
- * alone is not here but in move_width.h. With RONDE_MOVE_IS_SIGNED the type has no sums and products of its own
- * (ronde_move_type).
+ * alone is not here but in move_width.h. RONDE_MOVE_HAS_BITS and RONDE_MOVE_IS_NUMBER, 0 or 1, say which operators the
+ * type has: one flag for all bitwise ones, since every kind of move takes seconds to compile. With RONDE_MOVE_IS_SIGNED
+ * it has no sums and products of its own (ronde_move_type).
  *
  * No include guard: the file is a template. It needs block.h and engine/execute/elements.h.
  */
@@ -17,12 +18,6 @@
 #define RONDE_MOVE_NAME(name, type) RONDE_MOVE_PASTE(name, type)
 #define MOVE(name) RONDE_MOVE_NAME(name, RONDE_MOVE_TYPE)
 #define ELEMENT MOVE(element)
-
-/* Which operators the type has: one flag for all bitwise ones, since every kind of move takes seconds to compile. */
-#define RONDE_TYPE_PASTE(what, type) RONDE_##what##_##type
-#define RONDE_TYPE(what, type) RONDE_TYPE_PASTE(what, type)
-#define IS_NUMBER RONDE_TYPE(IS_NUMBER, RONDE_MOVE_TYPE)
-#define HAS_BITS RONDE_TYPE(HAS_BITS, RONDE_MOVE_TYPE)
 
 /* Elements of a vector, and of a line. */
 #define PER_VECTOR ((uint32_t)(16 / sizeof(ELEMENT)))
@@ -45,7 +40,7 @@ struct MOVE(cell) {
     ELEMENT at[PER_LINE];
 };
 
-#if HAS_BITS
+#if RONDE_MOVE_HAS_BITS
 /* A bitwise operator on two elements. */
 RONDE_INTERP ELEMENT MOVE(move_bits)(ELEMENT x, ELEMENT y, const struct ronde_block_command *command)
 {
@@ -55,7 +50,7 @@ RONDE_INTERP ELEMENT MOVE(move_bits)(ELEMENT x, ELEMENT y, const struct ronde_bl
 }
 #endif
 
-#if IS_NUMBER
+#if RONDE_MOVE_IS_NUMBER
 /* An operator of numbers on two elements; `move` is a constant wherever this is used. */
 RONDE_INTERP ELEMENT MOVE(move_number)(enum ronde_move move, ELEMENT x, ELEMENT y,
                                        const struct ronde_block_command *command)
@@ -95,11 +90,11 @@ RONDE_INTERP ELEMENT MOVE(move_element)(enum ronde_move move, ELEMENT x, ELEMENT
 {
     (void)y;
     (void)command;
-#if HAS_BITS
+#if RONDE_MOVE_HAS_BITS
     if (move == RONDE_MOVE_BITS)
         return MOVE(move_bits)(x, y, command);
 #endif
-#if IS_NUMBER
+#if RONDE_MOVE_IS_NUMBER
     if (move != RONDE_MOVE_COPY)
         return MOVE(move_number)(move, x, y, command);
 #endif
@@ -240,17 +235,17 @@ RONDE_INTERP void MOVE(move_plain)(enum ronde_move move, const struct ronde_bloc
 }
 
 /* Bits of sums and products, and bitwise operators, do not depend on the sign: signed types have those of unsigned ones. */
-#if HAS_BITS && !defined RONDE_MOVE_IS_SIGNED
+#if RONDE_MOVE_HAS_BITS && !defined RONDE_MOVE_IS_SIGNED
 #define RONDE_MOVE_BITWISE(CASE) CASE(BITS)
 #else
 #define RONDE_MOVE_BITWISE(CASE)
 #endif
-#if IS_NUMBER && !defined RONDE_MOVE_IS_SIGNED
+#if RONDE_MOVE_IS_NUMBER && !defined RONDE_MOVE_IS_SIGNED
 #define RONDE_MOVE_WRAPPING(CASE) CASE(SUM) CASE(PROD) CASE(SCALE) CASE(SCALE_SUM)
 #else
 #define RONDE_MOVE_WRAPPING(CASE)
 #endif
-#if IS_NUMBER
+#if RONDE_MOVE_IS_NUMBER
 #define RONDE_MOVE_NUMBERS(CASE)                                                                   \
     RONDE_MOVE_WRAPPING(CASE) CASE(MIN) CASE(MAX) CASE(SUM_QUOTIENT) CASE(QUOTIENT)
 #else
@@ -300,13 +295,10 @@ RONDE_INTERP void MOVE(move_line)(const struct ronde_block_command *command, uin
 #undef RONDE_MOVE_WRAPPING
 #undef RONDE_MOVE_BITWISE
 #undef VECTORS_PER_COPY
-#undef HAS_BITS
-#undef IS_NUMBER
-#undef RONDE_TYPE
-#undef RONDE_TYPE_PASTE
 #undef PER_LINE
 #undef PER_VECTOR
 #undef ELEMENT
 #undef MOVE
 #undef RONDE_MOVE_NAME
 #undef RONDE_MOVE_PASTE
+#undef RONDE_MOVE_TYPE

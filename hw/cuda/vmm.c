@@ -46,11 +46,7 @@ static enum ronde_status look(struct ronde_vmm *vmm, struct ronde_error *why_not
 
 const char *ronde_sharing_text(enum ronde_sharing sharing)
 {
-    static const char *const texts[] = {
-#define SHARING_TEXT(name, text) text,
-        RONDE_SHARING_LIST(SHARING_TEXT)
-#undef SHARING_TEXT
-    };
+    static const char *const texts[] = {RONDE_SHARING_LIST(RONDE_LIST_TEXT)};
     return (unsigned)sharing < RONDE_SHARING_COUNT ? texts[sharing] : "?";
 }
 

@@ -11,11 +11,7 @@
 
 const char *ronde_source_text(enum ronde_source source)
 {
-    static const char *const texts[] = {
-#define SOURCE_TEXT(name, text) text,
-        RONDE_SOURCE_LIST(SOURCE_TEXT)
-#undef SOURCE_TEXT
-    };
+    static const char *const texts[] = {RONDE_SOURCE_LIST(RONDE_LIST_TEXT)};
     return texts[source];
 }
 

@@ -27,6 +27,9 @@ extern "C" {
 #define RONDE_MUST_CHECK __attribute__((warn_unused_result))
 #define RONDE_FORMAT(string, first) __attribute__((format(printf, string, first)))
 
+/** Of a list's rows of two columns, enumerator and text, the text: RONDE_X_LIST(RONDE_LIST_TEXT) fills a table of texts. */
+#define RONDE_LIST_TEXT(name, text) text,
+
 /** One row per status: enumerator suffix and the word that is printed. */
 #define RONDE_STATUS_LIST(X)                                                                       \
     X(OK, "ok")                                                                                    \
