@@ -164,8 +164,7 @@ static uint32_t overwriter_of(const struct ronde_program *program, uint32_t step
     if (!program->lowering || ronde_act_send(&program->steps[step]) == RONDE_NONE ||
         (program->steps[step].flags & buffered) != 0)
         return RONDE_NONE;
-    return in_place ? program->lowering[step].reuse_step_in_place
-                    : program->lowering[step].reuse_step;
+    return program->lowering[step].reuse_step[in_place];
 }
 
 /* Room for making the holds of a program. */
@@ -232,7 +231,7 @@ static struct ronde_landing landing_of(const struct ronde_program *program, uint
     if (!program->lowering || !ronde_op_is_in(program->steps[step].op, RONDE_OPS_THAT_STORE))
         return landing;
     const struct ronde_step_lowering *lowering = &program->lowering[step];
-    const uint32_t posts[2] = {lowering->post_step, lowering->post_step_in_place};
+    const uint32_t *posts = lowering->post_step;
     if (posts[0] == RONDE_NEVER || posts[1] == RONDE_NEVER)
         return landing;
     for (int in_place = 0; in_place < 2; in_place++)

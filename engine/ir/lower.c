@@ -31,20 +31,6 @@ static uint8_t buffered_flag(const struct lowering *lowering)
     return lowering->accesses.in_place ? RONDE_FLAG_BUFFERED_IN_PLACE : RONDE_FLAG_BUFFERED;
 }
 
-static uint32_t *reuse_of(const struct lowering *lowering, struct ronde_program *program,
-                          uint32_t step)
-{
-    struct ronde_step_lowering *entry = &program->lowering[step];
-    return lowering->accesses.in_place ? &entry->reuse_step_in_place : &entry->reuse_step;
-}
-
-static uint32_t *post_of(const struct lowering *lowering, struct ronde_program *program,
-                         uint32_t step)
-{
-    struct ronde_step_lowering *entry = &program->lowering[step];
-    return lowering->accesses.in_place ? &entry->post_step_in_place : &entry->post_step;
-}
-
 /* --- reuse and post points of one rank ----------------------------------------------------- */
 
 /**
@@ -55,7 +41,7 @@ static uint32_t *post_of(const struct lowering *lowering, struct ronde_program *
 static void touch(const struct lowering *lowering, struct ronde_program *program, uint32_t receiver,
                   uint32_t last)
 {
-    uint32_t *post = post_of(lowering, program, receiver);
+    uint32_t *post = &program->lowering[receiver].post_step[lowering->accesses.in_place];
     if (last == RONDE_NONE || last == receiver || last == *post || *post == RONDE_NEVER)
         return;
     if (*post == RONDE_NONE || last == RONDE_NEVER)
@@ -74,7 +60,7 @@ static void touch(const struct lowering *lowering, struct ronde_program *program
 static void overwrite(const struct lowering *lowering, struct ronde_program *program,
                       uint32_t sender, uint32_t by)
 {
-    uint32_t *reuse = reuse_of(lowering, program, sender);
+    uint32_t *reuse = &program->lowering[sender].reuse_step[lowering->accesses.in_place];
     if (*reuse == RONDE_NONE || *reuse == by) {
         *reuse = by;
     } else if (ronde_program_lane(program, *reuse) != ronde_program_lane(program, by)) {
@@ -230,9 +216,7 @@ static void link_reuse(struct lowering *lowering)
         const struct ronde_program *program = ronde_model_view(model, actor).program;
         const uint32_t base = model->step_base[actor];
         for (uint32_t step = 0; step < program->step_count; step++) {
-            const uint32_t by = lowering->accesses.in_place
-                                    ? program->lowering[step].reuse_step_in_place
-                                    : program->lowering[step].reuse_step;
+            const uint32_t by = program->lowering[step].reuse_step[lowering->accesses.in_place];
             if (by == RONDE_NONE)
                 continue;
             lowering->pending_next[base + step] = lowering->pending[base + by];
@@ -312,8 +296,9 @@ static bool make_tables(struct lowering *lowering, struct ronde_arena *arena)
         if (!is_made)
             break;
         for (uint32_t s = 0; s < program->step_count; s++)
-            program->lowering[s] =
-                (struct ronde_step_lowering){RONDE_NONE, RONDE_NONE, RONDE_NONE, RONDE_NONE, false};
+            program->lowering[s] = (struct ronde_step_lowering){{RONDE_NONE, RONDE_NONE},
+                                                                {RONDE_NONE, RONDE_NONE},
+                                                                false};
         number_messages(program, lowering->message_of[i], sent_on);
     }
     return is_made;

@@ -105,9 +105,10 @@ static void mixed_placements_wait_for_no_more_than_one(void)
             for (uint32_t s = 0; s < program->step_count; s++) {
                 const uint8_t buffered = RONDE_FLAG_BUFFERED | RONDE_FLAG_BUFFERED_IN_PLACE;
                 const struct ronde_step_lowering *lowering = &program->lowering[s];
-                if ((program->steps[s].flags & buffered) != 0 || lowering->reuse_step == RONDE_NONE)
+                if ((program->steps[s].flags & buffered) != 0 ||
+                    lowering->reuse_step[0] == RONDE_NONE)
                     continue;
-                CU_ASSERT_EQUAL(lowering->reuse_step, lowering->reuse_step_in_place);
+                CU_ASSERT_EQUAL(lowering->reuse_step[0], lowering->reuse_step[1]);
                 sends++;
             }
         }

@@ -102,14 +102,13 @@ struct ronde_connection {
     bool is_send; /**< this program sends on it */
 };
 
-/** What lowering found for zero-copy backends, per step; see lower.c. Step indices are within the program. */
+/** What lowering found for zero-copy backends, per step, out of place and in place; see lower.c. Step indices are within
+ * the program. */
 struct ronde_step_lowering {
-    uint32_t reuse_step; /**< out of place: first later local step that overwrites the sent source, or NONE */
-    uint32_t reuse_step_in_place; /**< the same in place */
-    uint32_t post_step; /**< out of place: last earlier local step that touches what this step receives
-                                       into, or NONE: the destination may be posted once that step is over; or
-                                       NEVER: several lanes read it, and nothing orders them */
-    uint32_t post_step_in_place; /**< the same in place */
+    uint32_t reuse_step[2]; /**< first later local step that overwrites the sent source, or NONE */
+    uint32_t post_step[2]; /**< last earlier local step that touches what this step receives into, or NONE: the
+                                 destination may be posted once that step is over; or NEVER: several lanes read it,
+                                 and nothing orders them */
     bool is_read; /**< a later step of the rank reads what this one writes, in some placement */
 };
 

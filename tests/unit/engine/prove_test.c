@@ -460,10 +460,10 @@ static void ring_in_place_may_not_overwrite_what_is_being_pulled(void)
     struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 4);
     const struct ronde_program *program = &ring->programs[0];
     /* step 0 sends in[0]; in place step 4 is the first to store into out[0] */
-    CU_ASSERT_EQUAL(program->lowering[0].reuse_step, RONDE_NONE);
-    CU_ASSERT_EQUAL(program->lowering[0].reuse_step_in_place, 4);
-    CU_ASSERT_EQUAL(program->lowering[4].post_step, RONDE_NONE);
-    CU_ASSERT_EQUAL(program->lowering[4].post_step_in_place, 0);
+    CU_ASSERT_EQUAL(program->lowering[0].reuse_step[0], RONDE_NONE);
+    CU_ASSERT_EQUAL(program->lowering[0].reuse_step[1], 4);
+    CU_ASSERT_EQUAL(program->lowering[4].post_step[0], RONDE_NONE);
+    CU_ASSERT_EQUAL(program->lowering[4].post_step[1], 0);
     ronde_schedule_destroy(ring);
 }
 
@@ -509,11 +509,11 @@ static void second_overwriter_waits_for_the_first(void)
     }
     const struct ronde_step_lowering *lowering =
         schedule->programs[schedule->program_of[1]].lowering;
-    CU_ASSERT_EQUAL(lowering[0].reuse_step, RONDE_NONE);
-    CU_ASSERT_EQUAL(lowering[0].reuse_step_in_place, 1);
-    CU_ASSERT_EQUAL(lowering[1].post_step_in_place, 0);
-    CU_ASSERT_EQUAL(lowering[2].post_step_in_place, 1);
-    CU_ASSERT_EQUAL(lowering[2].post_step, RONDE_NONE);
+    CU_ASSERT_EQUAL(lowering[0].reuse_step[0], RONDE_NONE);
+    CU_ASSERT_EQUAL(lowering[0].reuse_step[1], 1);
+    CU_ASSERT_EQUAL(lowering[1].post_step[1], 0);
+    CU_ASSERT_EQUAL(lowering[2].post_step[1], 1);
+    CU_ASSERT_EQUAL(lowering[2].post_step[0], RONDE_NONE);
     ronde_schedule_destroy(schedule);
 }
 
