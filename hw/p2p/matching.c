@@ -113,7 +113,7 @@ static void return_charge(struct ronde_p2p_peer *peer, uint64_t bytes)
     else if (peer->path == RONDE_P2P_SHM)
         ronde_p2p_shm_return(peer);
     else
-        ronde_p2p_net_return(peer);
+        ronde_p2p_net.give_back(peer);
 }
 
 /* The data of an eager message, or of a send of this rank, are here. */
@@ -154,7 +154,7 @@ static bool deliver(struct ronde_p2p *receive, const struct ronde_p2p_arrival *a
     if (arrival->kind == RONDE_P2P_SHM_OFFER)
         ronde_p2p_shm_fetch(receive);
     else
-        ronde_p2p_net_fetch(receive);
+        ronde_p2p_net.fetch(receive);
     return true;
 }
 

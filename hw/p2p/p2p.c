@@ -56,7 +56,7 @@ bool ronde_p2p_may_be_eager(struct ronde_p2p_peer *peer, uint64_t bytes)
 bool ronde_p2p_round(struct ronde_p2p_state *state)
 {
     const bool has_shm_moved = ronde_p2p_shm_round(state);
-    return ronde_p2p_net_round(state) || has_shm_moved;
+    return (state->comm->net_self && ronde_p2p_net.round(state)) || has_shm_moved;
 }
 
 bool ronde_p2p_progress_pending(struct ronde_comm *comm)
@@ -98,7 +98,8 @@ static void end_all(struct ronde_p2p_state *state)
     state->is_over = true;
     if (state->pending > 0 && comm->wire->shared)
         comm->wire->shared->withdraw(comm);
-    ronde_p2p_net_abort(state);
+    if (comm->net_self)
+        ronde_p2p_net.abort(state);
 }
 
 /* Of ranks of other hosts only rank 0 learns that they have left, and the others that rank 0 has. */
@@ -121,8 +122,8 @@ static bool find_loss(struct ronde_p2p_state *state, struct ronde_error *why)
 {
     const char *reason = "it has left the communicator";
     const struct ronde_p2p_peer *lost = ronde_p2p_shm_lost(state);
-    if (!lost)
-        lost = ronde_p2p_net_lost(state, &reason);
+    if (!lost && state->comm->net_self)
+        lost = ronde_p2p_net.lost(state, &reason);
     if (lost)
         (void)ronde_fail(why, RONDE_DEVICE, "rank %u was lost while messages of it were awaited: %s",
                          lost->rank, reason);
@@ -240,7 +241,7 @@ static enum ronde_status check_post(struct ronde_p2p_state *state, const void *b
     *out_peer = ronde_p2p_get_peer(state, rank, error);
     if (!*out_peer)
         return RONDE_NO_MEMORY;
-    return (*out_peer)->path == RONDE_P2P_NET ? ronde_p2p_net_connect(*out_peer, error) : RONDE_OK;
+    return (*out_peer)->path == RONDE_P2P_NET ? ronde_p2p_net.connect(*out_peer, error) : RONDE_OK;
 }
 
 static struct ronde_p2p *new_request(struct ronde_p2p_state *state, struct ronde_p2p_peer *peer,
@@ -314,7 +315,7 @@ enum ronde_status ronde_comm_send_post(struct ronde_comm *comm, const void *buff
     if (to->path == RONDE_P2P_SHM) {
         ronde_p2p_shm_send(send);
     } else if (to->path == RONDE_P2P_NET) {
-        ronde_p2p_net_send(send);
+        ronde_p2p_net.send(send);
     } else if (!send_own(send)) {
         send->is_released = true;
         ronde_p2p_finish(send);

@@ -1,5 +1,5 @@
 /**
- * The paths of messages: rings in a host's shared memory (shm.c) and UCX (p2p_net.c; p2p_net_absent.c in a build without it).
+ * The paths of messages: rings in a host's shared memory (shm.c) and UCX (hw/ucx/p2p.c).
  */
 #ifndef RONDE_HW_P2P_PATH_H
 #define RONDE_HW_P2P_PATH_H
@@ -58,26 +58,32 @@ bool ronde_p2p_shm_has_left(const struct ronde_p2p_state *state, uint32_t rank);
 /** A rank of this host that something waits for and that has left; NULL: none. */
 const struct ronde_p2p_peer *ronde_p2p_shm_lost(const struct ronde_p2p_state *state);
 
-/** Makes the UCX endpoint of a peer, if there is none. Errors: DEVICE naming the rank. */
-enum ronde_status ronde_p2p_net_connect(struct ronde_p2p_peer *peer, struct ronde_error *error);
+/** Messages over UCX. Called for communicators that use it alone. */
+struct ronde_p2p_net {
+    /** Makes the UCX endpoint of a peer, if there is none. Errors: DEVICE naming the rank. */
+    enum ronde_status (*connect)(struct ronde_p2p_peer *peer, struct ronde_error *error);
 
-/** Posts a send to UCX. */
-void ronde_p2p_net_send(struct ronde_p2p *send);
+    /** Posts a send to UCX. */
+    void (*send)(struct ronde_p2p *send);
 
-/** Begins to fetch the data of the message that a receive was matched with. */
-void ronde_p2p_net_fetch(struct ronde_p2p *receive);
+    /** Begins to fetch the data of the message that a receive was matched with. */
+    void (*fetch)(struct ronde_p2p *receive);
 
-/** Notes that credit is due to a sender, for what was received of its window. */
-void ronde_p2p_net_return(struct ronde_p2p_peer *peer);
+    /** Notes that credit is due to a sender, for what was received of its window. */
+    void (*give_back)(struct ronde_p2p_peer *peer);
 
-/** One round: sends credits, polls UCX. True if something has moved. */
-bool ronde_p2p_net_round(struct ronde_p2p_state *state);
+    /** One round: sends credits, polls UCX. True if something has moved. */
+    bool (*round)(struct ronde_p2p_state *state);
 
-/** A rank that something waits for and that UCX has lost, with its reason; NULL: none. */
-const struct ronde_p2p_peer *ronde_p2p_net_lost(const struct ronde_p2p_state *state,
-                                                const char **out_reason);
+    /** A rank that something waits for and that UCX has lost, with its reason; NULL: none. */
+    const struct ronde_p2p_peer *(*lost)(const struct ronde_p2p_state *state,
+                                         const char **out_reason);
 
-/** After a failure: makes UCX release the buffers it has. */
-void ronde_p2p_net_abort(struct ronde_p2p_state *state);
+    /** After a failure: makes UCX release the buffers it has. */
+    void (*abort)(struct ronde_p2p_state *state);
+};
+
+/** Empty in a build without UCX. */
+extern const struct ronde_p2p_net ronde_p2p_net;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Messages between ranks over UCX. See path.h.
+ * Messages between ranks over UCX. See hw/p2p/path.h.
  *
  * A message is one active message, headed by its envelope. Short ones within the window are eager; of others UCX sends
  * the envelope alone (its rendezvous), and the receiver fetches the data into the buffer of the receive. UCX delivers
@@ -37,7 +37,7 @@ static struct ronde_remote *remote_of(const struct ronde_p2p_peer *peer)
     return &net_of(peer->state)->remotes[peer->rank];
 }
 
-enum ronde_status ronde_p2p_net_connect(struct ronde_p2p_peer *peer, struct ronde_error *error)
+static enum ronde_status net_connect(struct ronde_p2p_peer *peer, struct ronde_error *error)
 {
     return remote_of(peer)->is_gone ? RONDE_OK
                                     : ronde_net_connect(net_of(peer->state), peer->rank, error);
@@ -83,7 +83,7 @@ static void start_transfer(struct ronde_p2p *p2p, ucs_status_ptr_t request)
     end_transfer(p2p, UCS_PTR_STATUS(request));
 }
 
-void ronde_p2p_net_send(struct ronde_p2p *send)
+static void net_send(struct ronde_p2p *send)
 {
     struct ronde_p2p_peer *peer = send->peer;
     const struct ronde_remote *remote = remote_of(peer);
@@ -108,7 +108,7 @@ void ronde_p2p_net_send(struct ronde_p2p *send)
                                    is_bare ? 1 : (size_t)send->bytes, &params));
 }
 
-void ronde_p2p_net_fetch(struct ronde_p2p *receive)
+static void net_fetch(struct ronde_p2p *receive)
 {
     struct ronde_p2p_state *state = receive->state;
     struct ronde_p2p_message *message = receive->message;
@@ -131,7 +131,7 @@ void ronde_p2p_net_fetch(struct ronde_p2p *receive)
     start_transfer(receive, ucp_am_recv_data_nbx(worker, handle, receive->buffer, bytes, &params));
 }
 
-void ronde_p2p_net_return(struct ronde_p2p_peer *peer)
+static void net_give_back(struct ronde_p2p_peer *peer)
 {
     const uint64_t half = RONDE_P2P_WINDOW_BYTES / 2;
     /* Noted when it crosses half the window: sent in the next round. */
@@ -278,7 +278,7 @@ static bool serve_peers(struct ronde_p2p_state *state)
     bool has_moved = false;
     for (struct ronde_p2p_node *at = state->net_peers.next; at != &state->net_peers; at = at->next) {
         struct ronde_p2p_peer *peer = (struct ronde_p2p_peer *)at;
-        if (ronde_p2p_net_connect(peer, &why) != RONDE_OK) {
+        if (net_connect(peer, &why) != RONDE_OK) {
             ronde_p2p_fail(state, &why);
             return has_moved;
         }
@@ -289,12 +289,12 @@ static bool serve_peers(struct ronde_p2p_state *state)
     return has_moved;
 }
 
-bool ronde_p2p_net_round(struct ronde_p2p_state *state)
+static bool net_round(struct ronde_p2p_state *state)
 {
     struct ronde_net *net = net_of(state);
     bool has_moved = false;
-    if (!net || (state->net_pending == 0 && state->busy == 0 && state->credits_due == 0 &&
-                 ++state->net_skips % SKIPPED_ROUNDS != 0))
+    if (state->net_pending == 0 && state->busy == 0 && state->credits_due == 0 &&
+        ++state->net_skips % SKIPPED_ROUNDS != 0)
         return false;
     for (uint32_t k = 0; k < PROGRESS_CALLS && ucp_worker_progress(net->worker) > 0; k++)
         has_moved = true;
@@ -304,11 +304,11 @@ bool ronde_p2p_net_round(struct ronde_p2p_state *state)
     return has_moved;
 }
 
-const struct ronde_p2p_peer *ronde_p2p_net_lost(const struct ronde_p2p_state *state,
-                                                const char **out_reason)
+static const struct ronde_p2p_peer *net_lost(const struct ronde_p2p_state *state,
+                                             const char **out_reason)
 {
     const struct ronde_net *net = net_of(state);
-    if (!net || !net->has_losses)
+    if (!net->has_losses)
         return NULL;
     for (const struct ronde_p2p_node *at = state->net_peers.next; at != &state->net_peers;
          at = at->next) {
@@ -338,14 +338,24 @@ static void close_endpoint(struct ronde_net *net, struct ronde_remote *remote)
         ucp_request_free(request);
 }
 
-void ronde_p2p_net_abort(struct ronde_p2p_state *state)
+static void net_abort(struct ronde_p2p_state *state)
 {
     struct ronde_net *net = net_of(state);
     const double until_ns = ronde_clock_ns() + ABORT_NS;
-    if (!net || state->held == 0)
+    if (state->held == 0)
         return;
     for (struct ronde_p2p_node *at = state->net_peers.next; at != &state->net_peers; at = at->next)
         close_endpoint(net, remote_of((struct ronde_p2p_peer *)at));
     while (state->held > 0 && ronde_clock_ns() < until_ns)
         ronde_net_step(net);
 }
+
+const struct ronde_p2p_net ronde_p2p_net = {
+    .connect = net_connect,
+    .send = net_send,
+    .fetch = net_fetch,
+    .give_back = net_give_back,
+    .round = net_round,
+    .lost = net_lost,
+    .abort = net_abort,
+};
