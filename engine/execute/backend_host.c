@@ -94,11 +94,8 @@ static void host_unload(void *self)
     struct program *program = self;
     if (!program)
         return;
-    const struct ronde_mem *mem = program->host->mem;
-    if (program->loaded)
-        ronde_mem_free(mem, program->waiting, program->loaded->lane_count, sizeof(uint32_t));
     ronde_loaded_destroy(program->loaded);
-    ronde_mem_free(mem, program, 1, sizeof *program);
+    ronde_mem_free(program->host->mem, program, 1, sizeof *program);
 }
 
 /*
@@ -117,7 +114,8 @@ static enum ronde_status host_load(void *self, const struct ronde_schedule *sche
     enum ronde_status status = ronde_loaded_create(schedule, host->mem, &program->loaded, error);
     if (status == RONDE_OK) {
         program->loaded->frame.checks = true;
-        program->waiting = ronde_mem_new(host->mem, program->loaded->lane_count, sizeof(uint32_t));
+        program->waiting =
+            ronde_arena_new(program->loaded->arena, program->loaded->lane_count, sizeof(uint32_t));
         if (!program->waiting)
             status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
     }

@@ -38,8 +38,8 @@ static enum ronde_status list_peers(struct ronde_comm_program *program, struct r
     const struct ronde_mem *mem = program->comm->mem;
     const uint32_t ranks = program->comm->ranks;
     uint32_t *positions = ronde_mem_new(mem, ranks, sizeof *positions);
-    program->peers = ronde_mem_new(mem, ranks, sizeof *program->peers);
-    program->peer_of = ronde_mem_new(mem, loaded->end_count, sizeof(*program->peer_of));
+    program->peers = ronde_arena_new(loaded->arena, ranks, sizeof *program->peers);
+    program->peer_of = ronde_arena_new(loaded->arena, loaded->end_count, sizeof(*program->peer_of));
     const bool is_done = positions && program->peers && program->peer_of;
     if (is_done) {
         for (uint64_t e = 0; e < loaded->end_count; e++) {
@@ -78,13 +78,6 @@ static void release(struct ronde_comm_program *program)
     ronde_run_handshake_drop(program);
     comm->wire->unload(program);
     ronde_send_copies_close(program);
-    if (program->loaded) {
-        ronde_mem_free(comm->mem, program->lanes, program->loaded->lane_count,
-                       sizeof *program->lanes);
-        ronde_mem_free(comm->mem, program->peer_of, program->loaded->end_count,
-                       sizeof(*program->peer_of));
-    }
-    ronde_mem_free(comm->mem, program->peers, comm->ranks, sizeof *program->peers);
     ronde_loaded_destroy(program->loaded);
     program->comm = NULL;
 }
@@ -128,7 +121,8 @@ static enum ronde_status load_part(struct ronde_comm_program *program,
     if (status != RONDE_OK)
         return status;
     program->loaded->frame.driver = program;
-    program->lanes = ronde_mem_new(comm->mem, program->loaded->lane_count, sizeof *program->lanes);
+    program->lanes = ronde_arena_new(program->loaded->arena, program->loaded->lane_count,
+                                     sizeof *program->lanes);
     if (!program->lanes)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u lanes",
                           program->loaded->lane_count);

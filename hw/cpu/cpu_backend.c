@@ -198,13 +198,9 @@ static void cpu_unload(void *self)
     struct program *program = self;
     if (!program)
         return;
-    const struct ronde_mem *mem = program->cpu->mem;
     ronde_thread_pool_destroy(program->pool);
-    if (program->loaded)
-        ronde_mem_free(mem, program->lanes, program->loaded->lane_count, sizeof *program->lanes);
-    ronde_mem_free(mem, program->shares, program->worker_count, sizeof *program->shares);
     ronde_loaded_destroy(program->loaded);
-    ronde_mem_free(mem, program, 1, sizeof *program);
+    ronde_mem_free(program->cpu->mem, program, 1, sizeof *program);
 }
 
 /* Neighbouring ranks share a worker: most messages of most algorithms then stay within one core. */
@@ -242,14 +238,15 @@ static void choose_habits(struct program *program)
 static enum ronde_status load_parts(struct program *program, const struct ronde_schedule *schedule,
                                     struct ronde_error *error)
 {
-    const struct ronde_mem *mem = program->cpu->mem;
-    const enum ronde_status status = ronde_loaded_create(schedule, mem, &program->loaded, error);
+    const enum ronde_status status =
+        ronde_loaded_create(schedule, program->cpu->mem, &program->loaded, error);
     if (status != RONDE_OK)
         return status;
     program->worker_count =
         schedule->ranks < program->cpu->cores ? schedule->ranks : program->cpu->cores;
-    program->lanes = ronde_mem_new(mem, program->loaded->lane_count, sizeof *program->lanes);
-    program->shares = ronde_mem_new(mem, program->worker_count, sizeof *program->shares);
+    struct ronde_arena *arena = program->loaded->arena;
+    program->lanes = ronde_arena_new(arena, program->loaded->lane_count, sizeof *program->lanes);
+    program->shares = ronde_arena_new(arena, program->worker_count, sizeof *program->shares);
     if (!program->lanes || !program->shares)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
     assign_lanes(program);

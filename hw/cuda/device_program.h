@@ -104,7 +104,7 @@ void ronde_flatten_launch_pointers(const struct ronde_loaded *loaded,
 /** The numbers of a schedule's connections. Zero it before the first init. */
 struct ronde_numbering {
     const struct ronde_schedule *schedule;
-    const struct ronde_mem *mem;
+    struct ronde_arena *arena; /**< of what follows */
     uint64_t *firsts; /**< per rank and channel, and one more: connections received before there */
     uint64_t *programs; /**< per program: where its entries in `places` begin; and one more */
     uint32_t *places;   /**< per connection of a program: receiving ends of it before this one */

@@ -12,11 +12,6 @@ static uint64_t total_connections(const struct ronde_schedule *schedule)
     return total;
 }
 
-static uint64_t view_count(const struct ronde_schedule *schedule)
-{
-    return (uint64_t)schedule->ranks * schedule->channel_count;
-}
-
 /* Counts the receiving ends of every program. */
 static void fill_places(struct ronde_numbering *numbering)
 {
@@ -59,11 +54,16 @@ enum ronde_status ronde_numbering_init(struct ronde_numbering *numbering,
                                        const struct ronde_mem *mem, struct ronde_error *error)
 {
     numbering->schedule = schedule;
-    numbering->mem = mem;
-    numbering->firsts = ronde_mem_new(mem, view_count(schedule) + 1, sizeof *numbering->firsts);
-    numbering->programs = ronde_mem_new(mem, schedule->program_count, sizeof *numbering->programs);
-    numbering->places = ronde_mem_new(mem, total_connections(schedule), sizeof *numbering->places);
-    if (!numbering->firsts || !numbering->programs || !numbering->places)
+    struct ronde_arena *arena = numbering->arena = ronde_arena_create(mem);
+    const size_t views = (size_t)schedule->ranks * schedule->channel_count;
+    if (arena) {
+        numbering->firsts = ronde_arena_new(arena, views + 1, sizeof *numbering->firsts);
+        numbering->programs =
+            ronde_arena_new(arena, schedule->program_count, sizeof *numbering->programs);
+        numbering->places =
+            ronde_arena_new(arena, total_connections(schedule), sizeof *numbering->places);
+    }
+    if (!arena || !numbering->firsts || !numbering->programs || !numbering->places)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to number the connections of %u ranks",
                           schedule->ranks);
     fill_places(numbering);
@@ -73,15 +73,7 @@ enum ronde_status ronde_numbering_init(struct ronde_numbering *numbering,
 
 void ronde_numbering_fini(struct ronde_numbering *numbering)
 {
-    const struct ronde_schedule *schedule = numbering->schedule;
-    if (!schedule)
-        return;
-    ronde_mem_free(numbering->mem, numbering->firsts, view_count(schedule) + 1,
-                   sizeof *numbering->firsts);
-    ronde_mem_free(numbering->mem, numbering->programs, schedule->program_count,
-                   sizeof *numbering->programs);
-    ronde_mem_free(numbering->mem, numbering->places, total_connections(schedule),
-                   sizeof *numbering->places);
+    ronde_arena_destroy(numbering->arena);
 }
 
 uint64_t ronde_numbering_first(const struct ronde_numbering *numbering, uint32_t rank)

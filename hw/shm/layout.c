@@ -41,19 +41,12 @@ enum ronde_status ronde_shm_layout_open(const struct ronde_comm_program *program
 {
     const struct ronde_schedule *schedule = program->loaded->schedule;
     const size_t views = (size_t)schedule->ranks * schedule->channel_count;
-    out_layout->firsts = ronde_mem_new(program->comm->mem, views, sizeof *out_layout->firsts);
+    out_layout->firsts = ronde_arena_new(program->loaded->arena, views, sizeof *out_layout->firsts);
     if (!out_layout->firsts)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu programs", views);
-    out_layout->view_count = views;
     out_layout->count = count_layout(schedule, out_layout->firsts);
     out_layout->stride = ronde_shm_layout_stride(schedule, program->slot_bytes, program->depth);
     return RONDE_OK;
-}
-
-void ronde_shm_layout_close(struct ronde_shm_layout *layout, const struct ronde_mem *mem)
-{
-    ronde_mem_free(mem, layout->firsts, layout->view_count, sizeof *layout->firsts);
-    *layout = (struct ronde_shm_layout){0};
 }
 
 void ronde_shm_layout_place(const struct ronde_shm_layout *layout,

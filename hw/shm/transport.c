@@ -277,7 +277,7 @@ static enum ronde_status shm_load(struct ronde_comm_program *program, struct ron
 {
     struct ronde_comm *comm = program->comm;
     struct shm *shm = comm->wire_self;
-    struct segment *segment = ronde_mem_new(comm->mem, 1, sizeof *segment);
+    struct segment *segment = ronde_arena_new(program->loaded->arena, 1, sizeof *segment);
     program->wire_self = segment;
     enum ronde_status status =
         segment ? ronde_remote_read_reserve(&shm->remote, comm->mem, program->slot_bytes, error)
@@ -294,14 +294,11 @@ static enum ronde_status shm_load(struct ronde_comm_program *program, struct ron
 
 static void shm_unload(struct ronde_comm_program *program)
 {
-    const struct ronde_mem *mem = program->comm->mem;
     struct segment *segment = program->wire_self;
     if (!segment)
         return;
     ronde_direct_write_close(program);
-    ronde_shm_layout_close(&segment->layout, mem);
     unshare_memory(&segment->shared);
-    ronde_mem_free(mem, segment, 1, sizeof *segment);
     program->wire_self = NULL;
 }
 

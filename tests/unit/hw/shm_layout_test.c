@@ -71,11 +71,8 @@ static bool open_host(struct host *host, const struct ronde_compile_request *req
 
 static void close_host(struct host *host)
 {
-    for (uint32_t rank = 0; rank < MOST_RANKS; rank++) {
+    for (uint32_t rank = 0; rank < MOST_RANKS; rank++)
         ronde_loaded_destroy(host->programs[rank].loaded);
-        if (host->comms[rank].mem)
-            ronde_shm_layout_close(&host->layouts[rank], host->comms[rank].mem);
-    }
     ronde_schedule_destroy(host->schedule);
     free(host->memory);
 }
