@@ -14,18 +14,6 @@ struct ronde_doorbells {
     uint32_t ranks;
 };
 
-/* A pipe's descriptor in the process that owns it. */
-struct pipe_fd {
-    int32_t process;
-    int32_t descriptor;
-};
-
-/* For reading, too: a write to a pipe whose owner has died raises no SIGPIPE while a reader is left. */
-static int open_pipe(const struct pipe_fd *pipe_fd)
-{
-    return ronde_peer_fd_open(pipe_fd->process, pipe_fd->descriptor, O_RDWR | O_NONBLOCK);
-}
-
 static enum ronde_status open_own(struct ronde_comm *comm, struct ronde_error *error)
 {
     struct ronde_doorbells *doorbells = ronde_mem_new(comm->mem, 1, sizeof *doorbells);
@@ -44,13 +32,14 @@ static enum ronde_status open_own(struct ronde_comm *comm, struct ronde_error *e
     return RONDE_OK;
 }
 
-static enum ronde_status open_others(struct ronde_comm *comm, const struct pipe_fd *pipe_fds,
+static enum ronde_status open_others(struct ronde_comm *comm, const struct ronde_peer_fd *pipe_fds,
                                      struct ronde_error *error)
 {
     for (uint32_t rank = 0; rank < comm->ranks; rank++) {
         if (rank == comm->rank || !ronde_comm_is_local(comm, rank))
             continue;
-        comm->doorbells->fds[rank] = open_pipe(&pipe_fds[rank]);
+        /* For reading, too: a write to a pipe whose owner has died raises no SIGPIPE while a reader is left. */
+        comm->doorbells->fds[rank] = ronde_peer_fd_open(pipe_fds[rank], O_RDWR | O_NONBLOCK);
         if (comm->doorbells->fds[rank] < 0)
             return ronde_fail(error, RONDE_DEVICE, "cannot open the doorbell of rank %u: %s", rank,
                               strerror(errno));
@@ -60,13 +49,13 @@ static enum ronde_status open_others(struct ronde_comm *comm, const struct pipe_
 
 enum ronde_status ronde_doorbells_open(struct ronde_comm *comm, struct ronde_error *error)
 {
-    struct pipe_fd pipe_fd = {(int32_t)getpid(), -1};
-    struct pipe_fd *pipe_fds = ronde_mem_new(comm->mem, comm->ranks, sizeof *pipe_fds);
+    struct ronde_peer_fd pipe_fd = {(int32_t)getpid(), -1};
+    struct ronde_peer_fd *pipe_fds = ronde_mem_new(comm->mem, comm->ranks, sizeof *pipe_fds);
     enum ronde_status status =
         pipe_fds ? open_own(comm, error)
                  : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u doorbells", comm->ranks);
     if (status == RONDE_OK)
-        pipe_fd.descriptor = comm->doorbells->own[1];
+        pipe_fd.fd = comm->doorbells->own[1];
     status = ronde_comm_agree(comm, status, error);
     if (status == RONDE_OK)
         status = ronde_control_allgather(comm->control, &pipe_fd, sizeof pipe_fd, pipe_fds, error);

@@ -110,11 +110,17 @@ static inline uint64_t ronde_file_limit_bytes(void)
 
 /* Anonymous files that another process of this machine has open, by their descriptor there (/proc/PID/fd). */
 
+/** A descriptor in the process that has opened it. */
+struct ronde_peer_fd {
+    int32_t process;
+    int32_t fd;
+};
+
 /** Opens a descriptor of another process once more; -1 with errno where the system refuses. Owner: the caller closes it. */
-static inline int ronde_peer_fd_open(int32_t process, int32_t fd, int flags)
+static inline int ronde_peer_fd_open(struct ronde_peer_fd peer_fd, int flags)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", process, fd);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", peer_fd.process, peer_fd.fd);
     return open(path, flags | O_CLOEXEC);
 }
 

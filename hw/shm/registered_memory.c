@@ -100,8 +100,7 @@ static bool open_registered(struct ronde_registered_memory *registered)
     registered->fd = fd;
     registered->bytes = bytes;
     registered->descriptor->start = (uint64_t)(uintptr_t)start;
-    registered->descriptor->process = (int32_t)getpid();
-    registered->descriptor->fd = fd;
+    registered->descriptor->file = (struct ronde_peer_fd){(int32_t)getpid(), fd};
     __atomic_store_n(&registered->start, start, __ATOMIC_RELEASE);
     return true;
 }
@@ -291,7 +290,7 @@ bool ronde_memory_mapping_open(struct ronde_memory_mapping *mapping,
         errno = EFAULT;
         return false;
     }
-    const int fd = ronde_peer_fd_open(descriptor->process, descriptor->fd, O_RDWR);
+    const int fd = ronde_peer_fd_open(descriptor->file, O_RDWR);
     if (fd < 0)
         return false;
     const uint64_t whole = ronde_round_up(bytes, LARGE_BYTES);

@@ -9,7 +9,7 @@
 #define RONDE_HW_SHM_REMOTE_READ_H
 
 #include "engine/execute/machine.h"
-#include "hw/comm/comm_parts.h"
+#include "hw/shm/layout.h"
 
 #include "ronde/mem.h"
 
@@ -24,10 +24,9 @@
 
 /** Where a rank's registered memory is. Written by its owner alone; zeroed while there is none. */
 struct ronde_memory_descriptor {
-    uint64_t start;       /**< its address in the owner's process */
-    uint64_t bytes;       /**< atomic, written last: used so far, from the start; only grows */
-    int32_t process;      /**< of the owner */
-    int32_t fd;           /**< the file's descriptor there */
+    uint64_t start; /**< its address in the owner's process */
+    uint64_t bytes; /**< atomic, written last: used so far, from the start; only grows */
+    struct ronde_peer_fd file;
     uint64_t padding[13]; /**< up to two cache lines */
 };
 

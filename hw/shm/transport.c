@@ -82,12 +82,6 @@ struct segment {
     struct ronde_shm_layout layout;
 };
 
-/* The descriptor of shared memory in the process that has created it. */
-struct shared_fd {
-    int32_t process;
-    int32_t fd;
-};
-
 static enum ronde_status create_file(size_t bytes, int *out_fd, struct ronde_error *error)
 {
     const uint64_t limit = ronde_file_limit_bytes();
@@ -103,14 +97,14 @@ static enum ronde_status create_file(size_t bytes, int *out_fd, struct ronde_err
                       bytes, strerror(errno));
 }
 
-static enum ronde_status open_file(const struct shared_fd *shared_fd, int *out_fd,
+static enum ronde_status open_file(struct ronde_peer_fd peer_fd, int *out_fd,
                                    struct ronde_error *error)
 {
-    *out_fd = ronde_peer_fd_open(shared_fd->process, shared_fd->fd, O_RDWR);
+    *out_fd = ronde_peer_fd_open(peer_fd, O_RDWR);
     if (*out_fd >= 0)
         return RONDE_OK;
     return ronde_fail(error, RONDE_DEVICE, "cannot open the host's shared memory /proc/%d/fd/%d: %s",
-                      shared_fd->process, shared_fd->fd, strerror(errno));
+                      peer_fd.process, peer_fd.fd, strerror(errno));
 }
 
 static enum ronde_status map_file(int fd, size_t bytes, struct shared *out,
@@ -137,9 +131,9 @@ static enum ronde_status share_memory(struct ronde_comm *comm, uint64_t bytes, s
                                       struct ronde_error *error)
 {
     const uint32_t leader = comm->leaders[comm->rank];
-    struct shared_fd shared_fd = {(int32_t)getpid(), -1};
+    struct ronde_peer_fd shared_fd = {(int32_t)getpid(), -1};
     int fd = -1;
-    struct shared_fd *shared_fds = ronde_mem_new(comm->mem, comm->ranks, sizeof *shared_fds);
+    struct ronde_peer_fd *shared_fds = ronde_mem_new(comm->mem, comm->ranks, sizeof *shared_fds);
     enum ronde_status status =
         shared_fds ? RONDE_OK
                    : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
@@ -154,7 +148,7 @@ static enum ronde_status share_memory(struct ronde_comm *comm, uint64_t bytes, s
         status =
             ronde_control_allgather(comm->control, &shared_fd, sizeof shared_fd, shared_fds, error);
     if (status == RONDE_OK && comm->rank != leader)
-        status = open_file(&shared_fds[leader], &fd, error);
+        status = open_file(shared_fds[leader], &fd, error);
     if (status == RONDE_OK)
         status = map_file(fd, (size_t)bytes, out, error);
     /* The leader's descriptor must stay open until all have used it. */

@@ -55,7 +55,7 @@ static void nothing_is_taken_before_the_first_block(void)
     open_owner(&owner, ronde_mem_default());
     CU_ASSERT_PTR_NULL(owner.registered.start);
     CU_ASSERT_EQUAL(owner.descriptor.bytes, 0);
-    CU_ASSERT_EQUAL(owner.descriptor.process, 0);
+    CU_ASSERT_EQUAL(owner.descriptor.file.process, 0);
     CU_ASSERT_FALSE(ronde_registered_memory_holds(&owner.registered, &owner, 1));
     ronde_registered_memory_close(&owner.registered);
     CU_ASSERT_PTR_NULL(owner.registered.start);
@@ -75,7 +75,7 @@ static void blocks_are_whole_pages_one_after_another(void)
     CU_ASSERT_EQUAL(owner.registered.block_count, 3);
     CU_ASSERT_EQUAL(owner.descriptor.start, (uint64_t)(uintptr_t)first);
     CU_ASSERT_EQUAL(owner.descriptor.bytes, 4 * owner.page_bytes);
-    CU_ASSERT_EQUAL(owner.descriptor.process, (int32_t)getpid());
+    CU_ASSERT_EQUAL(owner.descriptor.file.process, (int32_t)getpid());
     ronde_registered_memory_close(&owner.registered);
 }
 
@@ -300,8 +300,7 @@ static void a_descriptor_that_is_not_there_is_refused(void)
     struct ronde_memory_mapping mapping = {0};
     const struct ronde_memory_descriptor descriptor = {.start = 0x10000,
                                                        .bytes = 4096,
-                                                       .process = (int32_t)getpid(),
-                                                       .fd = 1 << 20};
+                                                       .file = {(int32_t)getpid(), 1 << 20}};
     CU_ASSERT_FALSE(ronde_memory_mapping_open(&mapping, &descriptor));
     CU_ASSERT_NOT_EQUAL(errno, 0);
     CU_ASSERT_PTR_NULL(mapping.start);
