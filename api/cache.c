@@ -97,9 +97,16 @@ find_schedule(const struct ronde_cache *cache, const struct ronde_kind *kind, co
     return NULL;
 }
 
+/* The rank that a rank receives from in a send_recv. */
+static uint32_t source_of(const struct ronde_kind *kind, uint32_t ranks, uint32_t rank)
+{
+    return kind->source_of ? kind->source_of[rank]
+                           : (rank + ranks - ronde_kind_shift(kind) % ranks) % ranks;
+}
+
 /* The schedule the user has given, if this kind is one that it serves. */
 static const struct ronde_schedule *given_schedule(const struct ronde_cache *cache,
-                                                   const struct ronde_kind *kind, uint32_t *sources)
+                                                   const struct ronde_kind *kind)
 {
     const struct ronde_schedule *given = cache->wishes[ronde_kind_collective(kind)].schedule;
     if (!given || given->root != ronde_kind_root(kind) ||
@@ -110,9 +117,8 @@ static const struct ronde_schedule *given_schedule(const struct ronde_cache *cac
     /* What is kept under a table refers to the schedule's. */
     if (kind->source_of && !given->source_of)
         return NULL;
-    const struct ronde_compile_request request = ronde_kind_request(kind, cache->ranks, sources);
     for (uint32_t rank = 0; rank < cache->ranks; rank++)
-        if (ronde_schedule_source(given, rank) != request.source_of[rank])
+        if (ronde_schedule_source(given, rank) != source_of(kind, cache->ranks, rank))
             return NULL;
     return given;
 }
@@ -122,18 +128,18 @@ static enum ronde_status make_schedule(struct ronde_cache *cache, const struct r
                                        const char *algorithm, struct ronde_shared_schedule *shared,
                                        struct ronde_error *error)
 {
-    uint32_t *sources = ronde_mem_new(cache->mem, cache->ranks, sizeof *sources);
     enum ronde_status status = RONDE_OK;
-    if (!sources)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", cache->ranks);
-    shared->schedule = given_schedule(cache, kind, sources);
+    shared->schedule = given_schedule(cache, kind);
     if (!shared->schedule || strcmp(shared->schedule->algorithm, algorithm) != 0) {
+        uint32_t *sources = ronde_mem_new(cache->mem, cache->ranks, sizeof *sources);
+        if (!sources)
+            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", cache->ranks);
         struct ronde_compile_request request = ronde_kind_request(kind, cache->ranks, sources);
         request.algorithm = algorithm;
         status = ronde_compile(&request, cache->mem, NULL, &shared->own, error);
         shared->schedule = shared->own;
+        ronde_mem_free(cache->mem, sources, cache->ranks, sizeof *sources);
     }
-    ronde_mem_free(cache->mem, sources, cache->ranks, sizeof *sources);
     if (status == RONDE_OK && ronde_kind_is_v(kind) && shared->schedule->v_form == RONDE_V_NONE)
         status = ronde_fail(error, RONDE_UNSUPPORTED, "%s %s takes no blocks of different lengths",
                             ronde_collective_text(ronde_kind_collective(kind)), algorithm);
@@ -174,12 +180,8 @@ name_algorithm(const struct ronde_cache *cache, const struct ronde_kind *kind, c
                char algorithm[RONDE_ALGORITHM_BYTES], struct ronde_error *error)
 {
     const struct ronde_wish *wish = &cache->wishes[ronde_kind_collective(kind)];
-    uint32_t *sources = ronde_mem_new(cache->mem, cache->ranks, sizeof *sources);
-    if (!sources)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", cache->ranks);
-    const struct ronde_schedule *given = given_schedule(cache, kind, sources);
+    const struct ronde_schedule *given = given_schedule(cache, kind);
     const char *name = given ? given->algorithm : wish->algorithm;
-    ronde_mem_free(cache->mem, sources, cache->ranks, sizeof *sources);
     if (name[0] == '\0')
         return ronde_choose(cache->comm, kind, backend, cache->mem, algorithm, error);
     snprintf(algorithm, RONDE_ALGORITHM_BYTES, "%s", name);
@@ -345,14 +347,11 @@ struct ronde_compile_request ronde_kind_request(const struct ronde_kind *kind, u
     struct ronde_compile_request request = {.collective = ronde_kind_collective(kind),
                                             .ranks = ranks,
                                             .root = ronde_kind_root(kind)};
-    const uint32_t shift = ronde_kind_shift(kind) % ranks;
     if (request.collective != RONDE_SEND_RECV)
         return request;
-    request.source_of = kind->source_of;
-    for (uint32_t rank = 0; !kind->source_of && rank < ranks; rank++)
-        sources[rank] = (rank + ranks - shift) % ranks;
-    if (!kind->source_of)
-        request.source_of = sources;
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        sources[rank] = source_of(kind, ranks, rank);
+    request.source_of = sources;
     return request;
 }
 

@@ -13,13 +13,12 @@
 enum { NVML_OK = 0, NVML_NO_PERMISSION = 4, NVML_NOT_LOADED = 9 };
 
 /* Common ancestors of two devices (nvml.h: nvmlGpuTopologyLevel_t). */
-enum {
-    ANCESTOR_BOARD = 0,
-    ANCESTOR_SWITCH = 10,
-    ANCESTOR_SWITCHES = 20,
-    ANCESTOR_BRIDGE = 30,
-    ANCESTOR_NODE = 40,
-    ANCESTOR_SYSTEM = 50
+static const struct {
+    int ancestor;
+    enum ronde_gpu_path path;
+} ancestors[] = {
+    {0, RONDE_GPU_PATH_BOARD},   {10, RONDE_GPU_PATH_SWITCH}, {20, RONDE_GPU_PATH_SWITCHES},
+    {30, RONDE_GPU_PATH_BRIDGE}, {40, RONDE_GPU_PATH_NODE},   {50, RONDE_GPU_PATH_SYSTEM},
 };
 
 /* A device of the library's. */
@@ -168,22 +167,10 @@ static enum ronde_gpu_path find_path(const struct nvml *nvml, uint32_t from, uin
     if (!nvml->devices[from] || !nvml->devices[to] ||
         nvml->ancestor(nvml->devices[from], nvml->devices[to], &ancestor) != NVML_OK)
         return RONDE_GPU_PATH_UNKNOWN;
-    switch (ancestor) {
-    case ANCESTOR_BOARD:
-        return RONDE_GPU_PATH_BOARD;
-    case ANCESTOR_SWITCH:
-        return RONDE_GPU_PATH_SWITCH;
-    case ANCESTOR_SWITCHES:
-        return RONDE_GPU_PATH_SWITCHES;
-    case ANCESTOR_BRIDGE:
-        return RONDE_GPU_PATH_BRIDGE;
-    case ANCESTOR_NODE:
-        return RONDE_GPU_PATH_NODE;
-    case ANCESTOR_SYSTEM:
-        return RONDE_GPU_PATH_SYSTEM;
-    default:
-        return RONDE_GPU_PATH_UNKNOWN;
-    }
+    for (size_t k = 0; k < sizeof ancestors / sizeof ancestors[0]; k++)
+        if (ancestors[k].ancestor == ancestor)
+            return ancestors[k].path;
+    return RONDE_GPU_PATH_UNKNOWN;
 }
 
 /* All links into switches can carry what one GPU sends to any other. */
