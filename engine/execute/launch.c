@@ -21,7 +21,7 @@ uint64_t ronde_piece_count(const struct ronde_schedule *schedule, uint64_t count
     const uint64_t piece_elements = ronde_piece_bytes(schedule, slot_bytes) / dtype_bytes;
     uint64_t pieces = 1;
     /* A barrier has no blocks to cut, whatever the count. */
-    if (ronde_collective_in_blocks(schedule->collective, schedule->ranks) == 0)
+    if (ronde_schedule_blocks(schedule, true) == 0)
         return pieces;
     for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
         const struct ronde_slice slice = ronde_slice_of(schedule, channel, count, dtype_bytes);
@@ -99,9 +99,7 @@ static enum ronde_status check_sizes(const struct ronde_schedule *schedule,
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "launch: depth %u, this schedule needs at least %u", launch->depth,
                           schedule->proof.min_depth);
-    const uint32_t in = ronde_collective_in_blocks(schedule->collective, schedule->ranks);
-    const uint32_t out = ronde_collective_out_blocks(schedule->collective, schedule->ranks);
-    const uint32_t most = in > out ? in : out;
+    const uint32_t most = ronde_collective_most_blocks(schedule->collective, schedule->ranks);
     const uint64_t block_bytes_max = (uint64_t)INT64_MAX / (most > 0 ? most : 1);
     if (launch->count > block_bytes_max / ronde_dtype_bytes(launch->dtype))
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
@@ -123,14 +121,10 @@ static struct side side_of(const struct ronde_schedule *schedule, const struct r
                            bool is_input)
 {
     const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
-    const uint32_t ranks = schedule->ranks;
+    const uint32_t blocks = ronde_schedule_blocks(schedule, is_input);
     if (is_input)
-        return (struct side){"in", launch->in, launch->in_blocks,
-                             ronde_collective_in_blocks(schedule->collective, ranks),
-                             traits->in_at_root};
-    return (struct side){"out", launch->out, launch->out_blocks,
-                         ronde_collective_out_blocks(schedule->collective, ranks),
-                         traits->out_at_root};
+        return (struct side){"in", launch->in, launch->in_blocks, blocks, traits->in_at_root};
+    return (struct side){"out", launch->out, launch->out_blocks, blocks, traits->out_at_root};
 }
 
 /* Elements of a block of a rank. */
@@ -328,7 +322,7 @@ static enum ronde_status check_members(const struct ronde_schedule *schedule,
                                        const struct ronde_launch *launch, struct members members,
                                        bool *out_varies, struct ronde_error *error)
 {
-    const bool has_data = ronde_collective_in_blocks(schedule->collective, schedule->ranks) > 0;
+    const bool has_data = ronde_schedule_blocks(schedule, true) > 0;
     enum ronde_status status = check_kind(schedule, launch, error);
     *out_varies = false;
     if (status == RONDE_OK)

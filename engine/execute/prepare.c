@@ -26,7 +26,7 @@ static uint64_t piece_count(const struct ronde_loaded *loaded, const struct rond
 {
     const struct ronde_schedule *schedule = loaded->schedule;
     const struct ronde_frame *frame = &loaded->frame;
-    const bool has_blocks = ronde_collective_in_blocks(schedule->collective, schedule->ranks) > 0;
+    const bool has_blocks = ronde_schedule_blocks(schedule, true) > 0;
     if (has_blocks && launch->count == 0)
         return 0;
     return launch->in_blocks || launch->out_blocks
@@ -84,10 +84,8 @@ static bool overlaps(const struct ronde_schedule *schedule, const struct ronde_l
     const unsigned char *in = launch->in[rank];
     const unsigned char *out = launch->out[rank];
     const uint64_t block = launch->count * ronde_dtype_bytes(launch->dtype);
-    const uint64_t in_bytes =
-        ronde_collective_in_blocks(schedule->collective, schedule->ranks) * block;
-    const uint64_t out_bytes =
-        ronde_collective_out_blocks(schedule->collective, schedule->ranks) * block;
+    const uint64_t in_bytes = ronde_schedule_blocks(schedule, true) * block;
+    const uint64_t out_bytes = ronde_schedule_blocks(schedule, false) * block;
     return (uintptr_t)in < (uintptr_t)out + out_bytes && (uintptr_t)out < (uintptr_t)in + in_bytes;
 }
 
@@ -98,8 +96,8 @@ static bool overlaps(const struct ronde_schedule *schedule, const struct ronde_l
 static bool shares_block(const struct ronde_schedule *schedule, const struct ronde_launch *launch,
                          uint32_t rank, bool *out_is_known)
 {
-    const uint32_t in_blocks = ronde_collective_in_blocks(schedule->collective, schedule->ranks);
-    const uint32_t out_blocks = ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+    const uint32_t in_blocks = ronde_schedule_blocks(schedule, true);
+    const uint32_t out_blocks = ronde_schedule_blocks(schedule, false);
     *out_is_known = false;
     /* Which have a form in place have one block on at least one side. */
     if (!ronde_collective_traits(schedule->collective)->has_in_place)
@@ -173,8 +171,7 @@ uint64_t ronde_loaded_touched_bytes(const struct ronde_loaded *loaded,
 {
     const struct ronde_schedule *schedule = loaded->schedule;
     const ronde_wide blocks =
-        (ronde_wide)ronde_collective_in_blocks(schedule->collective, schedule->ranks) +
-        ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+        (ronde_wide)ronde_schedule_blocks(schedule, true) + ronde_schedule_blocks(schedule, false);
     const ronde_wide bytes =
         blocks * schedule->ranks * launch->count * ronde_dtype_bytes(launch->dtype);
     return bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
@@ -215,7 +212,7 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     struct ronde_frame *frame = &loaded->frame;
     const uint64_t slot_bytes = launch->slot_bytes ? launch->slot_bytes : habits->slot_bytes;
     const uint64_t piece_bytes = ronde_piece_bytes(schedule, slot_bytes);
-    const bool has_blocks = ronde_collective_in_blocks(schedule->collective, schedule->ranks) > 0;
+    const bool has_blocks = ronde_schedule_blocks(schedule, true) > 0;
     frame->count = has_blocks ? launch->count : 0;
     frame->element_bytes = ronde_dtype_bytes(launch->dtype);
     frame->piece_elements = piece_bytes / frame->element_bytes;

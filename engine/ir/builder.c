@@ -184,9 +184,8 @@ void ronde_builder_chunks(struct ronde_builder *builder, uint32_t chunks_per_blo
     if (!is_open(builder, "chunks"))
         return;
     const struct ronde_schedule *schedule = builder->schedule;
-    const uint32_t in = ronde_collective_in_blocks(schedule->collective, schedule->ranks);
-    const uint32_t out = ronde_collective_out_blocks(schedule->collective, schedule->ranks);
-    const uint64_t total = (uint64_t)chunks_per_block * (in > out ? in : out);
+    const uint32_t blocks = ronde_collective_most_blocks(schedule->collective, schedule->ranks);
+    const uint64_t total = (uint64_t)chunks_per_block * blocks;
     if (chunks_per_block == 0 || total >= RONDE_NONE)
         ronde_builder_fail(builder, RONDE_BAD_ARGUMENT,
                            "chunks per block %u: 1 .. 2^32 / blocks are possible", chunks_per_block);

@@ -172,8 +172,7 @@ const char *ronde_op_refusal(enum ronde_op op, enum ronde_dtype dtype)
     return NULL;
 }
 
-/** Blocks of the larger of a rank's two buffers. */
-static uint32_t larger_blocks(enum ronde_collective collective, uint32_t ranks)
+uint32_t ronde_collective_most_blocks(enum ronde_collective collective, uint32_t ranks)
 {
     const uint32_t in = ronde_collective_in_blocks(collective, ranks);
     const uint32_t out = ronde_collective_out_blocks(collective, ranks);
@@ -183,7 +182,7 @@ static uint32_t larger_blocks(enum ronde_collective collective, uint32_t ranks)
 uint64_t ronde_collective_bytes(enum ronde_collective collective, uint32_t ranks, uint64_t count,
                                 enum ronde_dtype dtype)
 {
-    return count * ronde_dtype_bytes(dtype) * larger_blocks(collective, ranks);
+    return count * ronde_dtype_bytes(dtype) * ronde_collective_most_blocks(collective, ranks);
 }
 
 double ronde_collective_bus_factor(enum ronde_collective collective, uint32_t ranks)
@@ -211,7 +210,8 @@ double ronde_collective_bus_factor(enum ronde_collective collective, uint32_t ra
 uint64_t ronde_collective_count(enum ronde_collective collective, uint32_t ranks, uint64_t bytes,
                                 enum ronde_dtype dtype)
 {
-    const uint64_t element = (uint64_t)ronde_dtype_bytes(dtype) * larger_blocks(collective, ranks);
+    const uint64_t element =
+        (uint64_t)ronde_dtype_bytes(dtype) * ronde_collective_most_blocks(collective, ranks);
     if (bytes == 0 || element == 0)
         return 0;
     return bytes < element ? 1 : bytes / element;

@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+uint32_t ronde_schedule_blocks(const struct ronde_schedule *schedule, bool is_input)
+{
+    return is_input ? ronde_collective_in_blocks(schedule->collective, schedule->ranks)
+                    : ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+}
+
 uint32_t ronde_schedule_chunks(const struct ronde_schedule *schedule,
                                const struct ronde_program *program, enum ronde_buffer buffer)
 {
@@ -12,9 +18,7 @@ uint32_t ronde_schedule_chunks(const struct ronde_schedule *schedule,
     /* A caller of the builder may have meant any number. */
     if ((unsigned)buffer >= RONDE_BUFFER_COUNT)
         return 0;
-    const uint32_t blocks =
-        buffer == RONDE_IN ? ronde_collective_in_blocks(schedule->collective, schedule->ranks)
-                           : ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+    const uint32_t blocks = ronde_schedule_blocks(schedule, buffer == RONDE_IN);
     return blocks * schedule->chunks_per_block;
 }
 

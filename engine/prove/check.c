@@ -63,9 +63,7 @@ static void check_symmetry(const struct ronde_schedule *schedule, struct ronde_p
 /** Blocks of the larger buffer; of a barrier, which has none, one. */
 static uint32_t most_blocks(const struct ronde_schedule *schedule)
 {
-    const uint32_t in = ronde_collective_in_blocks(schedule->collective, schedule->ranks);
-    const uint32_t out = ronde_collective_out_blocks(schedule->collective, schedule->ranks);
-    const uint32_t most = in > out ? in : out;
+    const uint32_t most = ronde_collective_most_blocks(schedule->collective, schedule->ranks);
     return most > 0 ? most : 1;
 }
 

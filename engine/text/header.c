@@ -254,9 +254,7 @@ bool text_read_header(struct text_reader *reader)
 static bool check_chunks(struct text_reader *reader)
 {
     const struct ronde_schedule *schedule = reader->schedule;
-    const uint32_t in = ronde_collective_in_blocks(schedule->collective, schedule->ranks);
-    const uint32_t out = ronde_collective_out_blocks(schedule->collective, schedule->ranks);
-    const uint64_t blocks = in > out ? in : out;
+    const uint64_t blocks = ronde_collective_most_blocks(schedule->collective, schedule->ranks);
     if (blocks * schedule->chunks_per_block <= TEXT_MOST_CHUNKS)
         return true;
     return text_fail_at(&reader->lexer, reader->header_lines[TEXT_HEADER_CHUNKS],

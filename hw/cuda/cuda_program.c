@@ -193,9 +193,7 @@ static bool are_buffers_open(const struct ronde_cuda_program *program,
     for (uint32_t p = 0; p < program->part_count; p++)
         for (uint32_t rank = firsts[p]; rank < firsts[p + 1]; rank++)
             for (int is_input = 0; is_input < 2; is_input++) {
-                const uint32_t blocks =
-                    is_input ? ronde_collective_in_blocks(schedule->collective, schedule->ranks)
-                             : ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+                const uint32_t blocks = ronde_schedule_blocks(schedule, is_input != 0);
                 for (uint32_t b = 0; b < blocks && is_open; b++)
                     is_open =
                         is_open_to_all(program, p,

@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-/* Blocks of a rank's inputs or outputs. */
-static uint32_t block_count(const struct ronde_schedule *schedule, bool is_input)
-{
-    return is_input ? ronde_collective_in_blocks(schedule->collective, schedule->ranks)
-                    : ronde_collective_out_blocks(schedule->collective, schedule->ranks);
-}
-
 /* The table of a rank's blocks, or NULL. */
 static const struct ronde_blocks *blocks_of(const struct ronde_launch *launch, bool is_input,
                                             uint32_t rank)
@@ -34,7 +27,8 @@ enum ronde_status ronde_staging_init(struct ronde_staging *staging,
     staging->mem = mem;
     staging->gpu = gpu;
     ronde_image_begin(&staging->image, mem, NULL);
-    staging->pointer_count = ranks * (block_count(schedule, true) + block_count(schedule, false));
+    staging->pointer_count =
+        ranks * (ronde_schedule_blocks(schedule, true) + ronde_schedule_blocks(schedule, false));
     staging->buffers = ronde_mem_new(mem, 3 * ranks, sizeof *staging->buffers);
     staging->pointers = ronde_mem_new(mem, staging->pointer_count, sizeof *staging->pointers);
     for (int k = 0; k < 2; k++)
@@ -67,7 +61,7 @@ static void add_rank(struct ronde_staging *staging, const struct ronde_launch *l
     const struct ronde_blocks *blocks = blocks_of(launch, is_input, rank);
     unsigned char *const buffer = buffer_of(launch, is_input, rank);
     uint64_t bytes = 0;
-    for (uint32_t b = 0; b < block_count(staging->schedule, is_input); b++) {
+    for (uint32_t b = 0; b < ronde_schedule_blocks(staging->schedule, is_input); b++) {
         const struct ronde_stretch block =
             ronde_launch_block(staging->schedule, launch, rank, is_input, b);
         if (block.bytes == 0)
@@ -120,7 +114,7 @@ static void translate_rank(struct ronde_staging *staging, const struct ronde_lau
     if (!blocks->pointers)
         return;
     own->pointers = pointers;
-    for (uint32_t b = 0; b < block_count(staging->schedule, is_input); b++)
+    for (uint32_t b = 0; b < ronde_schedule_blocks(staging->schedule, is_input); b++)
         pointers[b] = blocks->pointers[b] ? ronde_image_address(image, blocks->pointers[b]) : NULL;
 }
 
@@ -142,7 +136,7 @@ enum ronde_status ronde_staging_enter(struct ronde_staging *staging,
     for (int is_out = 0; is_out < 2; is_out++)
         for (uint32_t rank = first; rank < end; rank++) {
             translate_rank(staging, launch, is_out == 0, rank, pointers);
-            pointers += block_count(staging->schedule, is_out == 0);
+            pointers += ronde_schedule_blocks(staging->schedule, is_out == 0);
         }
     /* Copied: the caller's array of outputs may be freed before the run is over. */
     if (launch->out)
@@ -168,7 +162,7 @@ enum ronde_status ronde_staging_leave(struct ronde_staging *staging,
         staging->gpu->read(queue, image->block, staging->block, image->bytes, error);
     const uint32_t end = staging->first_rank + staging->rank_count;
     for (uint32_t rank = staging->first_rank; rank < end && status == RONDE_OK; rank++)
-        for (uint32_t b = 0; b < block_count(staging->schedule, false); b++) {
+        for (uint32_t b = 0; b < ronde_schedule_blocks(staging->schedule, false); b++) {
             const struct ronde_stretch block =
                 ronde_launch_block(staging->schedule, &own, rank, false, b);
             const unsigned char *const shadow =

@@ -195,17 +195,14 @@ void ronde_direct_write_publish(const struct ronde_comm_program *program)
 /* Bytes of a buffer of a rank's part, scratch included: how much of its registered memory may be written. */
 static uint64_t buffer_bytes(const struct ronde_loaded *part, enum ronde_buffer buffer)
 {
-    const struct ronde_schedule *schedule = part->schedule;
     const struct ronde_frame *frame = &part->frame;
     uint64_t bytes = 0;
     for (uint32_t t = 0; buffer == RONDE_SCRATCH && t < part->task_count; t++)
         bytes += part->tasks[t].chunks[RONDE_SCRATCH] * part->tasks[t].scratch_stride;
     if (buffer == RONDE_SCRATCH)
         return bytes;
-    const uint32_t blocks =
-        buffer == RONDE_IN ? ronde_collective_in_blocks(schedule->collective, schedule->ranks)
-                           : ronde_collective_out_blocks(schedule->collective, schedule->ranks);
-    return blocks * frame->count * frame->element_bytes;
+    return ronde_schedule_blocks(part->schedule, buffer == RONDE_IN) * frame->count *
+           frame->element_bytes;
 }
 
 /* Maps one of the receiver's buffers and points the replica at it; false if it cannot be mapped. */

@@ -102,8 +102,7 @@ uint64_t ronde_shm_default_slot_bytes(const struct ronde_schedule *schedule, uin
 static bool sends_input_once(const struct ronde_schedule *schedule)
 {
     const uint64_t chunks =
-        (uint64_t)ronde_collective_in_blocks(schedule->collective, schedule->ranks) *
-        schedule->chunks_per_block;
+        (uint64_t)ronde_schedule_blocks(schedule, true) * schedule->chunks_per_block;
     for (uint32_t p = 0; p < schedule->program_count; p++) {
         const struct ronde_program *program = &schedule->programs[p];
         uint64_t sent = 0;

@@ -426,9 +426,7 @@ static bool is_in_registered(const struct ronde_comm *comm, const struct ronde_s
                              const struct ronde_launch *launch, bool is_input)
 {
     struct shm *shm = comm->wire_self;
-    const uint32_t blocks = is_input
-                                ? ronde_collective_in_blocks(schedule->collective, comm->ranks)
-                                : ronde_collective_out_blocks(schedule->collective, comm->ranks);
+    const uint32_t blocks = ronde_schedule_blocks(schedule, is_input);
     for (uint32_t b = 0; b < blocks; b++) {
         const struct ronde_stretch block =
             ronde_launch_block(schedule, launch, comm->rank, is_input, b);

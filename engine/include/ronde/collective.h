@@ -116,6 +116,9 @@ RONDE_API uint32_t ronde_collective_in_blocks(enum ronde_collective collective, 
 /** Number of blocks of a rank's output for this many ranks (barrier: 0). */
 RONDE_API uint32_t ronde_collective_out_blocks(enum ronde_collective collective, uint32_t ranks);
 
+/** Blocks of the larger of the two. */
+RONDE_API uint32_t ronde_collective_most_blocks(enum ronde_collective collective, uint32_t ranks);
+
 /** nccl-tests' size of a launch: the larger of a rank's two buffers with `count` elements in a block, bytes. */
 RONDE_API uint64_t ronde_collective_bytes(enum ronde_collective collective, uint32_t ranks,
                                           uint64_t count, enum ronde_dtype dtype);

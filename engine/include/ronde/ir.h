@@ -316,6 +316,9 @@ RONDE_API const char *ronde_v_form_text(enum ronde_v_form v_form);
 /** Printed name of a violation kind. */
 RONDE_API const char *ronde_finding_text(enum ronde_finding_code code);
 
+/** Blocks of a rank's input or output; 0 of a barrier, which moves no data. */
+RONDE_API uint32_t ronde_schedule_blocks(const struct ronde_schedule *schedule, bool is_input);
+
 /** Chunks of a buffer for a program: blocks * chunks_per_block, or scratch_chunks. */
 RONDE_API uint32_t ronde_schedule_chunks(const struct ronde_schedule *schedule,
                                          const struct ronde_program *program,
