@@ -76,8 +76,9 @@ enum ronde_status emulated_share_map(const struct ronde_share *share, uint64_t b
     *out_block = NULL;
     if (share->sharing == RONDE_SHARING_DESCRIPTOR)
         return map_file(share->descriptor, bytes, out_block, error);
-    const int descriptor = ronde_peer_fd_open((int32_t)share->words[NAME_PROCESS],
-                                              (int32_t)share->words[NAME_DESCRIPTOR], O_RDWR);
+    const struct ronde_peer_fd named = {(int32_t)share->words[NAME_PROCESS],
+                                        (int32_t)share->words[NAME_DESCRIPTOR]};
+    const int descriptor = ronde_peer_fd_open(named, O_RDWR);
     if (descriptor < 0)
         return ronde_fail(error, RONDE_DEVICE, "the handle of process %llu means nothing here",
                           (unsigned long long)share->words[NAME_PROCESS]);
