@@ -3,34 +3,11 @@
  * bandwidth, so that plain SimGrid gives sensible answers; ronde itself takes everything from the props. Numbers are
  * printed with 17 digits in ronde's own units: reading them back gives the same doubles.
  */
+#include "elements.h"
 #include "platform.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Text as an attribute value. Only printable ASCII passes: the file is read by more than one parser. */
-static void put_text(FILE *file, const char *text)
-{
-    for (; text && *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '&')
-            fputs("&amp;", file);
-        else if (c == '<')
-            fputs("&lt;", file);
-        else if (c == '"')
-            fputs("&quot;", file);
-        else
-            fputc(c < 0x20 || c > 0x7e ? '?' : c, file);
-    }
-}
-
-/* Texts go through put_text, numbers need no escaping. */
-static void put_text_prop(FILE *file, const char *name, const char *text)
-{
-    fprintf(file, "    <prop id=\"ronde.%s\" value=\"", name);
-    put_text(file, text);
-    fputs("\"/>\n", file);
-}
 
 /* Every number with its name, once: the check and the writer walk the same list. */
 struct fact {
@@ -194,9 +171,9 @@ static void put_facts(FILE *file, const struct ronde_calibration *calibration,
     fprintf(file, "    <prop id=\"ronde.cores\" value=\"%u\"/>\n", calibration->shared.cores);
     fprintf(file, "    <prop id=\"ronde.slot_bytes\" value=\"%llu\"/>\n",
             (unsigned long long)calibration->slot_bytes);
-    put_text_prop(file, "machine", calibration->machine);
-    put_text_prop(file, "measured_by", calibration->measured_by);
-    put_text_prop(file, "measured_on", calibration->measured_on);
+    ronde_put_prop(file, "machine", calibration->machine);
+    ronde_put_prop(file, "measured_by", calibration->measured_by);
+    ronde_put_prop(file, "measured_on", calibration->measured_on);
 }
 
 enum ronde_status ronde_platform_write(const struct ronde_calibration *calibration, FILE *file,
@@ -207,22 +184,15 @@ enum ronde_status ronde_platform_write(const struct ronde_calibration *calibrati
     const enum ronde_status status = check(calibration, facts, error);
     if (status != RONDE_OK)
         return status;
-    const bool is_machine = calibration->shared.cores > 0;
-    fprintf(file,
-            "<?xml version=\"1.0\"?>\n"
-            "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-            "<!-- %s; measured, see the props. -->\n"
-            "<platform version=\"4.1\">\n"
-            "  <zone id=\"machine\" routing=\"%s\">\n",
-            is_machine ? "One machine whose ranks share its memory and cores"
-                       : ronde_write_network_title(calibration),
-            calibration->network.group_count > 1 ? "DijkstraCache" : "Full");
+    char comment[128];
+    snprintf(comment, sizeof comment, "%s; measured, see the props.",
+             calibration->shared.cores > 0 ? "One machine whose ranks share its memory and cores"
+                                           : ronde_write_network_title(calibration));
+    ronde_elements_open(file, comment, "machine",
+                        calibration->network.group_count > 1 ? "DijkstraCache" : "Full");
     put_facts(file, calibration, facts);
     ronde_write_network(calibration, file);
-    fputs("  </zone>\n</platform>\n", file);
-    if (fflush(file) != 0 || ferror(file))
-        return ronde_fail(error, RONDE_DEVICE, "writing the platform file failed");
-    return RONDE_OK;
+    return ronde_elements_close(file, error);
 }
 
 /* Text that a platform file has as it is. */

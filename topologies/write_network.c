@@ -1,6 +1,6 @@
 /* The hosts of a calibration and what joins them, as zones and links of a platform file. */
+#include "elements.h"
 #include "platform.h"
-#include "topologies/generate/generator.h"
 
 #include <string.h>
 
@@ -75,46 +75,53 @@ enum ronde_status ronde_write_network_check(const struct ronde_calibration *cali
 }
 
 /* The machine itself. A file without a lane rate still needs ports: none is faster than the memory. */
-static void put_cluster(FILE *file, const struct ronde_calibration *calibration)
+static void put_cluster(const struct ronde_elements *to, const struct ronde_calibration *calibration)
 {
     const double memory = calibration->shared.memory_GBps;
     const double lane = calibration->time.lane_GBps;
-    fprintf(file,
-            "    <cluster id=\"memory\" prefix=\"rank\" suffix=\"\" radical=\"0-%u\" "
-            "speed=\"1Gf\"\n             bw=\"%.17gGBps\" lat=\"%.17gns\"",
-            calibration->max_ranks - 1, lane > 0 ? lane : memory, calibration->latency_ns / 2);
+    const struct ronde_cluster_element cluster = {"memory",
+                                                  "rank",
+                                                  0,
+                                                  calibration->max_ranks - 1,
+                                                  lane > 0 ? lane : memory,
+                                                  calibration->latency_ns / 2,
+                                                  true};
+    char backbone[96] = "";
     if (memory > 0)
-        fprintf(file, " bb_bw=\"%.17gGBps\" bb_lat=\"0s\" bb_sharing_policy=\"SHARED\"", memory);
-    fputs("/>\n", file);
+        snprintf(backbone, sizeof backbone,
+                 " bb_bw=\"%.17gGBps\" bb_lat=\"0s\" bb_sharing_policy=\"SHARED\"", memory);
+    ronde_put_cluster(to, &cluster, "%s", backbone);
 }
 
 /*
  * Groups are stars whose switches meet in one router. What joins them has as much as all ports of a group, so that groups
  * tell latencies apart and nothing else.
  */
-static void put_groups(FILE *file, const struct ronde_calibration *calibration)
+static void put_groups(const struct ronde_elements *to, const struct ronde_calibration *calibration)
 {
     const struct ronde_calibrated_network *network = &calibration->network;
     const double lane_GBps = calibration->time.lane_GBps;
     for (uint32_t group = 0, first = 0; group < network->group_count;
-         first += network->group_hosts[group++])
-        fprintf(file,
-                "    <cluster id=\"group%u\" prefix=\"rank\" suffix=\"\" radical=\"%u-%u\" "
-                "speed=\"1Gf\"\n             bw=\"%.17gGBps\" lat=\"%.17gns\" "
-                "router_id=\"group%u_top\"/>\n",
-                group, first, first + network->group_hosts[group] - 1, lane_GBps,
-                calibration->latency_ns / 2, group);
-    ronde_generator_core(file);
-    char id[32];
-    for (uint32_t group = 0; group < network->group_count; group++) {
-        snprintf(id, sizeof id, "up%u", group);
-        ronde_generator_link(file, id, network->group_hosts[group] * lane_GBps, network->far_ns / 2);
+         first += network->group_hosts[group++]) {
+        char id[32];
+        snprintf(id, sizeof id, "group%u", group);
+        const struct ronde_cluster_element cluster = {id,
+                                                      "rank",
+                                                      first,
+                                                      first + network->group_hosts[group] - 1,
+                                                      lane_GBps,
+                                                      calibration->latency_ns / 2,
+                                                      true};
+        ronde_put_cluster(to, &cluster, " router_id=\"%s_top\"", id);
     }
+    ronde_put(to, RONDE_ELEMENT_SWITCH, "core spine");
     for (uint32_t group = 0; group < network->group_count; group++)
-        fprintf(file,
-                "    <zoneRoute src=\"group%u\" dst=\"core\" gw_src=\"group%u_top\" "
-                "gw_dst=\"spine\"><link_ctn id=\"up%u\" direction=\"UP\"/></zoneRoute>\n",
-                group, group, group);
+        ronde_put_link(to,
+                       ronde_duplex(network->group_hosts[group] * lane_GBps, network->far_ns / 2),
+                       "up%u", group);
+    for (uint32_t group = 0; group < network->group_count; group++)
+        ronde_put(to, RONDE_ELEMENT_ZONE_ROUTE, "group%u core group%u_top spine >up%u", group,
+                  group, group);
 }
 
 static uint32_t tofu_host(const struct ronde_calibrated_network *network, const struct tofu *tofu,
@@ -131,8 +138,9 @@ static uint32_t tofu_host(const struct ronde_calibrated_network *network, const 
     return host;
 }
 
-static void put_shape(FILE *file, const struct ronde_calibration *calibration)
+static void put_shape(const struct ronde_elements *to, const struct ronde_calibration *calibration)
 {
+    FILE *file = to->file;
     struct tofu tofu;
     const uint64_t hosts = make_tofu(&calibration->network, &tofu);
     const char *mark = "    <prop id=\"ronde.rank_shape\" value=\"";
@@ -142,18 +150,21 @@ static void put_shape(FILE *file, const struct ronde_calibration *calibration)
     for (uint32_t rank = 0; rank < calibration->max_ranks; rank++)
         fprintf(file, "%snode%u", rank > 0 ? " " : "",
                 tofu_host(&calibration->network, &tofu, rank));
-    fprintf(file,
-            "\"/>\n    <cluster id=\"nodes\" prefix=\"node\" suffix=\"\" radical=\"0-%llu\" "
-            "speed=\"1Gf\"\n             bw=\"%.17gGBps\" lat=\"%.17gns\" topology=\"TORUS\" "
-            "topo_parameters=\"",
-            (unsigned long long)hosts - 1, calibration->time.lane_GBps, calibration->latency_ns);
-    const char *comma = "";
-    for (uint32_t axis = 0; axis < tofu.count; axis++)
-        if (tofu.radix[axis] > 1) {
-            fprintf(file, "%s%u", comma, tofu.radix[axis]);
-            comma = ",";
-        }
     fputs("\"/>\n", file);
+    const struct ronde_cluster_element cluster = {"nodes",
+                                                  "node",
+                                                  0,
+                                                  (uint32_t)hosts - 1,
+                                                  calibration->time.lane_GBps,
+                                                  calibration->latency_ns,
+                                                  true};
+    char axes[96] = "";
+    size_t used = 0;
+    for (uint32_t axis = 0; axis < tofu.count; axis++)
+        if (tofu.radix[axis] > 1)
+            used += (size_t)snprintf(axes + used, sizeof axes - used, "%s%u", used > 0 ? "," : "",
+                                     tofu.radix[axis]);
+    ronde_put_cluster(to, &cluster, " topology=\"TORUS\" topo_parameters=\"%s\"", axes);
 }
 
 const char *ronde_write_network_title(const struct ronde_calibration *calibration)
@@ -167,10 +178,11 @@ const char *ronde_write_network_title(const struct ronde_calibration *calibratio
 
 void ronde_write_network(const struct ronde_calibration *calibration, FILE *file)
 {
+    const struct ronde_elements to = {file, 4};
     if (calibration->network.axis_count > 0)
-        put_shape(file, calibration);
+        put_shape(&to, calibration);
     else if (calibration->network.group_count > 1)
-        put_groups(file, calibration);
+        put_groups(&to, calibration);
     else
-        put_cluster(file, calibration);
+        put_cluster(&to, calibration);
 }

@@ -15,7 +15,7 @@
 
 /* The network, decided. */
 struct dragonfly {
-    FILE *file;
+    struct ronde_elements to;
     uint32_t hosts; /* the last router may have fewer */
     uint32_t groups;
     uint32_t routers;      /* of a group */
@@ -44,54 +44,45 @@ static uint32_t gateway(const struct dragonfly *dragonfly, uint32_t group, uint3
 /* Routers and the cables between them; host h hangs on router h / router_hosts, counted through all groups. */
 static void put_group(const struct dragonfly *dragonfly, uint32_t group)
 {
-    FILE *file = dragonfly->file;
-    const uint32_t size = dragonfly->routers * dragonfly->router_hosts;
+    const struct ronde_elements *to = &dragonfly->to;
+    const struct ronde_link_element port = ronde_duplex(PORT_GBPS, 500);
+    const struct ronde_link_element cable = ronde_duplex(PORT_GBPS, SLINGSHOT_NS);
+    const uint32_t routers = dragonfly->routers;
+    const uint32_t size = routers * dragonfly->router_hosts;
     const uint32_t first = group * size;
     const uint32_t last = first + size < dragonfly->hosts ? first + size : dragonfly->hosts;
-    char id[64];
-    fprintf(file, "    <zone id=\"group%u\" routing=\"DijkstraCache\">\n", group);
-    for (uint32_t i = 0; i < dragonfly->routers; i++)
-        fprintf(file, "    <router id=\"r%u-%u\"/>\n", group, i);
+    ronde_put(to, RONDE_ELEMENT_ZONE, "group%u DijkstraCache", group);
+    for (uint32_t i = 0; i < routers; i++)
+        ronde_put(to, RONDE_ELEMENT_ROUTER, "r%u-%u", group, i);
     for (uint32_t host = first; host < last; host++) {
-        fprintf(file, "    <host id=\"h%u\" speed=\"1Gf\"/>\n", host);
-        snprintf(id, sizeof id, "h%u_c", host);
-        ronde_generator_link(file, id, PORT_GBPS, 500);
+        ronde_put(to, RONDE_ELEMENT_HOST, "h%u", host);
+        ronde_put_link(to, port, "h%u_c", host);
     }
-    for (uint32_t i = 0; i < dragonfly->routers; i++)
-        for (uint32_t j = i + 1; j < dragonfly->routers; j++) {
-            snprintf(id, sizeof id, "g%u_%u-%u", group, i, j);
-            ronde_generator_link(file, id, PORT_GBPS, SLINGSHOT_NS);
-        }
+    for (uint32_t i = 0; i < routers; i++)
+        for (uint32_t j = i + 1; j < routers; j++)
+            ronde_put_link(to, cable, "g%u_%u-%u", group, i, j);
     for (uint32_t host = first; host < last; host++)
-        fprintf(file,
-                "    <route src=\"h%u\" dst=\"r%u-%u\"><link_ctn id=\"h%u_c\" direction=\"UP\"/>"
-                "</route>\n",
-                host, group, (host - first) / dragonfly->router_hosts, host);
-    for (uint32_t i = 0; i < dragonfly->routers; i++)
-        for (uint32_t j = i + 1; j < dragonfly->routers; j++)
-            fprintf(file,
-                    "    <route src=\"r%u-%u\" dst=\"r%u-%u\"><link_ctn id=\"g%u_%u-%u\" "
-                    "direction=\"UP\"/></route>\n",
-                    group, i, group, j, group, i, j);
-    fputs("    </zone>\n", file);
+        ronde_put(to, RONDE_ELEMENT_ROUTE, "h%u r%u-%u >h%u_c", host, group,
+                  (host - first) / dragonfly->router_hosts, host);
+    for (uint32_t i = 0; i < routers; i++)
+        for (uint32_t j = i + 1; j < routers; j++)
+            ronde_put(to, RONDE_ELEMENT_ROUTE, "r%u-%u r%u-%u >g%u_%u-%u", group, i, group, j,
+                      group, i, j);
+    ronde_put(to, RONDE_ELEMENT_ZONE_END, "%s", "");
 }
 
 /* One cable for each pair of groups. */
 static void put_cables(const struct dragonfly *dragonfly)
 {
-    char id[64];
-    for (uint32_t a = 0; a < dragonfly->groups; a++)
-        for (uint32_t b = a + 1; b < dragonfly->groups; b++) {
-            snprintf(id, sizeof id, "global%u-%u", a, b);
-            ronde_generator_link(dragonfly->file, id, PORT_GBPS, SLINGSHOT_NS);
-        }
+    const struct ronde_link_element cable = ronde_duplex(PORT_GBPS, SLINGSHOT_NS);
     for (uint32_t a = 0; a < dragonfly->groups; a++)
         for (uint32_t b = a + 1; b < dragonfly->groups; b++)
-            fprintf(
-                dragonfly->file,
-                "    <zoneRoute src=\"group%u\" dst=\"group%u\" gw_src=\"r%u-%u\" "
-                "gw_dst=\"r%u-%u\"><link_ctn id=\"global%u-%u\" direction=\"UP\"/></zoneRoute>\n",
-                a, b, a, gateway(dragonfly, a, b), b, gateway(dragonfly, b, a), a, b);
+            ronde_put_link(&dragonfly->to, cable, "global%u-%u", a, b);
+    for (uint32_t a = 0; a < dragonfly->groups; a++)
+        for (uint32_t b = a + 1; b < dragonfly->groups; b++)
+            ronde_put(&dragonfly->to, RONDE_ELEMENT_ZONE_ROUTE,
+                      "group%u group%u r%u-%u r%u-%u >global%u-%u", a, b, a,
+                      gateway(dragonfly, a, b), b, gateway(dragonfly, b, a), a, b);
 }
 
 /* Sizes from a shape, or balanced for a number of hosts. */
@@ -125,7 +116,7 @@ static enum ronde_status decide(const struct ronde_generate_request *request,
 enum ronde_status ronde_generate_dragonfly(const struct ronde_generate_request *request, FILE *file,
                                            struct ronde_error *error)
 {
-    struct dragonfly dragonfly = {.file = file};
+    struct dragonfly dragonfly = {.to = {file, 4}};
     char name[64];
     char description[160];
     const enum ronde_status status = decide(request, &dragonfly, error);
@@ -160,5 +151,5 @@ enum ronde_status ronde_generate_dragonfly(const struct ronde_generate_request *
     for (uint32_t group = 0; group < dragonfly.groups; group++)
         put_group(&dragonfly, group);
     put_cables(&dragonfly);
-    return ronde_generator_close(file, error);
+    return ronde_elements_close(file, error);
 }

@@ -12,7 +12,7 @@
 
 /* The tree, decided. */
 struct tree {
-    FILE *file;
+    struct ronde_elements to;
     uint32_t hosts;
     uint32_t leaf_hosts; /* of a full leaf */
     uint32_t leaves;
@@ -30,57 +30,54 @@ static uint32_t least(uint32_t a, uint32_t b)
 static void put_leaf(const struct tree *tree, uint32_t leaf)
 {
     const uint32_t first = leaf * tree->leaf_hosts;
-    fprintf(tree->file,
-            "    <cluster id=\"leaf%u\" prefix=\"h\" suffix=\"\" radical=\"%u-%u\" speed=\"1Gf\" "
-            "bw=\"50GBps\" lat=\"500ns\" router_id=\"leaf%u_top\"/>\n",
-            leaf, first, least(first + tree->leaf_hosts, tree->hosts) - 1, leaf);
+    char id[32];
+    snprintf(id, sizeof id, "leaf%u", leaf);
+    const struct ronde_cluster_element cluster = {
+        id,  "h",  first, least(first + tree->leaf_hosts, tree->hosts) - 1, RONDE_PORT_400_GBPS,
+        500, false};
+    ronde_put_cluster(&tree->to, &cluster, " router_id=\"%s_top\"", id);
+}
+
+/* What a leaf's ports sum up to, as far as the links above have it. */
+static double leaf_GBps(const struct tree *tree)
+{
+    return tree->leaf_hosts * RONDE_PORT_400_GBPS / tree->ratio;
 }
 
 /* Leaves and their uplinks below a zone `top` whose router is `spine`. */
 static void put_leaves(const struct tree *tree, uint32_t first, uint32_t last, const char *top,
                        const char *spine)
 {
-    const double up_GBps = tree->leaf_hosts * RONDE_PORT_400_GBPS / tree->ratio;
-    char id[64];
     for (uint32_t leaf = first; leaf < last; leaf++)
         put_leaf(tree, leaf);
-    fprintf(tree->file, "    <zone id=\"%s\" routing=\"Full\"><router id=\"%s\"/></zone>\n", top,
-            spine);
-    for (uint32_t leaf = first; leaf < last; leaf++) {
-        snprintf(id, sizeof id, "up%u", leaf);
-        ronde_generator_link(tree->file, id, up_GBps, RONDE_SWITCH_NS);
-    }
+    ronde_put(&tree->to, RONDE_ELEMENT_SWITCH, "%s %s", top, spine);
     for (uint32_t leaf = first; leaf < last; leaf++)
-        fprintf(tree->file,
-                "    <zoneRoute src=\"leaf%u\" dst=\"%s\" gw_src=\"leaf%u_top\" gw_dst=\"%s\">"
-                "<link_ctn id=\"up%u\" direction=\"UP\"/></zoneRoute>\n",
-                leaf, top, leaf, spine, leaf);
+        ronde_put_link(&tree->to, ronde_duplex(leaf_GBps(tree), RONDE_SWITCH_NS), "up%u", leaf);
+    for (uint32_t leaf = first; leaf < last; leaf++)
+        ronde_put(&tree->to, RONDE_ELEMENT_ZONE_ROUTE, "leaf%u %s leaf%u_top %s >up%u", leaf, top,
+                  leaf, spine, leaf);
 }
 
 static void put_pods(const struct tree *tree)
 {
-    FILE *file = tree->file;
-    const double leaf_GBps = tree->leaf_hosts * RONDE_PORT_400_GBPS / tree->ratio;
+    const struct ronde_link_element up =
+        ronde_duplex(tree->pod_leaves * leaf_GBps(tree) / tree->ratio, RONDE_SWITCH_NS);
     char top[64];
     char spine[64];
     for (uint32_t pod = 0; pod < tree->pods; pod++) {
         const uint32_t first = pod * tree->pod_leaves;
         snprintf(top, sizeof top, "pod%u_top", pod);
         snprintf(spine, sizeof spine, "pod%u_spine", pod);
-        fprintf(file, "    <zone id=\"pod%u\" routing=\"DijkstraCache\">\n", pod);
+        ronde_put(&tree->to, RONDE_ELEMENT_ZONE, "pod%u DijkstraCache", pod);
         put_leaves(tree, first, least(first + tree->pod_leaves, tree->leaves), top, spine);
-        fputs("    </zone>\n", file);
+        ronde_put(&tree->to, RONDE_ELEMENT_ZONE_END, "%s", "");
     }
-    ronde_generator_core(file);
-    for (uint32_t pod = 0; pod < tree->pods; pod++) {
-        snprintf(top, sizeof top, "pod%u_up", pod);
-        ronde_generator_link(file, top, tree->pod_leaves * leaf_GBps / tree->ratio, RONDE_SWITCH_NS);
-    }
+    ronde_put(&tree->to, RONDE_ELEMENT_SWITCH, "core spine");
     for (uint32_t pod = 0; pod < tree->pods; pod++)
-        fprintf(file,
-                "    <zoneRoute src=\"pod%u\" dst=\"core\" gw_src=\"pod%u_spine\" gw_dst=\"spine\">"
-                "<link_ctn id=\"pod%u_up\" direction=\"UP\"/></zoneRoute>\n",
-                pod, pod, pod);
+        ronde_put_link(&tree->to, up, "pod%u_up", pod);
+    for (uint32_t pod = 0; pod < tree->pods; pod++)
+        ronde_put(&tree->to, RONDE_ELEMENT_ZONE_ROUTE, "pod%u core pod%u_spine spine >pod%u_up",
+                  pod, pod, pod);
 }
 
 /* Sizes from a shape, or from a number of hosts and what a 64-port switch offers. */
@@ -112,15 +109,14 @@ static void put_opening(const struct tree *tree)
     char description[256];
     char comment[1280];
     char groups[96];
-    const double up_GBps = tree->leaf_hosts * RONDE_PORT_400_GBPS / tree->ratio;
     if (tree->pods > 0)
         snprintf(groups, sizeof groups, "%u pods, %u leaves of %u hosts", tree->pods, tree->leaves,
                  tree->leaf_hosts);
     else
         snprintf(groups, sizeof groups, "%u leaves of %u hosts", tree->leaves, tree->leaf_hosts);
     snprintf(name, sizeof name, "fat-tree-%gto1-%u", tree->ratio, tree->hosts);
-    snprintf(description, sizeof description,
-             "%s, 50 GB/s ports, %.15g GB/s per leaf uplink (%g:1)", groups, up_GBps, tree->ratio);
+    snprintf(description, sizeof description, "%s, 50 GB/s ports, %.15g GB/s per leaf uplink (%g:1)",
+             groups, leaf_GBps(tree), tree->ratio);
     snprintf(
         comment, sizeof comment,
         "  %u hosts in a fat tree of %u levels, %g:1 oversubscribed at each: %s. A host has one\n"
@@ -134,20 +130,20 @@ static void put_opening(const struct tree *tree)
         "Quantum QM8700 data\n"
         "  sheet: below 130 ns).\n",
         tree->hosts, tree->pods > 0 ? 3u : 2u, tree->ratio, groups, tree->leaf_hosts, tree->ratio,
-        up_GBps);
+        leaf_GBps(tree));
     const struct ronde_opening opening = {.name = name,
                                           .routing = "DijkstraCache",
                                           .description = description,
                                           .source = "nominal NDR InfiniBand: 400 Gbit/s ports, 1 "
                                                     "us in a leaf, 130 ns for each further switch",
                                           .comment = comment};
-    ronde_generator_open(tree->file, &opening);
+    ronde_generator_open(tree->to.file, &opening);
 }
 
 enum ronde_status ronde_generate_fat_tree(const struct ronde_generate_request *request, FILE *file,
                                           struct ronde_error *error)
 {
-    struct tree tree = {.file = file};
+    struct tree tree = {.to = {file, 4}};
     const enum ronde_status status = decide(request, &tree, error);
     if (status != RONDE_OK)
         return status;
@@ -156,5 +152,5 @@ enum ronde_status ronde_generate_fat_tree(const struct ronde_generate_request *r
         put_pods(&tree);
     else
         put_leaves(&tree, 0, tree.leaves, "core", "spine");
-    return ronde_generator_close(file, error);
+    return ronde_elements_close(file, error);
 }

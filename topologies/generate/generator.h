@@ -4,6 +4,8 @@
 #ifndef RONDE_TOPOLOGIES_GENERATE_GENERATOR_H
 #define RONDE_TOPOLOGIES_GENERATE_GENERATOR_H
 
+#include "topologies/elements.h"
+
 #include "ronde/collective.h"
 #include "ronde/generate.h"
 
@@ -39,15 +41,6 @@ struct ronde_opening {
 /** Writes everything up to the first element of the root zone. */
 void ronde_generator_open(FILE *file, const struct ronde_opening *opening);
 
-/** Closes the root zone and the file. Errors: DEVICE. */
-enum ronde_status ronde_generator_close(FILE *file, struct ronde_error *error);
-
-/** A SPLITDUPLEX link whose name was printed into `id`. */
-void ronde_generator_link(FILE *file, const char *id, double GBps, double latency_ns);
-
-/** A router `core` in a zone of its own, to which other zones lead. */
-void ronde_generator_core(FILE *file);
-
 /** How many parts of `size` it takes to hold `total`. */
 uint32_t ronde_parts_of(uint32_t total, uint32_t size);
 
@@ -71,18 +64,12 @@ enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *reque
 
 /* Nodes of GPUs in pods, as gpus.c decides them and pods.c writes them. */
 
-/** How the GPUs of a node are joined. */
-enum ronde_inside {
-    RONDE_INSIDE_SWITCHED, /**< each to one crossbar (NVSwitch) */
-    RONDE_INSIDE_MESH      /**< each to each */
-};
-
 /** A node as its data sheet has it; rates per direction. */
 struct ronde_node_sheet {
-    const char *kind;         /**< as in the request */
-    const char *title;        /**< of a node */
-    enum ronde_inside inside; /**< joins its GPUs */
-    uint32_t gpus;            /**< of a full node */
+    const char *kind;            /**< as in the request */
+    const char *title;           /**< of a node */
+    enum ronde_node_link inside; /**< joins its GPUs: a switch or a mesh */
+    uint32_t gpus;               /**< of a full node */
     const char *gpu;          /**< of the catalogue, which has its rate; NULL: gpu_GBps says it */
     double gpu_GBps;          /**< of a GPU into the switch; in a mesh of one link */
     double nic_GBps;          /**< of the NIC each GPU has */
@@ -93,7 +80,7 @@ struct ronde_node_sheet {
 
 /** The request with everything decided. */
 struct ronde_gpu_cluster {
-    FILE *file;                           /**< where it goes */
+    struct ronde_elements to;             /**< where it goes */
     const struct ronde_node_sheet *sheet; /**< of its nodes */
     enum ronde_fabric fabric;             /**< joins them */
     uint32_t nodes;                       /**< all */

@@ -11,26 +11,23 @@
 #define POD_NODES 32u
 
 static const struct ronde_node_sheet sheets[] = {
-    {RONDE_KIND_BY_NUMBERS, "DGX", RONDE_INSIDE_SWITCHED, 8, "H100", 0, RONDE_PORT_400_GBPS,
+    {RONDE_KIND_BY_NUMBERS, "DGX", RONDE_NODE_SWITCH, 8, "H100", 0, RONDE_PORT_400_GBPS,
      RONDE_FABRIC_RAIL, 1,
      "what is not said: NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 "
      "Gbit/s ConnectX-7"},
-    {"dgx-a100", "DGX A100", RONDE_INSIDE_SWITCHED, 8, "A100", 0, 25, RONDE_FABRIC_RAIL, 1,
+    {"dgx-a100", "DGX A100", RONDE_NODE_SWITCH, 8, "A100", 0, 25, RONDE_FABRIC_RAIL, 1,
      "NVIDIA DGX A100 User Guide: NVLink 600 GB/s a GPU both ways, 8 x 200 Gbit/s ConnectX-6"},
-    {"dgx-h100", "DGX H100", RONDE_INSIDE_SWITCHED, 8, "H100", 0, RONDE_PORT_400_GBPS,
+    {"dgx-h100", "DGX H100", RONDE_NODE_SWITCH, 8, "H100", 0, RONDE_PORT_400_GBPS,
      RONDE_FABRIC_RAIL, 1,
      "NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 Gbit/s ConnectX-7"},
-    {"hgx-h200", "HGX H200", RONDE_INSIDE_SWITCHED, 8, "H200", 0, RONDE_PORT_400_GBPS,
-     RONDE_FABRIC_RAIL, 1,
-     "NVIDIA H200 data sheet: NVLink 900 GB/s a GPU both ways; 8 x 400 Gbit/s as in DGX H200"},
-    {"nvl72", "GB200 NVL72", RONDE_INSIDE_SWITCHED, 72, "GB200", 0, RONDE_PORT_400_GBPS,
+    {"hgx-h200", "HGX H200", RONDE_NODE_SWITCH, 8, "H200", 0, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL,
+     1, "NVIDIA H200 data sheet: NVLink 900 GB/s a GPU both ways; 8 x 400 Gbit/s as in DGX H200"},
+    {"nvl72", "GB200 NVL72", RONDE_NODE_SWITCH, 72, "GB200", 0, RONDE_PORT_400_GBPS,
      RONDE_FABRIC_FAT_TREE, 1,
      "NVIDIA GB200 NVL72 data sheet: NVLink 1.8 TB/s a GPU both ways; 400 Gbit/s ConnectX-7 a GPU"},
-    {"mi300x", "MI300X", RONDE_INSIDE_MESH, 8, "MI300X", 0, RONDE_PORT_400_GBPS,
-     RONDE_FABRIC_FAT_TREE,
+    {"mi300x", "MI300X", RONDE_NODE_MESH, 8, "MI300X", 0, RONDE_PORT_400_GBPS, RONDE_FABRIC_FAT_TREE,
      1, "AMD Instinct MI300X platform data sheet: 7 links of 128 GB/s both ways a GPU; 8 x 400 Gbit/s"},
-    {"rail", "DGX H100", RONDE_INSIDE_SWITCHED, 8, "H100", 0, RONDE_PORT_400_GBPS,
-     RONDE_FABRIC_RAIL, 32,
+    {"rail", "DGX H100", RONDE_NODE_SWITCH, 8, "H100", 0, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL, 32,
      "NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 Gbit/s ConnectX-7"},
 };
 
@@ -52,7 +49,7 @@ static void describe_fabric(const struct ronde_gpu_cluster *cluster, char *text,
 static void describe(const struct ronde_gpu_cluster *cluster, char *text, size_t bytes)
 {
     const struct ronde_node_sheet *sheet = cluster->sheet;
-    const char *joined = sheet->inside == RONDE_INSIDE_SWITCHED
+    const char *joined = sheet->inside == RONDE_NODE_SWITCH
                              ? "its own way into the NVSwitches"
                              : "a link to each other GPU of the node";
     size_t used =
@@ -94,7 +91,7 @@ static void put_cluster(const struct ronde_gpu_cluster *cluster)
     describe(cluster, comment, sizeof comment);
     snprintf(description, sizeof description, "%u x %s, %u GPUs, %.15g GB/s %s%s", cluster->nodes,
              cluster->sheet->title, cluster->nodes * cluster->gpus, cluster->sheet->gpu_GBps,
-             cluster->sheet->inside == RONDE_INSIDE_SWITCHED ? "into NVSwitch" : "to each other",
+             cluster->sheet->inside == RONDE_NODE_SWITCH ? "into NVSwitch" : "to each other",
              fabric);
     const struct ronde_opening opening = {
         .name = name,
@@ -105,7 +102,7 @@ static void put_cluster(const struct ronde_gpu_cluster *cluster)
         .node_hosts = cluster->gpus,
         .multicasts = cluster->multicasts,
     };
-    ronde_generator_open(cluster->file, &opening);
+    ronde_generator_open(cluster->to.file, &opening);
     ronde_generator_pods(cluster);
 }
 
@@ -129,7 +126,7 @@ static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
     if (cluster->nodes > RONDE_MAX_RANKS / cluster->gpus)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u nodes of %u GPUs, at most %u GPUs",
                           cluster->nodes, cluster->gpus, RONDE_MAX_RANKS);
-    if (cluster->multicasts && cluster->sheet->inside != RONDE_INSIDE_SWITCHED)
+    if (cluster->multicasts && cluster->sheet->inside != RONDE_NODE_SWITCH)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s joins its GPUs to each other: no switch copies or adds there",
                           cluster->sheet->kind);
@@ -156,7 +153,7 @@ static bool find_sheet(const char *kind, struct ronde_node_sheet *out)
         if (strcmp(kind, sheets[s].kind) == 0) {
             *out = sheets[s];
             out->gpu_GBps = ronde_gpu_find(out->gpu)->nvlink_GBps;
-            if (out->inside == RONDE_INSIDE_MESH)
+            if (out->inside == RONDE_NODE_MESH)
                 out->gpu_GBps /= out->gpus - 1;
             return true;
         }
@@ -175,10 +172,10 @@ enum ronde_status ronde_generate_node_of(const char *kind, uint32_t gpus,
             "be others; " RONDE_KIND_BY_NUMBERS " has",
             kind);
     const bool is_open = strcmp(kind, RONDE_KIND_BY_NUMBERS) == 0;
-    const bool is_mesh = sheet.inside == RONDE_INSIDE_MESH;
+    const bool is_mesh = sheet.inside == RONDE_NODE_MESH;
     *out = (struct ronde_node_description){.name = sheet.kind,
                                            .gpus = is_open && gpus > 0 ? gpus : sheet.gpus,
-                                           .link = is_mesh ? RONDE_NODE_MESH : RONDE_NODE_SWITCH,
+                                           .link = sheet.inside,
                                            .nvlink_GBps = is_mesh ? sheet.gpu_GBps * (sheet.gpus - 1)
                                                                   : sheet.gpu_GBps,
                                            .nic_GBps = sheet.nic_GBps};
@@ -202,7 +199,7 @@ static struct ronde_node_sheet sheet_of(const struct ronde_generate_request *req
     return (struct ronde_node_sheet){
         .kind = name,
         .title = name,
-        .inside = is_mesh ? RONDE_INSIDE_MESH : RONDE_INSIDE_SWITCHED,
+        .inside = is_mesh ? RONDE_NODE_MESH : RONDE_NODE_SWITCH,
         .gpus = node->gpus,
         .gpu_GBps = is_mesh ? node->nvlink_GBps / (node->gpus - 1) : node->nvlink_GBps,
         .nic_GBps = node->nics / node->gpus * node->nic_GBps,
@@ -228,7 +225,7 @@ enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *reque
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has no nodes of GPUs", request->kind);
     }
     struct ronde_gpu_cluster cluster = {
-        .file = file,
+        .to = {file, 4},
         .sheet = &sheet,
         .fabric = request->fabric == RONDE_FABRIC_COUNT ? sheet.fabric : request->fabric,
         .nodes = request->nodes > 0 ? request->nodes : sheet.nodes,
@@ -243,5 +240,5 @@ enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *reque
     if (status != RONDE_OK)
         return status;
     put_cluster(&cluster);
-    return ronde_generator_close(file, error);
+    return ronde_elements_close(file, error);
 }

@@ -39,11 +39,12 @@ static enum ronde_status put_star(const struct star *star, FILE *file, struct ro
                                           .source = star->source,
                                           .comment = comment};
     ronde_generator_open(file, &opening);
-    fprintf(file,
-            "    <cluster id=\"hosts\" prefix=\"h\" suffix=\"\" radical=\"0-%u\" speed=\"1Gf\" "
-            "bw=\"%.15gGBps\" lat=\"%.15gns\"/>\n",
-            star->hosts - 1, star->GBps, star->latency_ns);
-    return ronde_generator_close(file, error);
+    const struct ronde_cluster_element cluster = {"hosts",    "h",
+                                                  0,          star->hosts - 1,
+                                                  star->GBps, star->latency_ns,
+                                                  false};
+    ronde_put_cluster(&(struct ronde_elements){file, 4}, &cluster, "%s", "");
+    return ronde_elements_close(file, error);
 }
 
 enum ronde_status ronde_generate_crossbar(const struct ronde_generate_request *request, FILE *file,
@@ -132,32 +133,28 @@ enum ronde_status ronde_generate_torus(const struct ronde_generate_request *requ
             "ISCA 2023). Latency:\n"
             "  500 ns a hop is an assumption; no figure is published.\n"};
     ronde_generator_open(file, &opening);
-    fprintf(file,
-            "    <cluster id=\"chips\" prefix=\"c\" suffix=\"\" radical=\"0-%u\" speed=\"1Gf\" "
-            "bw=\"%.15gGBps\" lat=\"500ns\" topology=\"TORUS\" topo_parameters=\"%s\"/>\n",
-            hosts - 1, RONDE_PORT_400_GBPS, axes);
-    return ronde_generator_close(file, error);
+    const struct ronde_cluster_element cluster = {"chips", "c",  0, hosts - 1, RONDE_PORT_400_GBPS,
+                                                  500,     false};
+    ronde_put_cluster(&(struct ronde_elements){file, 4}, &cluster,
+                      " topology=\"TORUS\" topo_parameters=\"%s\"", axes);
+    return ronde_elements_close(file, error);
 }
 
 /* Half of the GPUs on each of two sockets. */
 static void put_sockets(uint32_t gpus, FILE *file)
 {
-    char id[64];
-    fputs("    <router id=\"cpu0\"/>\n    <router id=\"cpu1\"/>\n", file);
+    const struct ronde_elements to = {file, 4};
+    ronde_put(&to, RONDE_ELEMENT_ROUTER, "cpu0");
+    ronde_put(&to, RONDE_ELEMENT_ROUTER, "cpu1");
     for (uint32_t i = 0; i < gpus; i++) {
-        snprintf(id, sizeof id, "pcie%u", i);
-        fprintf(file, "    <host id=\"g%u\" speed=\"1Gf\"/>\n", i);
-        ronde_generator_link(file, id, PCIE4_X16_GBPS, PCIE_NS);
+        ronde_put(&to, RONDE_ELEMENT_HOST, "g%u", i);
+        ronde_put_link(&to, ronde_duplex(PCIE4_X16_GBPS, PCIE_NS), "pcie%u", i);
     }
-    ronde_generator_link(file, "sockets", SOCKET_GBPS, 0);
+    ronde_put_link(&to, ronde_duplex(SOCKET_GBPS, 0), "sockets");
     for (uint32_t i = 0; i < gpus; i++)
-        fprintf(file,
-                "    <route src=\"g%u\" dst=\"cpu%u\"><link_ctn id=\"pcie%u\" direction=\"UP\"/>"
-                "</route>\n",
-                i, i < ronde_parts_of(gpus, 2) ? 0u : 1u, i);
-    fputs("    <route src=\"cpu0\" dst=\"cpu1\"><link_ctn id=\"sockets\" "
-          "direction=\"UP\"/></route>\n",
-          file);
+        ronde_put(&to, RONDE_ELEMENT_ROUTE, "g%u cpu%u >pcie%u", i,
+                  i < ronde_parts_of(gpus, 2) ? 0u : 1u, i);
+    ronde_put(&to, RONDE_ELEMENT_ROUTE, "cpu0 cpu1 >sockets");
 }
 
 enum ronde_status ronde_generate_pcie(const struct ronde_generate_request *request, FILE *file,
@@ -189,5 +186,5 @@ enum ronde_status ronde_generate_pcie(const struct ronde_generate_request *reque
         .node_hosts = gpus};
     ronde_generator_open(file, &opening);
     put_sockets(gpus, file);
-    return ronde_generator_close(file, error);
+    return ronde_elements_close(file, error);
 }

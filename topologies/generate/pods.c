@@ -33,97 +33,71 @@ static bool is_rail(const struct ronde_gpu_cluster *cluster)
     return cluster->fabric == RONDE_FABRIC_RAIL;
 }
 
-/* A link that only counts, to tell two ways apart: no flow is faster than the links before it. */
-static void put_counter(const struct ronde_gpu_cluster *cluster, const char *id, double GBps,
-                        double latency_ns)
-{
-    fprintf(cluster->file,
-            "    <link id=\"%s\" bandwidth=\"%.15gGBps\" latency=\"%.15gns\" "
-            "sharing_policy=\"FATPIPE\"/>\n",
-            id, GBps, latency_ns);
-}
-
 /* Links between the GPUs of a node; in a mesh n0g1-2 joins GPUs 1 and 2 of node 0. */
 static void put_inner_links(const struct ronde_gpu_cluster *cluster, uint32_t node)
 {
     const struct ronde_node_sheet *sheet = cluster->sheet;
-    char id[64];
     for (uint32_t i = 0; i < cluster->gpus; i++) {
-        if (sheet->inside == RONDE_INSIDE_SWITCHED) {
-            snprintf(id, sizeof id, "n%ug%u_v", node, i);
-            ronde_generator_link(cluster->file, id, sheet->gpu_GBps, LINK_NS);
-        }
-        for (uint32_t j = i + 1; sheet->inside == RONDE_INSIDE_MESH && j < cluster->gpus; j++) {
-            snprintf(id, sizeof id, "n%ug%u-%u", node, i, j);
-            ronde_generator_link(cluster->file, id, sheet->gpu_GBps, 2 * LINK_NS);
-        }
+        if (sheet->inside == RONDE_NODE_SWITCH)
+            ronde_put_link(&cluster->to, ronde_duplex(sheet->gpu_GBps, LINK_NS), "n%ug%u_v", node,
+                           i);
+        for (uint32_t j = i + 1; sheet->inside == RONDE_NODE_MESH && j < cluster->gpus; j++)
+            ronde_put_link(&cluster->to, ronde_duplex(sheet->gpu_GBps, 2 * LINK_NS), "n%ug%u-%u",
+                           node, i, j);
     }
 }
 
 /* Hosts, switch and links of a node. */
 static void put_node(const struct ronde_gpu_cluster *cluster, uint32_t node)
 {
-    char id[64];
+    const struct ronde_node_sheet *sheet = cluster->sheet;
+    const struct ronde_elements *to = &cluster->to;
     for (uint32_t i = 0; i < cluster->gpus; i++)
-        fprintf(cluster->file, "    <host id=\"n%ug%u\" speed=\"1Gf\"/>\n", node, i);
-    if (cluster->sheet->inside == RONDE_INSIDE_SWITCHED)
-        fprintf(cluster->file, "    <router id=\"n%us\"/>\n", node);
+        ronde_put(to, RONDE_ELEMENT_HOST, "n%ug%u", node, i);
+    if (sheet->inside == RONDE_NODE_SWITCH)
+        ronde_put(to, RONDE_ELEMENT_ROUTER, "n%us", node);
     put_inner_links(cluster, node);
     if (cluster->nodes == 1)
         return;
-    for (uint32_t i = 0; i < cluster->gpus; i++) {
-        snprintf(id, sizeof id, "n%ug%u_c", node, i);
-        ronde_generator_link(cluster->file, id, cluster->sheet->nic_GBps, NIC_NS);
-    }
-    snprintf(id, sizeof id, "n%ux", node);
-    if (is_rail(cluster))
-        put_counter(cluster, id, cluster->sheet->gpu_GBps, 0);
-    else if (cluster->sheet->inside == RONDE_INSIDE_SWITCHED)
-        put_counter(cluster, id, cluster->sheet->nic_GBps, 0);
+    for (uint32_t i = 0; i < cluster->gpus; i++)
+        ronde_put_link(to, ronde_duplex(sheet->nic_GBps, NIC_NS), "n%ug%u_c", node, i);
+    /* It only counts, to tell two ways apart: no flow is faster than the links before it. */
+    if (is_rail(cluster) || sheet->inside == RONDE_NODE_SWITCH)
+        ronde_put_link(to, ronde_fatpipe(is_rail(cluster) ? sheet->gpu_GBps : sheet->nic_GBps, 0),
+                       "n%ux", node);
 }
 
 /* Ways between the GPUs of a node. */
 static void put_inner_routes(const struct ronde_gpu_cluster *cluster, uint32_t node, uint32_t gpu)
 {
-    FILE *file = cluster->file;
+    const struct ronde_elements *to = &cluster->to;
     char counter[64] = "";
     if (is_rail(cluster) && cluster->nodes > 1)
-        snprintf(counter, sizeof counter, "<link_ctn id=\"n%ux\"/>", node);
-    for (uint32_t j = gpu + 1; cluster->sheet->inside == RONDE_INSIDE_MESH && j < cluster->gpus; j++)
-        fprintf(file,
-                "    <route src=\"n%ug%u\" dst=\"n%ug%u\"><link_ctn id=\"n%ug%u-%u\" "
-                "direction=\"UP\"/>%s</route>\n",
-                node, gpu, node, j, node, gpu, j, counter);
-    if (cluster->sheet->inside == RONDE_INSIDE_SWITCHED)
-        fprintf(
-            file,
-            "    <route src=\"n%ug%u\" dst=\"n%us\" symmetrical=\"NO\"><link_ctn id=\"n%ug%u_v\" "
-            "direction=\"UP\"/></route>\n"
-            "    <route src=\"n%us\" dst=\"n%ug%u\" symmetrical=\"NO\">%s<link_ctn "
-            "id=\"n%ug%u_v\" direction=\"DOWN\"/></route>\n",
-            node, gpu, node, node, gpu, node, node, gpu, counter, node, gpu);
+        snprintf(counter, sizeof counter, "n%ux", node);
+    for (uint32_t j = gpu + 1; cluster->sheet->inside == RONDE_NODE_MESH && j < cluster->gpus; j++)
+        ronde_put(to, RONDE_ELEMENT_ROUTE, "n%ug%u n%ug%u >n%ug%u-%u %s", node, gpu, node, j, node,
+                  gpu, j, counter);
+    if (cluster->sheet->inside != RONDE_NODE_SWITCH)
+        return;
+    ronde_put(to, RONDE_ELEMENT_WAY, "n%ug%u n%us >n%ug%u_v", node, gpu, node, node, gpu);
+    ronde_put(to, RONDE_ELEMENT_WAY, "n%us n%ug%u %s <n%ug%u_v", node, node, gpu, counter, node,
+              gpu);
 }
 
 /* From the other GPUs of a node to the leaf of this one: NVLink or xGMI first, then its NIC. */
 static void put_detours(const struct ronde_gpu_cluster *cluster, uint32_t node, uint32_t gpu,
                         uint32_t leaf)
 {
-    FILE *file = cluster->file;
-    if (cluster->sheet->inside == RONDE_INSIDE_SWITCHED) {
-        fprintf(file,
-                "    <route src=\"n%us\" dst=\"l%u\" symmetrical=\"NO\"><link_ctn id=\"n%ug%u_v\" "
-                "direction=\"DOWN\"/><link_ctn id=\"n%ug%u_c\" direction=\"UP\"/></route>\n",
-                node, leaf, node, gpu, node, gpu);
+    if (cluster->sheet->inside == RONDE_NODE_SWITCH) {
+        ronde_put(&cluster->to, RONDE_ELEMENT_WAY, "n%us l%u <n%ug%u_v >n%ug%u_c", node, leaf, node,
+                  gpu, node, gpu);
         return;
     }
     for (uint32_t i = 0; i < cluster->gpus; i++)
         if (i != gpu)
-            fprintf(file,
-                    "    <route src=\"n%ug%u\" dst=\"l%u\" symmetrical=\"NO\"><link_ctn "
-                    "id=\"n%ug%u-%u\" direction=\"%s\"/><link_ctn id=\"n%ug%u_c\" "
-                    "direction=\"UP\"/></route>\n",
-                    node, i, leaf, node, i < gpu ? i : gpu, i < gpu ? gpu : i,
-                    i < gpu ? "UP" : "DOWN", node, gpu);
+            ronde_put(&cluster->to, RONDE_ELEMENT_WAY, "n%ug%u l%u %cn%ug%u-%u >n%ug%u_c", node, i,
+                      leaf, i < gpu ? '>' : '<', node, i < gpu ? i : gpu, i < gpu ? gpu : i, node,
+                      gpu);
 }
 
 /* Ways between a GPU and the switch of its rail. */
@@ -131,10 +105,7 @@ static void put_rail_routes(const struct ronde_gpu_cluster *cluster, uint32_t no
                             uint32_t pod)
 {
     const uint32_t leaf = pod * cluster->gpus + gpu;
-    fprintf(cluster->file,
-            "    <route src=\"n%ug%u\" dst=\"l%u\"><link_ctn id=\"n%ug%u_c\" direction=\"UP\"/>"
-            "</route>\n",
-            node, gpu, leaf, node, gpu);
+    ronde_put(&cluster->to, RONDE_ELEMENT_ROUTE, "n%ug%u l%u >n%ug%u_c", node, gpu, leaf, node, gpu);
     put_detours(cluster, node, gpu, leaf);
 }
 
@@ -142,19 +113,13 @@ static void put_rail_routes(const struct ronde_gpu_cluster *cluster, uint32_t no
 static void put_switch_routes(const struct ronde_gpu_cluster *cluster, uint32_t node, uint32_t gpu,
                               uint32_t pod)
 {
-    FILE *file = cluster->file;
-    if (cluster->sheet->inside == RONDE_INSIDE_MESH)
-        fprintf(file,
-                "    <route src=\"n%ug%u\" dst=\"l%u\"><link_ctn id=\"n%ug%u_c\" "
-                "direction=\"UP\"/></route>\n",
-                node, gpu, pod, node, gpu);
-    else
-        fprintf(file,
-                "    <route src=\"n%ug%u\" dst=\"l%u\" symmetrical=\"NO\"><link_ctn "
-                "id=\"n%ug%u_c\" direction=\"UP\"/><link_ctn id=\"n%ux\"/></route>\n"
-                "    <route src=\"l%u\" dst=\"n%ug%u\" symmetrical=\"NO\"><link_ctn "
-                "id=\"n%ug%u_c\" direction=\"DOWN\"/></route>\n",
-                node, gpu, pod, node, gpu, node, pod, node, gpu, node, gpu);
+    const struct ronde_elements *to = &cluster->to;
+    if (cluster->sheet->inside == RONDE_NODE_MESH) {
+        ronde_put(to, RONDE_ELEMENT_ROUTE, "n%ug%u l%u >n%ug%u_c", node, gpu, pod, node, gpu);
+        return;
+    }
+    ronde_put(to, RONDE_ELEMENT_WAY, "n%ug%u l%u >n%ug%u_c n%ux", node, gpu, pod, node, gpu, node);
+    ronde_put(to, RONDE_ELEMENT_WAY, "l%u n%ug%u <n%ug%u_c", pod, node, gpu, node, gpu);
 }
 
 /* Ways between a GPU and the network. */
@@ -183,32 +148,26 @@ static double leaf_GBps(const struct ronde_gpu_cluster *cluster)
 /* Leaf switches; on rails one per GPU of a node, with a spine above where there are other pods. */
 static void put_switches(const struct ronde_gpu_cluster *cluster, uint32_t pod)
 {
-    FILE *file = cluster->file;
+    const struct ronde_elements *to = &cluster->to;
     const uint32_t leaves = is_rail(cluster) ? cluster->gpus : 1;
-    char id[64];
+    const double up_GBps = above(cluster, leaf_GBps(cluster));
     for (uint32_t i = pod * leaves; i < (pod + 1) * leaves; i++)
-        fprintf(file, "    <router id=\"l%u\"/>\n", i);
+        ronde_put(to, RONDE_ELEMENT_ROUTER, "l%u", i);
     if (!is_rail(cluster) || cluster->pods == 1)
         return;
-    fprintf(file, "    <router id=\"s%u\"/>\n", pod);
+    ronde_put(to, RONDE_ELEMENT_ROUTER, "s%u", pod);
     for (uint32_t i = pod * leaves; i < (pod + 1) * leaves; i++) {
-        const double up_GBps = above(cluster, leaf_GBps(cluster));
-        snprintf(id, sizeof id, "l%u_u", i);
-        ronde_generator_link(file, id, up_GBps, RONDE_SWITCH_NS);
-        snprintf(id, sizeof id, "l%u_s", i);
-        put_counter(cluster, id, up_GBps, RONDE_SWITCH_NS);
+        ronde_put_link(to, ronde_duplex(up_GBps, RONDE_SWITCH_NS), "l%u_u", i);
+        ronde_put_link(to, ronde_fatpipe(up_GBps, RONDE_SWITCH_NS), "l%u_s", i);
     }
 }
 
 static void put_uplinks(const struct ronde_gpu_cluster *cluster, uint32_t pod)
 {
-    for (uint32_t i = pod * cluster->gpus; i < (pod + 1) * cluster->gpus; i++)
-        fprintf(cluster->file,
-                "    <route src=\"l%u\" dst=\"s%u\" symmetrical=\"NO\"><link_ctn id=\"l%u_u\" "
-                "direction=\"UP\"/><link_ctn id=\"l%u_s\"/></route>\n"
-                "    <route src=\"s%u\" dst=\"l%u\" symmetrical=\"NO\"><link_ctn id=\"l%u_u\" "
-                "direction=\"DOWN\"/></route>\n",
-                i, pod, i, i, pod, i, i);
+    for (uint32_t i = pod * cluster->gpus; i < (pod + 1) * cluster->gpus; i++) {
+        ronde_put(&cluster->to, RONDE_ELEMENT_WAY, "l%u s%u >l%u_u l%u_s", i, pod, i, i);
+        ronde_put(&cluster->to, RONDE_ELEMENT_WAY, "s%u l%u <l%u_u", pod, i, i);
+    }
 }
 
 /* A zone may name a link only after it, so parts come before ways. */
@@ -230,39 +189,34 @@ static void put_pod(const struct ronde_gpu_cluster *cluster, uint32_t pod)
 }
 
 /* What leads from a pod to the core. A link that cannot limit anything is a FATPIPE: SimGrid need not share it out. */
-static void put_pod_link(const struct ronde_gpu_cluster *cluster, uint32_t pod)
+static struct ronde_link_element pod_link(const struct ronde_gpu_cluster *cluster)
 {
     const bool is_crossbar = cluster->fabric == RONDE_FABRIC_CROSSBAR;
     double GBps = leaf_GBps(cluster);
-    char id[64];
-    snprintf(id, sizeof id, "p%u_u", pod);
     if (is_rail(cluster))
         GBps = above(cluster, GBps) * cluster->gpus;
     if (is_crossbar || (is_rail(cluster) && cluster->levels == 2))
-        put_counter(cluster, id, GBps, 0);
-    else
-        ronde_generator_link(cluster->file, id, above(cluster, GBps), RONDE_SWITCH_NS);
+        return ronde_fatpipe(GBps, 0);
+    return ronde_duplex(above(cluster, GBps), RONDE_SWITCH_NS);
 }
 
 /* Pods as zones around a core. */
 static void put_pods(const struct ronde_gpu_cluster *cluster)
 {
-    FILE *file = cluster->file;
+    const struct ronde_elements *to = &cluster->to;
     const bool is_shared =
         cluster->fabric == RONDE_FABRIC_FAT_TREE || (is_rail(cluster) && cluster->levels == 3);
     for (uint32_t pod = 0; pod < cluster->pods; pod++) {
-        fprintf(file, "    <zone id=\"pod%u\" routing=\"DijkstraCache\">\n", pod);
+        ronde_put(to, RONDE_ELEMENT_ZONE, "pod%u DijkstraCache", pod);
         put_pod(cluster, pod);
-        fputs("    </zone>\n", file);
+        ronde_put(to, RONDE_ELEMENT_ZONE_END, "%s", "");
     }
-    ronde_generator_core(file);
+    ronde_put(to, RONDE_ELEMENT_SWITCH, "core spine");
     for (uint32_t pod = 0; pod < cluster->pods; pod++)
-        put_pod_link(cluster, pod);
+        ronde_put_link(to, pod_link(cluster), "p%u_u", pod);
     for (uint32_t pod = 0; pod < cluster->pods; pod++)
-        fprintf(file,
-                "    <zoneRoute src=\"pod%u\" dst=\"core\" gw_src=\"%c%u\" gw_dst=\"spine\">"
-                "<link_ctn id=\"p%u_u\"%s/></zoneRoute>\n",
-                pod, is_rail(cluster) ? 's' : 'l', pod, pod, is_shared ? " direction=\"UP\"" : "");
+        ronde_put(to, RONDE_ELEMENT_ZONE_ROUTE, "pod%u core %c%u spine %sp%u_u", pod,
+                  is_rail(cluster) ? 's' : 'l', pod, is_shared ? ">" : "", pod);
 }
 
 void ronde_generator_pods(const struct ronde_gpu_cluster *cluster)

@@ -7,6 +7,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "machine.h"
+#include "topologies/elements.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,9 +19,12 @@
 /* Where the writing stands. */
 struct writer {
     const struct ronde_import *import;
-    FILE *file;
+    struct ronde_elements to;
     char prefix[24]; /* of every name in the node: "" or "n3-" */
 };
+
+/* Room for the name of a link, with the mark of its direction. */
+#define WORD_BYTES 192u
 
 static const char *const fabric_names[RONDE_FABRIC_COUNT] = {"crossbar", "rail", "fat-tree"};
 
@@ -30,65 +34,58 @@ const char *ronde_fabric_name(enum ronde_fabric fabric)
 }
 
 /* Links into a tree are called after the lower end, those into the crossbar after the other one, the rest after both. */
-static void put_link_name(const struct writer *writer, const struct ronde_import_edge *edge,
-                          uint32_t way)
+static void name_link(const struct writer *writer, const struct ronde_import_edge *edge,
+                      uint32_t way, char name[WORD_BYTES])
 {
     const struct ronde_import_place *from = RONDE_PLACE(writer->import, edge->ends[way]);
     const struct ronde_import_place *to = RONDE_PLACE(writer->import, edge->ends[1 - way]);
-    fprintf(writer->file, "%s%s-", writer->prefix, edge->word);
-    if (ronde_import_is_symmetric(edge) && from->kind == RONDE_PLACE_NVSWITCH)
-        fputs(to->name, writer->file);
-    else if (ronde_import_is_symmetric(edge) &&
-             (to->kind == RONDE_PLACE_NVSWITCH || strcmp(edge->word, "pcie") == 0 ||
-              strcmp(edge->word, "local") == 0))
-        fputs(from->name, writer->file);
-    else
-        fprintf(writer->file, "%s-%s", from->name, to->name);
+    const char *first = from->name, *hyphen = "", *second = "";
+    if (ronde_import_is_symmetric(edge) && from->kind == RONDE_PLACE_NVSWITCH) {
+        first = to->name;
+    } else if (!ronde_import_is_symmetric(edge) ||
+               (to->kind != RONDE_PLACE_NVSWITCH && strcmp(edge->word, "pcie") != 0 &&
+                strcmp(edge->word, "local") != 0)) {
+        hyphen = "-";
+        second = to->name;
+    }
+    (void)snprintf(name, WORD_BYTES, "%s%s-%s%s%s", writer->prefix, edge->word, first, hyphen,
+                   second);
 }
 
 /* Both directions of equal rate are one full-duplex link; otherwise each is a link of its own. */
 static void put_link(const struct writer *writer, const struct ronde_import_edge *edge)
 {
+    char name[WORD_BYTES];
     for (uint32_t way = 0; way < 2; way++) {
-        if (!isfinite(edge->GBps[way]) || edge->GBps[way] <= 0 ||
-            (way == 1 && ronde_import_is_symmetric(edge)))
+        struct ronde_link_element link = ronde_duplex(edge->GBps[way], edge->latency_ns);
+        if (!isfinite(link.GBps) || link.GBps <= 0 || (way == 1 && ronde_import_is_symmetric(edge)))
             continue;
-        fputs("    <link id=\"", writer->file);
-        put_link_name(writer, edge, way);
-        fprintf(writer->file,
-                "\" bandwidth=\"%.15gGBps\" latency=\"%gns\" sharing_policy=\"%s\"/>\n",
-                edge->GBps[way], edge->latency_ns,
-                ronde_import_is_symmetric(edge) ? "SPLITDUPLEX" : "SHARED");
+        if (!ronde_import_is_symmetric(edge))
+            link.policy = "SHARED";
+        name_link(writer, edge, way, name);
+        ronde_put_link(&writer->to, link, "%s", name);
     }
 }
 
 /* A NIC with all its ports: a flow of NCCL's uses them by turns, one of ours all at once. */
 static void put_nic(const struct writer *writer, const struct ronde_import_place *nic)
 {
-    if (nic->net_GBps <= 0)
-        return;
-    fprintf(writer->file,
-            "    <link id=\"%snet-%s\" bandwidth=\"%.15gGBps\" latency=\"%gns\" "
-            "sharing_policy=\"SPLITDUPLEX\"",
-            writer->prefix, nic->name, nic->net_GBps, RONDE_IMPORT_PORT_NS);
-    if (nic->port_count > 0)
-        fprintf(writer->file, "><prop id=\"ports\" value=\"%s\"/></link>\n", nic->ports);
-    else
-        fputs("/>\n", writer->file);
+    struct ronde_link_element link = ronde_duplex(nic->net_GBps, RONDE_IMPORT_PORT_NS);
+    link.ports = nic->port_count > 0 ? nic->ports : NULL;
+    if (nic->net_GBps > 0)
+        ronde_put_link(&writer->to, link, "%snet-%s", writer->prefix, nic->name);
 }
 
 /* A link without a limit is not in the file, and takes no time. */
 static void put_hop(const struct writer *writer, uint32_t index, uint32_t way)
 {
     const struct ronde_import_edge *edge = RONDE_EDGE(writer->import, index);
+    const bool is_symmetric = ronde_import_is_symmetric(edge);
+    char name[WORD_BYTES];
     if (!isfinite(edge->GBps[way]))
         return;
-    fputs("<link_ctn id=\"", writer->file);
-    put_link_name(writer, edge, ronde_import_is_symmetric(edge) ? 0 : way);
-    fputs(ronde_import_is_symmetric(edge)
-              ? (way == 0 ? "\" direction=\"UP\"/>" : "\" direction=\"DOWN\"/>")
-              : "\"/>",
-          writer->file);
+    name_link(writer, edge, is_symmetric ? 0 : way, name);
+    ronde_put_hop(&writer->to, !is_symmetric ? ' ' : way == 0 ? '>' : '<', name);
 }
 
 /* A path found from a GPU, forwards or backwards. */
@@ -103,9 +100,12 @@ struct path {
 /* The last link on the way out, the first on the way in. */
 static void put_port(const struct writer *writer, const struct path *path)
 {
-    if (path->nic != RONDE_NONE)
-        fprintf(writer->file, "<link_ctn id=\"%snet-%s\" direction=\"%s\"/>", writer->prefix,
-                RONDE_PLACE(writer->import, path->nic)->name, path->is_reverse ? "DOWN" : "UP");
+    char name[WORD_BYTES];
+    if (path->nic == RONDE_NONE)
+        return;
+    (void)snprintf(name, sizeof name, "%snet-%s", writer->prefix,
+                   RONDE_PLACE(writer->import, path->nic)->name);
+    ronde_put_hop(&writer->to, path->is_reverse ? '<' : '>', name);
 }
 
 /* The edges are known from the GPU on; the far end sees them in reverse. */
@@ -121,8 +121,8 @@ static void put_path(const struct writer *writer, const struct path *path, const
         ways[i] = RONDE_EDGE(import, edges[i])->ends[0] == at ? 0 : 1;
         at = RONDE_EDGE(import, edges[i])->ends[1 - ways[i]];
     }
-    fprintf(writer->file, "    <route src=\"%s%s\" dst=\"%s%s\"%s>", writer->prefix, src,
-            writer->prefix, dst, path->is_both_ways ? "" : " symmetrical=\"NO\"");
+    ronde_put(&writer->to, path->is_both_ways ? RONDE_ELEMENT_ROUTE_BEGIN : RONDE_ELEMENT_WAY_BEGIN,
+              "%s%s %s%s", writer->prefix, src, writer->prefix, dst);
     if (path->is_reverse)
         put_port(writer, path);
     for (uint32_t i = 0; i < count; i++) {
@@ -131,7 +131,7 @@ static void put_path(const struct writer *writer, const struct path *path, const
     }
     if (!path->is_reverse)
         put_port(writer, path);
-    fputs("</route>\n", writer->file);
+    ronde_put_route_end(&writer->to);
 }
 
 /* Whether the same links lead back, as fast. */
@@ -194,9 +194,9 @@ static void put_node(const struct writer *writer)
 {
     const struct ronde_import *import = writer->import;
     for (uint32_t i = 0; i < import->gpus.count; i++)
-        fprintf(writer->file, "    <host id=\"%sgpu%u\" speed=\"1Gf\"/>\n", writer->prefix, i);
+        ronde_put(&writer->to, RONDE_ELEMENT_HOST, "%sgpu%u", writer->prefix, i);
     if (has_net(import))
-        fprintf(writer->file, "    <router id=\"%snet\"/>\n", writer->prefix);
+        ronde_put(&writer->to, RONDE_ELEMENT_ROUTER, "%snet", writer->prefix);
     for (uint32_t i = 0; i < import->edges.count; i++)
         put_link(writer, RONDE_EDGE(import, i));
     for (uint32_t i = 0; i < import->nics.count; i++)
@@ -230,79 +230,54 @@ static uint32_t nodes_per_leaf(const struct ronde_import *import)
     return ports >= LEAF_PORTS ? 1 : LEAF_PORTS / ports;
 }
 
-/* A switch is a zone that holds a router, for only zones stand beside zones. */
-static void put_switch(FILE *file, const char *name, uint32_t number)
-{
-    fprintf(file, "  <zone id=\"%s%u\" routing=\"Full\"><router id=\"%s%u-switch\"/></zone>\n",
-            name, number, name, number);
-}
-
-/* A node's cables into the switch above it: wide enough never to matter, each flow for itself. */
-static void put_cable(const struct ronde_import *import, FILE *file, uint32_t node)
-{
-    fprintf(file,
-            "  <link id=\"port-n%u\" bandwidth=\"%.15gGBps\" latency=\"0ns\" "
-            "sharing_policy=\"FATPIPE\"/>\n",
-            node, node_GBps(import));
-}
-
-static void put_cable_route(FILE *file, uint32_t node, const char *above, uint32_t number)
-{
-    fprintf(file,
-            "  <zoneRoute src=\"n%u\" dst=\"%s%u\" gw_src=\"n%u-net\" gw_dst=\"%s%u-switch\">"
-            "<link_ctn id=\"port-n%u\"/></zoneRoute>\n",
-            node, above, number, node, above, number, node);
-}
-
 /* As wide as all nodes below, which is what perfect spreading over enough spines gives. */
-static void put_leaf_uplink(const struct ronde_import *import, FILE *file, uint32_t leaf)
+static struct ronde_link_element leaf_uplink(const struct ronde_import *import, uint32_t leaf)
 {
     const uint32_t all = nodes_per_leaf(import);
     const uint32_t rest = import->request.nodes - leaf * all;
-    fprintf(file,
-            "  <link id=\"up-leaf%u\" bandwidth=\"%.15gGBps\" latency=\"%gns\" "
-            "sharing_policy=\"SPLITDUPLEX\"/>\n",
-            leaf, node_GBps(import) * (rest < all ? rest : all), RONDE_IMPORT_SWITCH_NS);
+    return ronde_duplex(node_GBps(import) * (rest < all ? rest : all), RONDE_IMPORT_SWITCH_NS);
 }
 
-static void put_leaf_route(FILE *file, uint32_t leaf)
-{
-    fprintf(file,
-            "  <zoneRoute src=\"leaf%u\" dst=\"core0\" gw_src=\"leaf%u-switch\" "
-            "gw_dst=\"core0-switch\"><link_ctn id=\"up-leaf%u\" direction=\"UP\"/></zoneRoute>\n",
-            leaf, leaf, leaf);
-}
-
-/* Switches and what joins nodes to them: zones, then links, then routes, as the format wants it. */
-static void put_fabric(const struct ronde_import *import, FILE *file)
+/*
+ * Switches and what joins nodes to them: zones, then links, then routes, as the format wants it. A node's cables are wide
+ * enough never to matter, each flow for itself.
+ */
+static void put_fabric(const struct ronde_import *import, const struct ronde_elements *to)
 {
     const uint32_t nodes = import->request.nodes;
     const uint32_t per_leaf =
         import->request.fabric == RONDE_FABRIC_FAT_TREE ? nodes_per_leaf(import) : nodes;
     const uint32_t leaves = per_leaf < nodes ? (nodes - 1) / per_leaf + 1 : 0;
-    put_switch(file, "core", 0);
+    ronde_put(to, RONDE_ELEMENT_SWITCH, "core0 core0-switch");
     for (uint32_t leaf = 0; leaf < leaves; leaf++)
-        put_switch(file, "leaf", leaf);
+        ronde_put(to, RONDE_ELEMENT_SWITCH, "leaf%u leaf%u-switch", leaf, leaf);
     for (uint32_t node = 0; node < nodes; node++)
-        put_cable(import, file, node);
+        ronde_put_link(to, ronde_fatpipe(node_GBps(import), 0), "port-n%u", node);
     for (uint32_t leaf = 0; leaf < leaves; leaf++)
-        put_leaf_uplink(import, file, leaf);
-    for (uint32_t node = 0; node < nodes; node++)
-        put_cable_route(file, node, leaves > 0 ? "leaf" : "core", leaves > 0 ? node / per_leaf : 0);
+        ronde_put_link(to, leaf_uplink(import, leaf), "up-leaf%u", leaf);
+    for (uint32_t node = 0; node < nodes; node++) {
+        char above[24];
+        (void)snprintf(above, sizeof above, "%s%u", leaves > 0 ? "leaf" : "core",
+                       leaves > 0 ? node / per_leaf : 0);
+        ronde_put(to, RONDE_ELEMENT_ZONE_ROUTE, "n%u %s n%u-net %s-switch port-n%u", node, above,
+                  node, above, node);
+    }
     for (uint32_t leaf = 0; leaf < leaves; leaf++)
-        put_leaf_route(file, leaf);
+        ronde_put(to, RONDE_ELEMENT_ZONE_ROUTE,
+                  "leaf%u core0 leaf%u-switch core0-switch >up-leaf%u", leaf, leaf, leaf);
 }
 
 /* Copies of the node: zones cannot be repeated by reference. */
 static void put_nodes(struct writer *writer)
 {
+    const struct ronde_elements outer = {writer->to.file, 2};
     for (uint32_t node = 0; node < writer->import->request.nodes; node++) {
         (void)snprintf(writer->prefix, sizeof writer->prefix, "n%u-", node);
-        fprintf(writer->file, "  <zone id=\"n%u\" routing=\"Full\">\n", node);
+        ronde_put(&outer, RONDE_ELEMENT_ZONE, "n%u Full", node);
         put_node(writer);
-        fputs("  </zone>\n", writer->file);
+        ronde_put(&outer, RONDE_ELEMENT_ZONE_END, "%s", "");
     }
-    put_fabric(writer->import, writer->file);
+    put_fabric(writer->import, &outer);
 }
 
 /* The description that `ronde list` prints. */
@@ -319,7 +294,7 @@ static void put_props(const struct ronde_import *import, FILE *file)
             "nominal, as in NCCL's model: 0.6 us NVLink, 1 us PCI, 2.7 us network\"/>\n",
             import->gpus.count, import->kind, import->source, import->rates);
     if (import->request.multicasts)
-        fputs("    <prop id=\"ronde.multicast\" value=\"1\"/>\n", file);
+        ronde_put_prop(file, "multicast", "1");
 }
 
 /* A machine without GPUs is what calibrations describe, too: cores that share a memory. */
@@ -340,31 +315,23 @@ static enum ronde_status write_cores(const struct ronde_import *import, FILE *fi
 enum ronde_status ronde_import_write(const struct ronde_import *import, FILE *file,
                                      struct ronde_error *error)
 {
-    struct writer writer = {import, file, ""};
-    char stem[sizeof import->source];
+    struct writer writer = {import, {file, 4}, ""};
+    const uint32_t nodes = import->request.nodes;
+    char name[sizeof import->source + 16];
     if (import->gpus.count == 0)
         return write_cores(import, file, error);
-    (void)snprintf(stem, sizeof stem, "%s", import->source);
-    char *dot = strrchr(stem, '.');
-    if (dot)
-        *dot = '\0';
-    fprintf(
-        file,
-        "<?xml version=\"1.0\"?>\n"
-        "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-        "<!-- Written by ronde topo import; docs/guide/import.md says what the numbers are. -->\n"
-        "<platform version=\"4.1\">\n"
-        "  <zone id=\"%s-x%u\" routing=\"%s\">\n",
-        stem, import->request.nodes, import->request.nodes > 1 ? "Dijkstra" : "Full");
+    const char *dot = strrchr(import->source, '.');
+    const int stem = dot ? (int)(dot - import->source) : (int)strlen(import->source);
+    (void)snprintf(name, sizeof name, "%.*s-x%u", stem, import->source, nodes);
+    ronde_elements_open(
+        file, "Written by ronde topo import; docs/guide/import.md says what the numbers are.", name,
+        nodes > 1 ? "Dijkstra" : "Full");
     put_props(import, file);
-    if (import->request.nodes > 1)
+    if (nodes > 1)
         put_nodes(&writer);
     else
         put_node(&writer);
-    fputs("  </zone>\n</platform>\n", file);
-    if (fflush(file) != 0 || ferror(file))
-        return ronde_fail(error, RONDE_DEVICE, "writing the platform file failed");
-    return RONDE_OK;
+    return ronde_elements_close(file, error);
 }
 
 enum ronde_status ronde_import_platform(const struct ronde_import *import, const char *name,
