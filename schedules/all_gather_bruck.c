@@ -38,15 +38,7 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
     ronde_builder_copy(builder, 0, COPY_LANE, own, ronde_chunks(RONDE_OUT, 0, 1));
     for (uint32_t have = 1; have < n; have *= 2) {
         const struct ronde_operand blocks = ronde_chunks(RONDE_OUT, 0, blocks_to_send(n, have));
-        const struct ronde_transfer transfer = {
-            .from = 0,
-            .to = n - have,
-            .from_lane = ROUND_LANE,
-            .to_lane = ROUND_LANE,
-            .source = have == 1 ? own : blocks,
-            .target = blocks,
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_message(builder, 0, n - have, ROUND_LANE, have == 1 ? own : blocks, blocks);
     }
 }
 

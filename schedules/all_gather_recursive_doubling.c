@@ -70,15 +70,9 @@ static void fold_blocks(struct ronde_fold fold, bool is_out, struct ronde_builde
     const uint32_t others = fold.members + fold.extras - 1;
     for (uint32_t extra = 0; extra < fold.extras; extra++) {
         const struct ronde_operand rest = ronde_chunks(RONDE_OUT, 2 * extra + 1, others);
-        const struct ronde_transfer transfer = {
-            .from = 2 * extra + is_out,
-            .to = 2 * extra + !is_out,
-            .from_lane = DOUBLING_LANE,
-            .to_lane = DOUBLING_LANE,
-            .source = is_out ? rest : ronde_chunks(RONDE_IN, 0, 1),
-            .target = is_out ? rest : ronde_chunks(RONDE_OUT, 2 * extra, 1),
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_message(builder, 2 * extra + is_out, 2 * extra + !is_out, DOUBLING_LANE,
+                              is_out ? rest : ronde_chunks(RONDE_IN, 0, 1),
+                              is_out ? rest : ronde_chunks(RONDE_OUT, 2 * extra, 1));
     }
 }
 
@@ -105,16 +99,9 @@ static void hand_over(const struct ronde_butterfly *butterfly, struct ronde_buil
     ronde_builder_round_begin(builder);
     for (uint32_t member = 0; member < butterfly->fold.members; member++) {
         const uint32_t owner = ronde_butterfly_chunk(butterfly, member);
-        const struct ronde_transfer transfer = {
-            .from = owner,
-            .to = member,
-            .from_lane = DOUBLING_LANE,
-            .to_lane = DOUBLING_LANE,
-            .source = own,
-            .target = ronde_chunks(RONDE_OUT, owner, 1),
-        };
         if (owner != member)
-            ronde_builder_transfer(builder, &transfer);
+            ronde_builder_message(builder, owner, member, DOUBLING_LANE, own,
+                                  ronde_chunks(RONDE_OUT, owner, 1));
         else
             ronde_builder_copy(builder, member, COPY_LANE, own, ronde_chunks(RONDE_OUT, member, 1));
     }

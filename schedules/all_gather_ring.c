@@ -31,15 +31,7 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
     ronde_builder_rotate(builder, false, true, false);
     for (uint32_t step = 0; step + 1 < n; step++) {
         const struct ronde_operand block = ronde_chunks(RONDE_OUT, (n - step) % n, 1);
-        const struct ronde_transfer hop = {
-            .from = 0,
-            .to = 1,
-            .from_lane = RING_LANE,
-            .to_lane = RING_LANE,
-            .source = step == 0 ? own : block,
-            .target = block,
-        };
-        ronde_builder_transfer(builder, &hop);
+        ronde_builder_message(builder, 0, 1, RING_LANE, step == 0 ? own : block, block);
     }
     ronde_builder_copy(builder, 0, COPY_LANE, own, ronde_chunks(RONDE_OUT, 0, 1));
 }

@@ -52,15 +52,11 @@ static void halve(const struct ronde_butterfly *butterfly, uint32_t round,
         const uint32_t first = ronde_butterfly_kept(butterfly, partner, width);
         const bool is_input = round == 0 && is_alone(butterfly, member);
         const bool is_partners_input = round == 0 && is_alone(butterfly, partner);
-        const struct ronde_transfer transfer = {
-            .from = ronde_butterfly_position(butterfly, member),
-            .to = ronde_butterfly_position(butterfly, partner),
-            .source = ronde_chunks(is_input ? RONDE_IN : RONDE_OUT, first, width),
-            .with = ronde_chunks(is_partners_input ? RONDE_IN : RONDE_OUT, first, width),
-            .target = ronde_chunks(RONDE_OUT, first, width),
-            .reduces = true,
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_reduction(builder, ronde_butterfly_position(butterfly, member),
+                                ronde_butterfly_position(butterfly, partner),
+                                ronde_chunks(is_input ? RONDE_IN : RONDE_OUT, first, width),
+                                ronde_chunks(is_partners_input ? RONDE_IN : RONDE_OUT, first, width),
+                                ronde_chunks(RONDE_OUT, first, width));
     }
     ronde_builder_round_end(builder);
 }

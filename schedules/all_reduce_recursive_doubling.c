@@ -36,15 +36,8 @@ static struct ronde_operand sum_of(const struct ronde_butterfly *butterfly, uint
 static void hand_in(struct ronde_fold fold, struct ronde_builder *builder)
 {
     for (uint32_t extra = 0; extra < fold.extras; extra++) {
-        const struct ronde_transfer transfer = {
-            .from = 2 * extra,
-            .to = 2 * extra + 1,
-            .source = ronde_chunks(RONDE_IN, 0, 1),
-            .with = ronde_chunks(RONDE_IN, 0, 1),
-            .target = ronde_chunks(RONDE_OUT, 0, 1),
-            .reduces = true,
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_reduction(builder, 2 * extra, 2 * extra + 1, ronde_chunks(RONDE_IN, 0, 1),
+                                ronde_chunks(RONDE_IN, 0, 1), ronde_chunks(RONDE_OUT, 0, 1));
     }
 }
 
@@ -54,15 +47,10 @@ static void swap_sums(const struct ronde_butterfly *butterfly, uint32_t round,
     ronde_builder_round_begin(builder);
     for (uint32_t member = 0; member < ronde_butterfly_speakers(butterfly); member++) {
         const uint32_t partner = ronde_butterfly_partner(butterfly, member, round);
-        const struct ronde_transfer transfer = {
-            .from = ronde_butterfly_position(butterfly, member),
-            .to = ronde_butterfly_position(butterfly, partner),
-            .source = sum_of(butterfly, member, round),
-            .with = sum_of(butterfly, partner, round),
-            .target = ronde_chunks(RONDE_OUT, 0, 1),
-            .reduces = true,
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_reduction(builder, ronde_butterfly_position(butterfly, member),
+                                ronde_butterfly_position(butterfly, partner),
+                                sum_of(butterfly, member, round), sum_of(butterfly, partner, round),
+                                ronde_chunks(RONDE_OUT, 0, 1));
     }
     ronde_builder_round_end(builder);
 }
@@ -70,13 +58,8 @@ static void swap_sums(const struct ronde_butterfly *butterfly, uint32_t round,
 static void hand_out(struct ronde_fold fold, struct ronde_builder *builder)
 {
     for (uint32_t extra = 0; extra < fold.extras; extra++) {
-        const struct ronde_transfer transfer = {
-            .from = 2 * extra + 1,
-            .to = 2 * extra,
-            .source = ronde_chunks(RONDE_OUT, 0, 1),
-            .target = ronde_chunks(RONDE_OUT, 0, 1),
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_message(builder, 2 * extra + 1, 2 * extra, 0, ronde_chunks(RONDE_OUT, 0, 1),
+                              ronde_chunks(RONDE_OUT, 0, 1));
     }
 }
 

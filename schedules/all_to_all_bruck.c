@@ -51,15 +51,7 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
     for (uint32_t bit = 1; bit < n; bit *= 2) {
         const struct ronde_operand slots =
             ronde_chunk_runs(RONDE_SCRATCH, bit - 1, slots_with(n, bit), bit, 2 * bit);
-        const struct ronde_transfer transfer = {
-            .from = 0,
-            .to = bit,
-            .from_lane = ROUND_LANE,
-            .to_lane = ROUND_LANE,
-            .source = slots,
-            .target = slots,
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_message(builder, 0, bit, ROUND_LANE, slots, slots);
     }
     for (uint32_t i = 1; i < n; i++)
         ronde_builder_copy(builder, 0, ROUND_LANE, slot(i), ronde_chunks(RONDE_OUT, n - i, 1));

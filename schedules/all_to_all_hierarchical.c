@@ -75,15 +75,7 @@ static enum ronde_status supports(const struct ronde_compile_request *request,
 static void send_blocks(struct ronde_builder *builder, uint32_t offset, struct ronde_operand source,
                         struct ronde_operand target)
 {
-    const struct ronde_transfer transfer = {
-        .from = 0,
-        .to = offset,
-        .from_lane = ROUND_LANE,
-        .to_lane = ROUND_LANE,
-        .source = source,
-        .target = target,
-    };
-    ronde_builder_transfer(builder, &transfer);
+    ronde_builder_message(builder, 0, offset, ROUND_LANE, source, target);
 }
 
 /** One level only: every block straight to where it belongs. */

@@ -50,15 +50,8 @@ enum { TREE_LANE, COPY_LANE };
 static void send(uint32_t parent, uint32_t child, struct ronde_builder *builder)
 {
     const struct ronde_operand output = ronde_chunks(RONDE_OUT, 0, 1);
-    const struct ronde_transfer transfer = {
-        .from = parent,
-        .to = child,
-        .from_lane = TREE_LANE,
-        .to_lane = TREE_LANE,
-        .source = parent == 0 ? ronde_chunks(RONDE_IN, 0, 1) : output,
-        .target = output,
-    };
-    ronde_builder_transfer(builder, &transfer);
+    ronde_builder_message(builder, parent, child, TREE_LANE,
+                          parent == 0 ? ronde_chunks(RONDE_IN, 0, 1) : output, output);
 }
 
 static void copy_own(struct ronde_builder *builder)

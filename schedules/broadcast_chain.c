@@ -28,15 +28,8 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
     const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand output = ronde_chunks(RONDE_OUT, 0, 1);
     for (uint32_t position = 0; position + 1 < request->ranks; position++) {
-        const struct ronde_transfer hop = {
-            .from = position,
-            .to = position + 1,
-            .from_lane = CHAIN_LANE,
-            .to_lane = CHAIN_LANE,
-            .source = position == 0 ? input : output,
-            .target = output,
-        };
-        ronde_builder_transfer(builder, &hop);
+        ronde_builder_message(builder, position, position + 1, CHAIN_LANE,
+                              position == 0 ? input : output, output);
     }
     ronde_builder_copy(builder, 0, COPY_LANE, input, output);
 }

@@ -29,15 +29,7 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
     const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand output = ronde_chunks(RONDE_OUT, 0, 1);
     for (uint32_t position = 1; position < request->ranks; position++) {
-        const struct ronde_transfer transfer = {
-            .from = 0,
-            .to = position,
-            .from_lane = SEND_LANE,
-            .to_lane = SEND_LANE,
-            .source = input,
-            .target = output,
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_message(builder, 0, position, SEND_LANE, input, output);
     }
     ronde_builder_copy(builder, 0, COPY_LANE, input, output);
 }

@@ -44,15 +44,9 @@ enum { ROUND_LANE, COPY_LANE };
 static void send_chunks(struct ronde_builder *builder, uint32_t from, uint32_t to, uint32_t first,
                         uint32_t count)
 {
-    const struct ronde_transfer transfer = {
-        .from = from,
-        .to = to,
-        .from_lane = ROUND_LANE,
-        .to_lane = ROUND_LANE,
-        .source = ronde_chunks(from == 0 ? RONDE_IN : RONDE_OUT, first, count),
-        .target = ronde_chunks(RONDE_OUT, first, count),
-    };
-    ronde_builder_transfer(builder, &transfer);
+    ronde_builder_message(builder, from, to, ROUND_LANE,
+                          ronde_chunks(from == 0 ? RONDE_IN : RONDE_OUT, first, count),
+                          ronde_chunks(RONDE_OUT, first, count));
 }
 
 static void scatter(uint32_t n, struct ronde_builder *builder)

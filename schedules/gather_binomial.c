@@ -50,15 +50,9 @@ static void hand_in(const struct ronde_compile_request *request, uint32_t child,
                     uint32_t first, uint32_t size, struct ronde_builder *builder)
 {
     const struct ronde_operand kept = ronde_binomial_kept(request, first, size);
-    const struct ronde_transfer transfer = {
-        .from = child,
-        .to = parent,
-        .from_lane = TREE_LANE,
-        .to_lane = TREE_LANE,
-        .source = size == 1 ? ronde_chunks(RONDE_IN, 0, 1) : kept,
-        .target = parent == 0 ? ronde_chunks(RONDE_OUT, first, size) : kept,
-    };
-    ronde_builder_transfer(builder, &transfer);
+    ronde_builder_message(builder, child, parent, TREE_LANE,
+                          size == 1 ? ronde_chunks(RONDE_IN, 0, 1) : kept,
+                          parent == 0 ? ronde_chunks(RONDE_OUT, first, size) : kept);
 }
 
 static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)

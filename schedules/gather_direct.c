@@ -27,15 +27,8 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
 {
     const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
     for (uint32_t position = 1; position < request->ranks; position++) {
-        const struct ronde_transfer transfer = {
-            .from = position,
-            .to = 0,
-            .from_lane = RECEIVE_LANE,
-            .to_lane = RECEIVE_LANE,
-            .source = input,
-            .target = ronde_chunks(RONDE_OUT, position, 1),
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_message(builder, position, 0, RECEIVE_LANE, input,
+                              ronde_chunks(RONDE_OUT, position, 1));
     }
     ronde_builder_copy(builder, 0, COPY_LANE, input, ronde_chunks(RONDE_OUT, 0, 1));
 }

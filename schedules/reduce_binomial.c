@@ -42,15 +42,8 @@ static void hand_in(uint32_t child, uint32_t parent, bool is_leaf, bool is_first
                     struct ronde_builder *builder)
 {
     const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
-    const struct ronde_transfer transfer = {
-        .from = child,
-        .to = parent,
-        .source = is_leaf ? input : sum_of(child),
-        .with = is_first ? input : sum_of(parent),
-        .target = sum_of(parent),
-        .reduces = true,
-    };
-    ronde_builder_transfer(builder, &transfer);
+    ronde_builder_reduction(builder, child, parent, is_leaf ? input : sum_of(child),
+                            is_first ? input : sum_of(parent), sum_of(parent));
 }
 
 static void begin(const struct ronde_compile_request *request, struct ronde_builder *builder)

@@ -35,15 +35,8 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
     if (n == 1)
         ronde_builder_copy(builder, 0, 0, input, output);
     for (uint32_t position = n - 1; position > 0; position--) {
-        const struct ronde_transfer hop = {
-            .from = position,
-            .to = position - 1,
-            .source = position == n - 1 ? input : passing,
-            .with = input,
-            .target = position == 1 ? output : passing,
-            .reduces = true,
-        };
-        ronde_builder_transfer(builder, &hop);
+        ronde_builder_reduction(builder, position, position - 1, position == n - 1 ? input : passing,
+                                input, position == 1 ? output : passing);
     }
 }
 

@@ -47,15 +47,8 @@ static void fold_blocks(struct ronde_fold fold, struct ronde_builder *builder)
 {
     const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, fold.members);
     for (uint32_t member = 0; member < fold.extras; member++) {
-        const struct ronde_transfer transfer = {
-            .from = position_of(fold, member) + 1,
-            .to = position_of(fold, member),
-            .source = input,
-            .with = input,
-            .target = ronde_chunks(sums_of(member), 0, fold.members),
-            .reduces = true,
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_reduction(builder, position_of(fold, member) + 1, position_of(fold, member),
+                                input, input, ronde_chunks(sums_of(member), 0, fold.members));
     }
 }
 
@@ -77,15 +70,10 @@ static void halve(const struct ronde_butterfly *butterfly, uint32_t round,
     for (uint32_t member = 0; member < fold.members; member++) {
         const uint32_t partner = ronde_butterfly_partner(butterfly, member, round);
         const uint32_t first = ronde_butterfly_kept(butterfly, partner, width);
-        const struct ronde_transfer transfer = {
-            .from = position_of(fold, member),
-            .to = position_of(fold, partner),
-            .source = held_by(fold, member, first, width),
-            .with = held_by(fold, partner, first, width),
-            .target = ronde_chunks(sums_of(partner), first, width),
-            .reduces = true,
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_reduction(builder, position_of(fold, member), position_of(fold, partner),
+                                held_by(fold, member, first, width),
+                                held_by(fold, partner, first, width),
+                                ronde_chunks(sums_of(partner), first, width));
     }
     ronde_builder_round_end(builder);
 }
@@ -99,14 +87,10 @@ static void gather(const struct ronde_butterfly *butterfly, uint32_t round,
     for (uint32_t child = 1; child < fold.members; child++) {
         const uint32_t parent = ronde_butterfly_partner(butterfly, child, round);
         const uint32_t first = ronde_butterfly_kept(butterfly, child, width);
-        const struct ronde_transfer transfer = {
-            .from = position_of(fold, child),
-            .to = position_of(fold, parent),
-            .source = ronde_chunks(sums_of(child), first, width),
-            .target = ronde_chunks(sums_of(parent), first, width),
-        };
         if (ronde_butterfly_joins(butterfly, child, false) == round)
-            ronde_builder_transfer(builder, &transfer);
+            ronde_builder_message(builder, position_of(fold, child), position_of(fold, parent), 0,
+                                  ronde_chunks(sums_of(child), first, width),
+                                  ronde_chunks(sums_of(parent), first, width));
     }
 }
 

@@ -126,15 +126,9 @@ static void hand_in(struct ronde_fold fold, struct ronde_builder *builder)
 static void hand_out(struct ronde_fold fold, struct ronde_builder *builder)
 {
     for (uint32_t extra = 0; extra < fold.extras; extra++) {
-        const struct ronde_transfer transfer = {
-            .from = 2 * extra + 1,
-            .to = 2 * extra,
-            .from_lane = HALVING_LANE,
-            .to_lane = HALVING_LANE,
-            .source = ronde_chunks(RONDE_SCRATCH, 2 * extra, 1),
-            .target = ronde_chunks(RONDE_OUT, 0, 1),
-        };
-        ronde_builder_transfer(builder, &transfer);
+        ronde_builder_message(builder, 2 * extra + 1, 2 * extra, HALVING_LANE,
+                              ronde_chunks(RONDE_SCRATCH, 2 * extra, 1),
+                              ronde_chunks(RONDE_OUT, 0, 1));
         ronde_builder_copy(builder, 2 * extra + 1, COPY_LANE,
                            ronde_chunks(RONDE_SCRATCH, 2 * extra + 1, 1),
                            ronde_chunks(RONDE_OUT, 0, 1));

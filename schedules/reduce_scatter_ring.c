@@ -39,15 +39,10 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
     ronde_builder_scratch(builder, 1);
     for (uint32_t step = 0; step < n - 1; step++) {
         const uint32_t block = n - 1 - step;
-        const struct ronde_transfer hop = {
-            .from = 0,
-            .to = 1,
-            .source = step == 0 ? ronde_chunks(RONDE_IN, block, 1) : passing,
-            .with = ronde_chunks(RONDE_IN, block, 1),
-            .target = step == n - 2 ? ronde_chunks(RONDE_OUT, 0, 1) : passing,
-            .reduces = true,
-        };
-        ronde_builder_transfer(builder, &hop);
+        ronde_builder_reduction(builder, 0, 1,
+                                step == 0 ? ronde_chunks(RONDE_IN, block, 1) : passing,
+                                ronde_chunks(RONDE_IN, block, 1),
+                                step == n - 2 ? ronde_chunks(RONDE_OUT, 0, 1) : passing);
     }
 }
 

@@ -121,32 +121,6 @@ const struct ronde_algorithm *const *ronde_algorithms(uint32_t *out_count)
     return table;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-/**
- * Characters to insert, delete or replace to get from one name to the other (Levenshtein, one row).
- */
-static uint32_t name_distance(const char *left, const char *right)
-{
-    uint32_t row[MAX_CHARACTERS + 1];
-    const uint32_t columns = least((uint32_t)strlen(right), MAX_CHARACTERS);
-    for (uint32_t j = 0; j <= columns; j++)
-        row[j] = j;
-    for (uint32_t i = 0; i < MAX_CHARACTERS && left[i] != '\0'; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i + 1;
-        for (uint32_t j = 0; j < columns; j++) {
-            const uint32_t replaced = diagonal + (left[i] != right[j]);
-            diagonal = row[j + 1];
-            row[j + 1] = least(replaced, least(row[j], row[j + 1]) + 1);
-        }
-    }
-    return row[columns];
-}
-
 /** Appends to a text that is cut off when it is full. */
 static void append(char *text, size_t bytes, const char *before, const char *word)
 {
@@ -165,8 +139,8 @@ static void refuse_name(enum ronde_collective collective, const char *name,
         if (table[i]->collective != collective)
             continue;
         append(names, sizeof names, names[0] ? ", " : "", table[i]->name);
-        const uint32_t distance = name_distance(name, table[i]->name);
-        if (distance < nearest_distance && distance * 2 <= strlen(table[i]->name)) {
+        const uint32_t distance = ronde_name_distance(name, table[i]->name);
+        if (distance < nearest_distance && distance <= strlen(table[i]->name) / 2) {
             nearest = table[i]->name;
             nearest_distance = distance;
         }

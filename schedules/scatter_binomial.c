@@ -38,15 +38,9 @@ static void serve(const struct ronde_compile_request *request, uint32_t parent, 
                   uint32_t first, uint32_t size, struct ronde_builder *builder)
 {
     const struct ronde_operand kept = ronde_binomial_kept(request, first, size);
-    const struct ronde_transfer transfer = {
-        .from = parent,
-        .to = child,
-        .from_lane = TREE_LANE,
-        .to_lane = TREE_LANE,
-        .source = parent == 0 ? ronde_chunks(RONDE_IN, first, size) : kept,
-        .target = size == 1 ? ronde_chunks(RONDE_OUT, 0, 1) : kept,
-    };
-    ronde_builder_transfer(builder, &transfer);
+    ronde_builder_message(builder, parent, child, TREE_LANE,
+                          parent == 0 ? ronde_chunks(RONDE_IN, first, size) : kept,
+                          size == 1 ? ronde_chunks(RONDE_OUT, 0, 1) : kept);
     if (size > 1)
         ronde_builder_copy(builder, child, COPY_LANE, ronde_binomial_kept(request, child, 1),
                            ronde_chunks(RONDE_OUT, 0, 1));

@@ -88,17 +88,15 @@ static void append_channel(struct ronde_builder *builder, uint32_t weight, const
 {
     struct ronde_schedule *schedule = builder->schedule;
     struct ronde_channel channel = {.weight = weight};
-    void *channels = builder->channels;
     uint32_t *copy = NULL;
     if (!copy_order(builder, order, &copy) ||
-        !ronde_mem_grow(builder->mem, &channels, &builder->channel_capacity,
+        !ronde_mem_grow(builder->mem, &builder->channels, &builder->channel_capacity,
                         (size_t)schedule->channel_count + 1, sizeof channel)) {
         ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for channel %u",
                            schedule->channel_count);
         return;
     }
     channel.order = copy;
-    builder->channels = channels;
     builder->channels[schedule->channel_count++] = channel;
 }
 
@@ -314,13 +312,11 @@ static void add_fact(struct ronde_builder *builder, const struct ronde_fact *fac
                            is_source_right ? transfer->with.count : transfer->source.count, count);
         return;
     }
-    void *facts = builder->facts;
-    if (!ronde_mem_grow(builder->mem, &facts, &builder->fact_capacity, builder->fact_count + 1,
-                        sizeof *builder->facts)) {
+    if (!ronde_mem_grow(builder->mem, &builder->facts, &builder->fact_capacity,
+                        builder->fact_count + 1, sizeof *builder->facts)) {
         ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for fact %zu", builder->fact_count);
         return;
     }
-    builder->facts = facts;
     struct ronde_fact *kept = &builder->facts[builder->fact_count++];
     *kept = *fact;
     kept->round = builder->is_in_round ? builder->rounds : 0;
@@ -352,6 +348,27 @@ void ronde_builder_transfer(struct ronde_builder *builder, const struct ronde_tr
         return;
     const struct ronde_fact fact = {.kind = RONDE_FACT_TRANSFER, .transfer = *transfer};
     add_fact(builder, &fact);
+}
+
+void ronde_builder_message(struct ronde_builder *builder, uint32_t from, uint32_t to, uint32_t lane,
+                           struct ronde_operand source, struct ronde_operand target)
+{
+    const struct ronde_transfer transfer = {.from = from,
+                                            .to = to,
+                                            .from_lane = lane,
+                                            .to_lane = lane,
+                                            .source = source,
+                                            .target = target};
+    ronde_builder_transfer(builder, &transfer);
+}
+
+void ronde_builder_reduction(struct ronde_builder *builder, uint32_t from, uint32_t to,
+                             struct ronde_operand source, struct ronde_operand with,
+                             struct ronde_operand target)
+{
+    const struct ronde_transfer transfer = {
+        .from = from, .to = to, .source = source, .with = with, .target = target, .reduces = true};
+    ronde_builder_transfer(builder, &transfer);
 }
 
 void ronde_builder_round_begin(struct ronde_builder *builder)

@@ -101,7 +101,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 }
 
 /* Levenshtein's distance, two rows at a time. */
-static uint32_t edit_distance(const char *a, const char *b)
+uint32_t ronde_name_distance(const char *a, const char *b)
 {
     const size_t a_length = strlen(a), b_length = strlen(b);
     uint32_t row[NEAREST_MAX + 1];
@@ -137,7 +137,7 @@ const char *ronde_nearest(const char *text, const char *const *names, uint32_t c
     /* Beyond a third of the letters a suggestion is a guess. */
     uint32_t limit = (uint32_t)(strlen(text) + 2) / 3;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t distance = edit_distance(text, names[i]);
+        const uint32_t distance = ronde_name_distance(text, names[i]);
         if (distance > limit)
             continue;
         best = names[i];

@@ -134,6 +134,16 @@ RONDE_API void ronde_builder_channel(struct ronde_builder *builder, uint32_t wei
 RONDE_API void ronde_builder_transfer(struct ronde_builder *builder,
                                       const struct ronde_transfer *transfer);
 
+/** States a message that one lane sends and the lane of the same number receives. */
+RONDE_API void ronde_builder_message(struct ronde_builder *builder, uint32_t from, uint32_t to,
+                                     uint32_t lane, struct ronde_operand source,
+                                     struct ronde_operand target);
+
+/** States a message in lane 0 whose receiver combines it with an operand of its own. */
+RONDE_API void ronde_builder_reduction(struct ronde_builder *builder, uint32_t from, uint32_t to,
+                                       struct ronde_operand source, struct ronde_operand with,
+                                       struct ronde_operand target);
+
 /**
  * Opens a round: of the messages stated until the round ends, every position sends all of its own before it receives
  * any, which no order of single transfers can say when they run in opposite directions. Rounds do not nest.

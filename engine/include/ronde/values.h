@@ -34,6 +34,9 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_size_parse(const char *text, 
 /** Writes bytes in the shortest exact form that ronde_size_parse reads: 8, 4K, 128M. Returns out_text. */
 RONDE_API const char *ronde_size_text(uint64_t bytes, char out_text[RONDE_SIZE_TEXT_BYTES]);
 
+/** Characters to insert, delete or replace to get from one name to the other; UINT32_MAX for what is too long to be one. */
+RONDE_API uint32_t ronde_name_distance(const char *a, const char *b);
+
 /** The name of `names` closest to `text` by edit distance; NULL when none is close enough to suggest. */
 RONDE_API const char *ronde_nearest(const char *text, const char *const *names, uint32_t count);
 
