@@ -18,19 +18,30 @@
 /* Room for the names of all engines. */
 #define NAMES_BYTES 128u
 
-static enum ronde_status run_simgrid(struct ronde_sim_job_state *run)
+/* A replay of a graph, of one schedule or of several. */
+typedef enum ronde_status (*replay_graph)(const struct ronde_platform *platform,
+                                          const struct ronde_dag *dag,
+                                          const struct ronde_sim_options *options,
+                                          const struct ronde_mem *mem,
+                                          struct ronde_sim_result *out_result,
+                                          struct ronde_error *error);
+
+/* SimGrid allocates for itself. */
+static enum ronde_status
+simgrid_graph(const struct ronde_platform *platform, const struct ronde_dag *dag,
+              const struct ronde_sim_options *options, const struct ronde_mem *mem,
+              struct ronde_sim_result *out_result, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_sim_job_graph(run, run->error);
-    return status == RONDE_OK ? ronde_sim_simgrid(run->job->platform, run->dag, run->options,
-                                                  run->result, run->error)
-                              : status;
+    (void)mem;
+    return ronde_sim_simgrid(platform, dag, options, out_result, error);
 }
 
-static enum ronde_status run_fifo(struct ronde_sim_job_state *run)
+/* The graph of the job, by an engine that needs nothing else. */
+static enum ronde_status run_on_graph(struct ronde_sim_job_state *run, replay_graph replay)
 {
     const enum ronde_status status = ronde_sim_job_graph(run, run->error);
-    return status == RONDE_OK ? ronde_sim_fifo(run->job->platform, run->dag, run->options, run->mem,
-                                               run->result, run->error)
+    return status == RONDE_OK ? replay(run->job->platform, run->dag, run->options, run->mem,
+                                       run->result, run->error)
                               : status;
 }
 
@@ -68,14 +79,6 @@ static enum ronde_status run_extrapolate(struct ronde_sim_job_state *run)
     return ronde_sim_extrapolate(run->job, run->options, run->mem, run->result, run->error);
 }
 
-static enum ronde_status run_flat_graph(struct ronde_sim_job_state *run)
-{
-    const enum ronde_status status = ronde_sim_job_graph(run, run->error);
-    return status == RONDE_OK ? ronde_sim_flat(run->job->platform, run->dag, run->options, run->mem,
-                                               run->result, run->error)
-                              : status;
-}
-
 /* On the quotient, or on the graph where there is none. What the quotient cannot do is no failure yet. */
 static enum ronde_status run_flat(struct ronde_sim_job_state *run)
 {
@@ -83,7 +86,7 @@ static enum ronde_status run_flat(struct ronde_sim_job_state *run)
     const enum ronde_status status =
         ronde_sim_symmetric(run->job, run->options, run->mem, run->result, &refusal);
     if (status == RONDE_UNSUPPORTED)
-        return run_flat_graph(run);
+        return run_on_graph(run, ronde_sim_flat);
     return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
 }
 
@@ -92,7 +95,7 @@ static enum ronde_status run_flat_unless_contended(struct ronde_sim_job_state *r
 {
     bool is_contended = false;
     const enum ronde_status status = ronde_sim_job_foresee(run, &is_contended);
-    return status == RONDE_OK && !is_contended ? run_flat_graph(run) : status;
+    return status == RONDE_OK && !is_contended ? run_on_graph(run, ronde_sim_flat) : status;
 }
 
 /*
@@ -124,7 +127,7 @@ static enum ronde_status run_auto(struct ronde_sim_job_state *run)
     struct ronde_error refusal = {RONDE_OK, 0, ""};
     if (ronde_sim_is_shared(run->job->platform) ||
         ronde_sim_has_flags(run->job->platform, run->options))
-        return run_simgrid(run);
+        return run_on_graph(run, simgrid_graph);
     run->error = &refusal;
     const enum ronde_status status = run_flat_or_folded(run);
     run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
@@ -139,36 +142,19 @@ static enum ronde_status run_auto(struct ronde_sim_job_state *run)
     return ronde_fail(error, status, "%s", refusal.message);
 }
 
-/* SimGrid allocates for itself. */
-static enum ronde_status
-simgrid_graph(const struct ronde_platform *platform, const struct ronde_dag *dag,
-              const struct ronde_sim_options *options, const struct ronde_mem *mem,
-              struct ronde_sim_result *out_result, struct ronde_error *error)
-{
-    (void)mem;
-    return ronde_sim_simgrid(platform, dag, options, out_result, error);
-}
-
 /* The engines by name: the one table of them. */
 static const struct engine {
     const char *name;
+    /* NULL: by run_graph, which needs nothing but the graph. */
     enum ronde_status (*run)(struct ronde_sim_job_state *run);
     /* Replays a graph that is of no one schedule (scenarios, workloads); NULL where an engine needs the schedule. */
-    enum ronde_status (*run_graph)(const struct ronde_platform *platform,
-                                   const struct ronde_dag *dag,
-                                   const struct ronde_sim_options *options,
-                                   const struct ronde_mem *mem, struct ronde_sim_result *out_result,
-                                   struct ronde_error *error);
+    replay_graph run_graph;
     bool takes_flags; /* SimGrid's */
 } engines[] = {
-    {"auto", run_auto, ronde_sim_auto, true},
-    {"flat", run_flat, ronde_sim_flat, false},
-    {"simgrid", run_simgrid, simgrid_graph, true},
-    {"maxmin", run_maxmin, ronde_sim_maxmin, false},
-    {"flat_fifo", run_fifo, ronde_sim_fifo, false},
-    {"ports", run_ports, NULL, false},
-    {"cores", run_cores, NULL, false},
-    {"extrapolate", run_extrapolate, NULL, true},
+    {"auto", run_auto, ronde_sim_auto, true},   {"flat", run_flat, ronde_sim_flat, false},
+    {"simgrid", NULL, simgrid_graph, true},     {"maxmin", run_maxmin, ronde_sim_maxmin, false},
+    {"flat_fifo", NULL, ronde_sim_fifo, false}, {"ports", run_ports, NULL, false},
+    {"cores", run_cores, NULL, false},          {"extrapolate", run_extrapolate, NULL, true},
 };
 
 #define ENGINES (sizeof engines / sizeof engines[0])
@@ -287,7 +273,8 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
     struct ronde_sim_memo memo = {.schedule = job->schedule, .mem = mem};
     if (!own.memo)
         own.memo = &memo;
-    const enum ronde_status status = found->run(&run);
+    const enum ronde_status status =
+        found->run ? found->run(&run) : run_on_graph(&run, found->run_graph);
     ronde_sim_memo_clear(&memo);
     out_result->is_multicast_ignored = run.is_plain;
     ronde_dag_destroy(run.dag, mem);
