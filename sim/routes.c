@@ -100,11 +100,8 @@ struct ronde_path ronde_sim_search_measure(const struct ronde_sim_search *search
 /* Room for more hops. */
 static bool reserve_hops(const struct ronde_mem *mem, struct ronde_sim_routes *routes, uint32_t hops)
 {
-    void *block = routes->hops;
-    const bool fits = ronde_mem_grow(mem, &block, &routes->hop_capacity,
-                                     (size_t)routes->hop_count + hops, sizeof *routes->hops);
-    routes->hops = block;
-    return fits;
+    return ronde_mem_grow(mem, &routes->hops, &routes->hop_capacity,
+                          (size_t)routes->hop_count + hops, sizeof *routes->hops);
 }
 
 enum ronde_status ronde_sim_search_look_up(struct ronde_sim_search *search, uint32_t src,
@@ -151,11 +148,8 @@ static enum ronde_status find_route(struct ronde_sim_search *search, struct rond
 static enum ronde_status add_route(struct ronde_sim_search *search, uint64_t key)
 {
     struct ronde_sim_routes *routes = search->routes;
-    void *block = routes->all;
-    const bool fits = ronde_mem_grow(search->mem, &block, &routes->capacity,
-                                     (size_t)routes->count + 1, sizeof *routes->all);
-    routes->all = block;
-    if (!fits)
+    if (!ronde_mem_grow(search->mem, &routes->all, &routes->capacity, (size_t)routes->count + 1,
+                        sizeof *routes->all))
         return no_memory(search);
     struct ronde_sim_route *route = &routes->all[routes->count];
     *route = (struct ronde_sim_route){.key = key};

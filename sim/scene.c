@@ -30,24 +30,9 @@ static struct totals add_up(const struct ronde_scene_part *parts, uint32_t part_
     return totals;
 }
 
-/* Groups of no part take no memory. */
-static bool reserve_groups(struct ronde_dag *dag, const struct totals *totals,
-                           const struct ronde_mem *mem)
-{
-    if (!totals->has_groups)
-        return true;
-    dag->group_count = (uint32_t)totals->groups;
-    dag->member_count = (uint32_t)totals->members;
-    dag->group_of = ronde_mem_new(mem, dag->op_count, sizeof *dag->group_of);
-    dag->groups = ronde_mem_new(mem, dag->group_count, sizeof *dag->groups);
-    dag->members = ronde_mem_new(mem, dag->member_count, sizeof *dag->members);
-    return dag->group_of && dag->groups && dag->members;
-}
-
 static enum ronde_status reserve(struct ronde_scene *scene, const struct totals *totals,
                                  struct ronde_error *error)
 {
-    const struct ronde_mem *mem = scene->mem;
     struct ronde_dag *dag = &scene->dag;
     if (totals->ranks >= RONDE_NONE || totals->ops >= RONDE_NONE || totals->edges >= RONDE_NONE)
         return ronde_fail(error, RONDE_UNSUPPORTED,
@@ -56,15 +41,22 @@ static enum ronde_status reserve(struct ronde_scene *scene, const struct totals 
     dag->ranks = (uint32_t)totals->ranks;
     dag->op_count = (uint32_t)totals->ops;
     dag->edge_count = (uint32_t)totals->edges;
-    dag->ops = ronde_mem_new(mem, dag->op_count, sizeof *dag->ops);
-    dag->edges = ronde_mem_new(mem, dag->edge_count, sizeof *dag->edges);
+    dag->ops = ronde_store_new(&scene->store, dag->op_count, sizeof *dag->ops);
+    dag->edges = ronde_store_new(&scene->store, dag->edge_count, sizeof *dag->edges);
     if (totals->is_named)
-        dag->origins = ronde_mem_new(mem, dag->op_count, sizeof *dag->origins);
-    scene->host_of = ronde_mem_new(mem, dag->ranks, sizeof *scene->host_of);
-    scene->release_ns = ronde_mem_new(mem, dag->ranks, sizeof *scene->release_ns);
-    scene->places = ronde_mem_new(mem, scene->part_count, sizeof *scene->places);
-    if (dag->ops && dag->edges && (dag->origins || !totals->is_named) && scene->host_of &&
-        scene->release_ns && scene->places && reserve_groups(dag, totals, mem))
+        dag->origins = ronde_store_new(&scene->store, dag->op_count, sizeof *dag->origins);
+    scene->host_of = ronde_store_new(&scene->store, dag->ranks, sizeof *scene->host_of);
+    scene->release_ns = ronde_store_new(&scene->store, dag->ranks, sizeof *scene->release_ns);
+    scene->places = ronde_store_new(&scene->store, scene->part_count, sizeof *scene->places);
+    /* Groups of no part take no memory. */
+    if (totals->has_groups) {
+        dag->group_count = (uint32_t)totals->groups;
+        dag->member_count = (uint32_t)totals->members;
+        dag->group_of = ronde_store_new(&scene->store, dag->op_count, sizeof *dag->group_of);
+        dag->groups = ronde_store_new(&scene->store, dag->group_count, sizeof *dag->groups);
+        dag->members = ronde_store_new(&scene->store, dag->member_count, sizeof *dag->members);
+    }
+    if (!scene->store.is_short)
         return RONDE_OK;
     return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u operations, %u edges at once",
                       dag->op_count, dag->edge_count);
@@ -169,7 +161,7 @@ enum ronde_status ronde_scene_create(const struct ronde_scene_part *parts, uint3
     *out_scene = NULL;
     if (!scene)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u graphs at once", part_count);
-    scene->mem = mem;
+    scene->store.mem = mem;
     scene->part_count = part_count;
     if (part_count > 0) {
         scene->dag.alpha_ns = parts[0].dag->alpha_ns;
@@ -192,17 +184,8 @@ void ronde_scene_destroy(struct ronde_scene *scene)
 {
     if (!scene)
         return;
-    const struct ronde_mem *mem = scene->mem;
-    const struct ronde_dag *dag = &scene->dag;
-    ronde_mem_free(mem, dag->ops, dag->op_count, sizeof *dag->ops);
-    ronde_mem_free(mem, dag->edges, dag->edge_count, sizeof *dag->edges);
-    ronde_mem_free(mem, dag->origins, dag->op_count, sizeof *dag->origins);
-    ronde_mem_free(mem, dag->group_of, dag->op_count, sizeof *dag->group_of);
-    ronde_mem_free(mem, dag->groups, dag->group_count, sizeof *dag->groups);
-    ronde_mem_free(mem, dag->members, dag->member_count, sizeof *dag->members);
-    ronde_mem_free(mem, scene->host_of, dag->ranks, sizeof *scene->host_of);
-    ronde_mem_free(mem, scene->release_ns, dag->ranks, sizeof *scene->release_ns);
-    ronde_mem_free(mem, scene->places, scene->part_count, sizeof *scene->places);
+    const struct ronde_mem *mem = scene->store.mem;
+    ronde_store_clear(&scene->store);
     ronde_mem_free(mem, scene, 1, sizeof *scene);
 }
 

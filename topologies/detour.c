@@ -12,6 +12,7 @@ struct making {
     uint32_t *number; /* per element: the place of its class, at the root */
     uint32_t *behind; /* beside it: the place behind the bus of that place, or itself */
     struct ronde_list arcs;
+    struct ronde_store room;
 };
 
 static uint32_t place_of(struct making *making, uint32_t element)
@@ -114,22 +115,25 @@ static void number_hosts(struct making *making)
     }
 }
 
-static bool finish(struct making *making, const struct ronde_mem *mem)
+static bool finish(struct making *making)
 {
     struct ronde_detours *detours = making->detours;
     const uint32_t places = detours->place_count, count = making->arcs.count;
     const struct ronde_platform *platform = making->meet->platform;
-    uint32_t *order = ronde_mem_new(mem, count, sizeof *order);
+    uint32_t *order = ronde_store_new(&making->room, count, sizeof *order);
     detours->arc_count = count;
     detours->host_count = platform->hosts.count;
-    detours->arcs = ronde_mem_new(mem, count, sizeof *detours->arcs);
-    detours->first_out = ronde_mem_new(mem, (size_t)places + 1, sizeof *detours->first_out);
-    detours->by_end = ronde_mem_new(mem, count, sizeof *detours->by_end);
-    detours->first_in = ronde_mem_new(mem, (size_t)places + 1, sizeof *detours->first_in);
-    detours->place_of = ronde_mem_new(mem, detours->host_count, sizeof *detours->place_of);
-    detours->number_of = ronde_mem_new(mem, detours->host_count, sizeof *detours->number_of);
-    const bool has_room = order && detours->arcs && detours->first_out && detours->by_end &&
-                          detours->first_in && detours->place_of && detours->number_of;
+    detours->arcs = ronde_store_new(&detours->store, count, sizeof *detours->arcs);
+    detours->first_out =
+        ronde_store_new(&detours->store, (size_t)places + 1, sizeof *detours->first_out);
+    detours->by_end = ronde_store_new(&detours->store, count, sizeof *detours->by_end);
+    detours->first_in =
+        ronde_store_new(&detours->store, (size_t)places + 1, sizeof *detours->first_in);
+    detours->place_of =
+        ronde_store_new(&detours->store, detours->host_count, sizeof *detours->place_of);
+    detours->number_of =
+        ronde_store_new(&detours->store, detours->host_count, sizeof *detours->number_of);
+    const bool has_room = order && !detours->store.is_short;
     if (has_room) {
         index_arcs(making->arcs.items, count, false, places, detours->first_out, order);
         for (uint32_t i = 0; i < count; i++)
@@ -139,7 +143,6 @@ static bool finish(struct making *making, const struct ronde_mem *mem)
             detours->place_of[i] = place_of(making, *RONDE_AT(platform->hosts, uint32_t, i));
         number_hosts(making);
     }
-    ronde_mem_free(mem, order, count, sizeof *order);
     return has_room;
 }
 
@@ -147,17 +150,18 @@ enum ronde_status ronde_detours_make(struct ronde_meet *meet, struct ronde_detou
 {
     const struct ronde_mem *mem = meet->mem;
     const uint32_t elements = meet->element_count;
-    struct making making = {.meet = meet};
+    struct making making = {.meet = meet, .room = {.mem = mem}};
     making.detours = ronde_mem_new(mem, 1, sizeof *making.detours);
-    making.number = ronde_mem_new(mem, elements, sizeof *making.number);
-    making.behind = ronde_mem_new(mem, elements, sizeof *making.behind);
-    bool ok = making.detours && making.number && making.behind;
+    if (making.detours)
+        making.detours->store.mem = mem;
+    making.number = ronde_store_new(&making.room, elements, sizeof *making.number);
+    making.behind = ronde_store_new(&making.room, elements, sizeof *making.behind);
+    bool ok = making.detours && !making.room.is_short;
     if (ok)
         number_places(&making);
-    ok = ok && push_arcs(&making) && finish(&making, mem);
+    ok = ok && push_arcs(&making) && finish(&making);
     ronde_list_free(mem, &making.arcs, sizeof(struct ronde_detour_arc));
-    ronde_mem_free(mem, making.behind, elements, sizeof *making.behind);
-    ronde_mem_free(mem, making.number, elements, sizeof *making.number);
+    ronde_store_clear(&making.room);
     if (!ok) {
         ronde_detours_free(making.detours, mem);
         return RONDE_NO_MEMORY;
@@ -170,38 +174,18 @@ void ronde_detours_free(struct ronde_detours *detours, const struct ronde_mem *m
 {
     if (!detours)
         return;
-    const size_t ends = (size_t)detours->place_count + 1;
-    ronde_mem_free(mem, detours->arcs, detours->arc_count, sizeof *detours->arcs);
-    ronde_mem_free(mem, detours->first_out, ends, sizeof *detours->first_out);
-    ronde_mem_free(mem, detours->by_end, detours->arc_count, sizeof *detours->by_end);
-    ronde_mem_free(mem, detours->first_in, ends, sizeof *detours->first_in);
-    ronde_mem_free(mem, detours->place_of, detours->host_count, sizeof *detours->place_of);
-    ronde_mem_free(mem, detours->number_of, detours->host_count, sizeof *detours->number_of);
+    ronde_store_clear(&detours->store);
     ronde_mem_free(mem, detours, 1, sizeof *detours);
 }
 
-enum ronde_status ronde_detour_search_open(const struct ronde_detours *detours,
-                                           const struct ronde_mem *mem,
-                                           struct ronde_detour_search *out_search)
+void ronde_detour_search_open(const struct ronde_detours *detours, struct ronde_store *store,
+                              struct ronde_detour_search *out_search)
 {
     const uint32_t places = detours->place_count;
-    *out_search =
-        (struct ronde_detour_search){.source = RONDE_NONE,
-                                     .distance =
-                                         ronde_mem_new(mem, places, sizeof *out_search->distance),
-                                     .ways = ronde_mem_new(mem, places, sizeof *out_search->ways),
-                                     .queue = ronde_mem_new(mem, places, sizeof *out_search->queue)};
-    return out_search->distance && out_search->ways && out_search->queue ? RONDE_OK
-                                                                         : RONDE_NO_MEMORY;
-}
-
-void ronde_detour_search_close(const struct ronde_detours *detours, const struct ronde_mem *mem,
-                               struct ronde_detour_search *search)
-{
-    const uint32_t places = detours->place_count;
-    ronde_mem_free(mem, search->distance, places, sizeof *search->distance);
-    ronde_mem_free(mem, search->ways, places, sizeof *search->ways);
-    ronde_mem_free(mem, search->queue, places, sizeof *search->queue);
+    out_search->source = RONDE_NONE;
+    out_search->distance = ronde_store_new(store, places, sizeof *out_search->distance);
+    out_search->ways = ronde_store_new(store, places, sizeof *out_search->ways);
+    out_search->queue = ronde_store_new(store, places, sizeof *out_search->queue);
 }
 
 /* Breadth first: when a place is taken from the queue, all ways to it have been counted. */

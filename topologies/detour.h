@@ -31,6 +31,7 @@ struct ronde_detours {
     uint32_t *by_end;              /**< arcs sorted by to */
     uint32_t *first_in;            /**< per place, and one more: into by_end */
     uint32_t *place_of;            /**< per host */
+    struct ronde_store store;      /**< of all of these */
     uint32_t *number_of; /**< per host: which one it is of those that have lost a link of their own; of the others, of them */
 };
 
@@ -50,14 +51,9 @@ enum ronde_status ronde_detours_make(struct ronde_meet *meet, struct ronde_detou
 /** Frees them; NULL is allowed. */
 void ronde_detours_free(struct ronde_detours *detours, const struct ronde_mem *mem);
 
-/** Room to search. Errors: NO_MEMORY. */
-enum ronde_status ronde_detour_search_open(const struct ronde_detours *detours,
-                                           const struct ronde_mem *mem,
-                                           struct ronde_detour_search *out_search);
-
-/** Frees it. */
-void ronde_detour_search_close(const struct ronde_detours *detours, const struct ronde_mem *mem,
-                               struct ronde_detour_search *search);
+/** Room to search, in a store, which is short where there is none. */
+void ronde_detour_search_open(const struct ronde_detours *detours, struct ronde_store *store,
+                              struct ronde_detour_search *out_search);
 
 /**
  * The links of the way between two hosts, backwards, in search->queue; returns how many, RONDE_NONE where no way is left.

@@ -37,18 +37,17 @@ enum ronde_status ronde_router_create(const struct ronde_platform *platform,
     if (!router)
         return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for a router", platform->path);
     router->platform = platform;
-    router->mem = mem;
-    router->visits = ronde_mem_new(mem, platform->points.count, sizeof *router->visits);
-    router->chain = ronde_mem_new(mem, platform->points.count, sizeof *router->chain);
-    router->searches = ronde_mem_new(mem, platform->zones.count, sizeof *router->searches);
+    router->store.mem = mem;
+    router->visits = ronde_store_new(&router->store, platform->points.count, sizeof *router->visits);
+    router->chain = ronde_store_new(&router->store, platform->points.count, sizeof *router->chain);
+    router->searches =
+        ronde_store_new(&router->store, platform->zones.count, sizeof *router->searches);
     if (router->searches)
         size_buckets(router);
-    router->buckets = ronde_mem_new(mem, router->bucket_count, sizeof *router->buckets);
-    enum ronde_status status = RONDE_OK;
+    router->buckets = ronde_store_new(&router->store, router->bucket_count, sizeof *router->buckets);
     if (platform->detours)
-        status = ronde_detour_search_open(platform->detours, mem, &router->detour);
-    if (!router->visits || !router->chain || !router->searches || !router->buckets ||
-        status != RONDE_OK) {
+        ronde_detour_search_open(platform->detours, &router->store, &router->detour);
+    if (router->store.is_short) {
         ronde_router_destroy(router);
         return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory to route among %u points",
                           platform->path, platform->points.count);
@@ -61,14 +60,9 @@ void ronde_router_destroy(struct ronde_router *router)
 {
     if (!router)
         return;
-    const struct ronde_platform *platform = router->platform;
-    if (platform->detours)
-        ronde_detour_search_close(platform->detours, router->mem, &router->detour);
-    ronde_mem_free(router->mem, router->visits, platform->points.count, sizeof *router->visits);
-    ronde_mem_free(router->mem, router->chain, platform->points.count, sizeof *router->chain);
-    ronde_mem_free(router->mem, router->searches, platform->zones.count, sizeof *router->searches);
-    ronde_mem_free(router->mem, router->buckets, router->bucket_count, sizeof *router->buckets);
-    ronde_mem_free(router->mem, router, 1, sizeof *router);
+    const struct ronde_mem *mem = router->store.mem;
+    ronde_store_clear(&router->store);
+    ronde_mem_free(mem, router, 1, sizeof *router);
 }
 
 const struct ronde_platform *ronde_router_platform(const struct ronde_router *router)

@@ -40,7 +40,7 @@ struct ronde_search {
 
 struct ronde_router {
     const struct ronde_platform *platform; /**< must outlive the router */
-    const struct ronde_mem *mem;           /**< must outlive the router */
+    struct ronde_store store;              /**< its memory; the allocator must outlive the router */
     struct ronde_visit *visits;            /**< per point */
     struct ronde_search *searches;         /**< per zone */
     struct ronde_bucket *buckets;          /**< of all zones */

@@ -16,11 +16,9 @@ struct making {
 static struct ronde_vertex *push_vertex(struct making *making)
 {
     struct ronde_shape *shape = making->shape;
-    void *block = shape->vertices;
-    if (!ronde_mem_grow(making->meet.mem, &block, &shape->vertex_capacity,
+    if (!ronde_mem_grow(making->meet.mem, &shape->vertices, &shape->vertex_capacity,
                         (size_t)shape->vertex_count + 1, sizeof *shape->vertices))
         return NULL;
-    shape->vertices = block;
     return &shape->vertices[shape->vertex_count++];
 }
 
@@ -53,7 +51,6 @@ static uint32_t vertex_at(struct making *making, uint32_t element)
 static bool push_edge(struct making *making, uint32_t from, uint32_t to, struct ronde_edge edge)
 {
     struct ronde_shape *shape = making->shape;
-    void *block = shape->edges;
     edge.a = vertex_at(making, from);
     edge.b = vertex_at(making, to);
     if (edge.a == RONDE_NONE || edge.b == RONDE_NONE)
@@ -67,10 +64,9 @@ static bool push_edge(struct making *making, uint32_t from, uint32_t to, struct 
         edge.rate_GBps = given.is_shared ? given.rate_GBps : given.back_GBps;
         edge.back_GBps = given.rate_GBps;
     }
-    if (!ronde_mem_grow(making->meet.mem, &block, &shape->edge_capacity,
+    if (!ronde_mem_grow(making->meet.mem, &shape->edges, &shape->edge_capacity,
                         (size_t)shape->edge_count + 1, sizeof edge))
         return false;
-    shape->edges = block;
     shape->edges[shape->edge_count++] = edge;
     return true;
 }

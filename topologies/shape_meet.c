@@ -281,25 +281,21 @@ enum ronde_status ronde_meet_create(const struct ronde_platform *platform,
 {
     const uint32_t links = platform->links.count;
     const uint32_t elements = platform->points.count + 2 * links;
-    *out_meet = (struct ronde_meet){.platform = platform, .mem = mem, .element_count = elements};
-    out_meet->parent = ronde_mem_new(mem, elements, sizeof *out_meet->parent);
-    out_meet->solid = ronde_mem_new(mem, elements, sizeof *out_meet->solid);
-    out_meet->zone_point = ronde_mem_new(mem, elements, sizeof *out_meet->zone_point);
-    out_meet->is_used = ronde_mem_new(mem, links, sizeof *out_meet->is_used);
-    out_meet->is_bus = ronde_mem_new(mem, links, sizeof *out_meet->is_bus);
-    const bool has_room = out_meet->parent && out_meet->solid && out_meet->zone_point &&
-                          out_meet->is_used && out_meet->is_bus;
-    return has_room && find_classes(out_meet) ? RONDE_OK : RONDE_NO_MEMORY;
+    *out_meet = (struct ronde_meet){.platform = platform,
+                                    .mem = mem,
+                                    .store = {.mem = mem},
+                                    .element_count = elements};
+    out_meet->parent = ronde_store_new(&out_meet->store, elements, sizeof *out_meet->parent);
+    out_meet->solid = ronde_store_new(&out_meet->store, elements, sizeof *out_meet->solid);
+    out_meet->zone_point = ronde_store_new(&out_meet->store, elements, sizeof *out_meet->zone_point);
+    out_meet->is_used = ronde_store_new(&out_meet->store, links, sizeof *out_meet->is_used);
+    out_meet->is_bus = ronde_store_new(&out_meet->store, links, sizeof *out_meet->is_bus);
+    return !out_meet->store.is_short && find_classes(out_meet) ? RONDE_OK : RONDE_NO_MEMORY;
 }
 
 void ronde_meet_free(struct ronde_meet *meet)
 {
-    const uint32_t links = meet->platform->links.count;
-    ronde_mem_free(meet->mem, meet->parent, meet->element_count, sizeof *meet->parent);
-    ronde_mem_free(meet->mem, meet->solid, meet->element_count, sizeof *meet->solid);
-    ronde_mem_free(meet->mem, meet->zone_point, meet->element_count, sizeof *meet->zone_point);
-    ronde_mem_free(meet->mem, meet->is_used, links, sizeof *meet->is_used);
-    ronde_mem_free(meet->mem, meet->is_bus, links, sizeof *meet->is_bus);
+    ronde_store_clear(&meet->store);
     ronde_list_free(meet->mem, &meet->meetings, sizeof(struct ronde_meeting));
     ronde_list_free(meet->mem, &meet->touches, sizeof(struct ronde_meeting));
 }

@@ -19,7 +19,8 @@ struct ronde_meeting {
 /** What is known of the links of a file. */
 struct ronde_meet {
     const struct ronde_platform *platform; /**< whose */
-    const struct ronde_mem *mem;           /**< for the arrays */
+    const struct ronde_mem *mem;           /**< for the lists */
+    struct ronde_store store;              /**< for the arrays */
     uint32_t element_count;                /**< points, then two ends per link */
     uint32_t *parent;                      /**< per element: union-find */
     uint32_t *solid;                       /**< per root: its host or router, or NONE */

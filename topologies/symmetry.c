@@ -16,6 +16,7 @@ struct turn {
     uint32_t *link_from;
     uint32_t *queue; /* points whose routes have not been followed yet */
     uint32_t queue_count;
+    struct ronde_store store;
     bool holds; /* nothing has been found yet that differs */
 };
 
@@ -179,14 +180,14 @@ static void compare_routes(struct turn *turn, const struct ronde_route *one)
         pair_hops(turn, one->hops, other->hops);
 }
 
-static bool reserve(struct turn *turn, const struct ronde_mem *mem)
+static bool reserve(struct turn *turn)
 {
     const uint32_t points = turn->platform->points.count, links = turn->platform->links.count;
-    turn->point_to = ronde_mem_new(mem, points, sizeof *turn->point_to);
-    turn->point_from = ronde_mem_new(mem, points, sizeof *turn->point_from);
-    turn->link_from = ronde_mem_new(mem, links, sizeof *turn->link_from);
-    turn->queue = ronde_mem_new(mem, points, sizeof *turn->queue);
-    if (!turn->point_to || !turn->point_from || !turn->link_from || !turn->queue)
+    turn->point_to = ronde_store_new(&turn->store, points, sizeof *turn->point_to);
+    turn->point_from = ronde_store_new(&turn->store, points, sizeof *turn->point_from);
+    turn->link_from = ronde_store_new(&turn->store, links, sizeof *turn->link_from);
+    turn->queue = ronde_store_new(&turn->store, points, sizeof *turn->queue);
+    if (turn->store.is_short)
         return false;
     for (uint32_t i = 0; i < points; i++)
         turn->point_to[i] = turn->point_from[i] = RONDE_NONE;
@@ -210,24 +211,23 @@ enum ronde_status ronde_platform_symmetry(const struct ronde_platform *platform,
                                           const struct ronde_mem *mem, uint32_t *out_links,
                                           bool *out_is_symmetry, struct ronde_error *error)
 {
-    struct turn turn = {.platform = platform, .link_to = out_links, .holds = true};
-    const uint32_t points = platform->points.count;
+    struct turn turn = {.platform = platform,
+                        .link_to = out_links,
+                        .store = {.mem = mem},
+                        .holds = true};
     /* Ways around what is out depend on the numbers of hosts. */
     if (platform->detours) {
         *out_is_symmetry = false;
         return RONDE_OK;
     }
-    const bool fits = reserve(&turn, mem);
+    const bool fits = reserve(&turn);
     for (uint32_t i = 0; fits && i < exchange->count && turn.holds; i++)
         pair_points(&turn, *RONDE_AT(platform->hosts, uint32_t, exchange->from[i]),
                     *RONDE_AT(platform->hosts, uint32_t, exchange->to[i]));
     if (fits)
         compare_all(&turn);
     *out_is_symmetry = fits && turn.holds;
-    ronde_mem_free(mem, turn.queue, points, sizeof *turn.queue);
-    ronde_mem_free(mem, turn.link_from, platform->links.count, sizeof *turn.link_from);
-    ronde_mem_free(mem, turn.point_from, points, sizeof *turn.point_from);
-    ronde_mem_free(mem, turn.point_to, points, sizeof *turn.point_to);
+    ronde_store_clear(&turn.store);
     return fits ? RONDE_OK
                 : ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory to compare %u hosts",
                              platform->path, platform->hosts.count);

@@ -33,11 +33,9 @@ static bool note_read(struct walk *walk, uint32_t cell, uint32_t step)
     struct ronde_derivation *derivation = walk->derivation;
     if (derivation->cell_writer[cell] != RONDE_NONE)
         want(walk, derivation->cell_writer[cell]);
-    void *readers = derivation->readers;
-    if (!ronde_mem_grow(derivation->builder->mem, &readers, &derivation->reader_capacity,
+    if (!ronde_mem_grow(derivation->builder->mem, &derivation->readers, &derivation->reader_capacity,
                         (size_t)walk->reader_count + 1, sizeof *derivation->readers))
         return false;
-    derivation->readers = readers;
     derivation->readers[walk->reader_count].step = step;
     derivation->readers[walk->reader_count].next = derivation->cell_readers[cell];
     derivation->cell_readers[cell] = walk->reader_count++;
@@ -101,11 +99,10 @@ static bool add_dependency(struct ronde_derivation *derivation, struct ronde_ste
                            uint32_t dependency)
 {
     struct ronde_program *program = &derivation->program;
-    void *dependencies = program->dependencies;
-    if (!ronde_mem_grow(derivation->builder->mem, &dependencies, &derivation->dependency_capacity,
-                        (size_t)program->dependency_count + 1, sizeof *program->dependencies))
+    if (!ronde_mem_grow(derivation->builder->mem, &program->dependencies,
+                        &derivation->dependency_capacity, (size_t)program->dependency_count + 1,
+                        sizeof *program->dependencies))
         return false;
-    program->dependencies = dependencies;
     program->dependencies[program->dependency_count++] = dependency;
     step->dependency_count++;
     return true;
@@ -161,12 +158,10 @@ enum ronde_status ronde_derive_dependencies(struct ronde_derivation *derivation,
     reset(derivation);
     if (program->lane_count < 2)
         return RONDE_OK;
-    void *clock = derivation->clock;
-    if (!ronde_mem_grow(derivation->builder->mem, &clock, &derivation->clock_capacity,
+    if (!ronde_mem_grow(derivation->builder->mem, &derivation->clock, &derivation->clock_capacity,
                         (size_t)program->step_count * program->lane_count, sizeof *derivation->clock))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the clocks of %u lanes",
                           program->lane_count);
-    derivation->clock = clock;
     struct walk walk = {.derivation = derivation, .wanted = derivation->lane_scratch};
     for (uint32_t i = 0; i < derivation->proto_count; i++) {
         const struct ronde_proto *proto = &derivation->protos[i];

@@ -272,11 +272,9 @@ static bool keep_program(struct derive *derive, uint32_t index)
 {
     struct ronde_schedule *schedule = derive->builder->schedule;
     const struct ronde_program *from = &derive->derivation.program;
-    void *programs = schedule->programs;
-    if (!ronde_mem_grow(derive->builder->mem, &programs, &derive->program_capacity,
+    if (!ronde_mem_grow(derive->builder->mem, &schedule->programs, &derive->program_capacity,
                         (size_t)index + 1, sizeof *from))
         return false;
-    schedule->programs = programs;
     struct ronde_program *to = &schedule->programs[index];
     if (!ronde_program_copy(schedule->arena, to, from))
         return false;

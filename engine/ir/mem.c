@@ -1,6 +1,7 @@
 /* Memory: the default allocator and overflow-checked arrays on top of any. The only file that calls malloc. */
 #include "ronde/mem.h"
 
+#include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +60,13 @@ void ronde_mem_free(const struct ronde_mem *mem, void *block, size_t count, size
         (void)ronde_mem_resize(mem, block, bytes, 0);
 }
 
-bool ronde_mem_grow(const struct ronde_mem *mem, void **block, size_t *capacity, size_t needed,
+/* Pointers to objects all look alike, whatever they point to; copied, no two types name one object. */
+bool ronde_mem_grow(const struct ronde_mem *mem, void *block, size_t *capacity, size_t needed,
                     size_t element_bytes)
 {
-    if (*block && needed <= *capacity)
+    char *old = NULL;
+    memcpy(&old, block, sizeof old);
+    if (old && needed <= *capacity)
         return true;
     size_t wanted = *capacity < FIRST_CAPACITY ? FIRST_CAPACITY : *capacity;
     while (wanted < needed)
@@ -71,13 +75,13 @@ bool ronde_mem_grow(const struct ronde_mem *mem, void **block, size_t *capacity,
     size_t new_bytes;
     if (!array_bytes(wanted, element_bytes, &new_bytes))
         return false;
-    if (*block && !array_bytes(*capacity, element_bytes, &old_bytes))
+    if (old && !array_bytes(*capacity, element_bytes, &old_bytes))
         return false;
-    char *grown = ronde_mem_resize(mem, *block, old_bytes, new_bytes);
+    char *grown = ronde_mem_resize(mem, old, old_bytes, new_bytes);
     if (!grown)
         return false;
     memset(grown + old_bytes, 0, new_bytes - old_bytes);
-    *block = grown;
+    memcpy(block, &grown, sizeof grown);
     *capacity = wanted;
     return true;
 }
@@ -97,4 +101,37 @@ void ronde_list_free(const struct ronde_mem *mem, struct ronde_list *list, size_
 {
     ronde_mem_free(mem, list->items, list->capacity, item_bytes);
     *list = (struct ronde_list){NULL, 0, 0};
+}
+
+struct ronde_store_block {
+    struct ronde_store_block *next;
+    size_t bytes; /* the head included */
+    alignas(max_align_t) unsigned char data[];
+};
+
+void *ronde_store_new(struct ronde_store *pool, size_t count, size_t element_bytes)
+{
+    size_t bytes = SIZE_MAX;
+    const bool fits = array_bytes(count, element_bytes, &bytes) &&
+                      bytes < SIZE_MAX - sizeof(struct ronde_store_block);
+    struct ronde_store_block *block =
+        fits ? ronde_mem_new(pool->mem, sizeof *block + bytes, 1) : NULL;
+    if (!block) {
+        pool->is_short = true;
+        return NULL;
+    }
+    block->next = pool->blocks;
+    block->bytes = sizeof *block + bytes;
+    pool->blocks = block;
+    return block->data;
+}
+
+void ronde_store_clear(struct ronde_store *pool)
+{
+    while (pool->blocks) {
+        struct ronde_store_block *block = pool->blocks;
+        pool->blocks = block->next;
+        ronde_mem_free(pool->mem, block, block->bytes, 1);
+    }
+    pool->is_short = false;
 }

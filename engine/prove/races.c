@@ -60,13 +60,11 @@ static void report(struct search *search, uint32_t step, uint32_t chunk, uint32_
 static void add_read(struct search *search, uint32_t cell, struct access access)
 {
     struct history *history = &search->history;
-    void *pool = history->pool;
-    if (!ronde_mem_grow(search->mem, &pool, &history->pool_capacity,
+    if (!ronde_mem_grow(search->mem, &history->pool, &history->pool_capacity,
                         (size_t)history->pool_count + 1, sizeof *history->pool)) {
         search->has_memory = false;
         return;
     }
-    history->pool = pool;
     access.next = history->reads[cell];
     history->pool[history->pool_count] = access;
     history->reads[cell] = history->pool_count++;

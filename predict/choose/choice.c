@@ -22,13 +22,11 @@ static const char longest_path[] = "dag";
 /** Room for one candidate more, zeroed and not counted yet. */
 static struct ronde_candidate *new_candidate(struct ronde_choice *choice, struct ronde_error *error)
 {
-    void *block = choice->candidates;
-    if (!ronde_mem_grow(choice->mem, &block, &choice->capacity, (size_t)choice->count + 1,
-                        sizeof *choice->candidates)) {
+    if (!ronde_mem_grow(choice->mem, &choice->candidates, &choice->capacity,
+                        (size_t)choice->count + 1, sizeof *choice->candidates)) {
         ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u candidates", choice->count + 1);
         return NULL;
     }
-    choice->candidates = block;
     choice->candidates[choice->count] = (struct ronde_candidate){.own = NULL};
     return &choice->candidates[choice->count];
 }

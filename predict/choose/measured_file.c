@@ -335,18 +335,16 @@ static enum ronde_status add_row(const struct reader *reader, const struct ronde
                                  struct ronde_error *error)
 {
     struct ronde_measured *table = reader->to;
-    void *block = table->rows;
     for (uint32_t i = 0; i < table->row_count; i++)
         if (is_same(&table->rows[i], row))
             return refuse(reader, error, "a second row of %s %s on %u ranks",
                           ronde_collective_text(row->collective), row->algorithm, row->ranks);
     if (table->row_count == RONDE_MEASURED_MAX_ROWS)
         return refuse(reader, error, "more than %u rows", RONDE_MEASURED_MAX_ROWS);
-    if (!ronde_mem_grow(reader->mem, &block, &table->capacity, (size_t)table->row_count + 1,
+    if (!ronde_mem_grow(reader->mem, &table->rows, &table->capacity, (size_t)table->row_count + 1,
                         sizeof *row))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u rows of %s",
                           table->row_count + 1, reader->path);
-    table->rows = block;
     table->rows[table->row_count++] = *row;
     return RONDE_OK;
 }

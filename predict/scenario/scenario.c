@@ -86,15 +86,12 @@ static enum ronde_status too_many(const char *keyword, struct ronde_error *error
 static enum ronde_status add_hosts(struct ronde_host_list *hosts, uint64_t first, uint64_t last,
                                    struct ronde_error *error)
 {
-    void *all = hosts->all;
     if (last < first || last - first >= RONDE_MAX_RANKS - hosts->count)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "hosts %llu-%llu are none or too many",
                           (unsigned long long)first, (unsigned long long)last);
     const uint32_t more = (uint32_t)(last - first) + 1;
-    const bool fits = ronde_mem_grow(ronde_mem_default(), &all, &hosts->capacity,
-                                     (size_t)hosts->count + more, sizeof *hosts->all);
-    hosts->all = all;
-    if (!fits)
+    if (!ronde_mem_grow(ronde_mem_default(), &hosts->all, &hosts->capacity,
+                        (size_t)hosts->count + more, sizeof *hosts->all))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u hosts", hosts->count + more);
     for (uint32_t i = 0; i < more; i++)
         hosts->all[hosts->count++] = (uint32_t)first + i;

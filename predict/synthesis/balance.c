@@ -35,23 +35,23 @@ static uint32_t random_below(uint64_t *state, uint32_t count)
 #define FEW_TREES 16u
 
 bool ronde_balance_create(struct ronde_balance *balance, struct ronde_forest *forest,
-                          struct ronde_index_pool *pool)
+                          struct ronde_store *pool)
 {
     const uint32_t wires = forest->ways->wire_count, n = forest->ways->ranks;
     *balance = (struct ronde_balance){
         .forest = forest,
-        .limit = ronde_pool_new(pool, wires, sizeof *balance->limit),
-        .weight = ronde_pool_new(pool, wires, sizeof *balance->weight),
-        .overloaded = ronde_pool_new(pool, wires, sizeof *balance->overloaded),
-        .place = ronde_pool_new(pool, wires, sizeof *balance->place),
+        .limit = ronde_store_new(pool, wires, sizeof *balance->limit),
+        .weight = ronde_store_new(pool, wires, sizeof *balance->weight),
+        .overloaded = ronde_store_new(pool, wires, sizeof *balance->overloaded),
+        .place = ronde_store_new(pool, wires, sizeof *balance->place),
         .most_depth = n,
         .random = 0x9e3779b97f4a7c15u,
-        .cost = ronde_pool_new(pool, n, sizeof *balance->cost),
-        .from = ronde_pool_new(pool, n, sizeof *balance->from),
-        .depth = ronde_pool_new(pool, n, sizeof *balance->depth),
-        .price = ronde_pool_new(pool, wires, sizeof *balance->price),
-        .path = ronde_pool_new(pool, n, sizeof *balance->path),
-        .is_below = ronde_pool_new(pool, n, sizeof *balance->is_below),
+        .cost = ronde_store_new(pool, n, sizeof *balance->cost),
+        .from = ronde_store_new(pool, n, sizeof *balance->from),
+        .depth = ronde_store_new(pool, n, sizeof *balance->depth),
+        .price = ronde_store_new(pool, wires, sizeof *balance->price),
+        .path = ronde_store_new(pool, n, sizeof *balance->path),
+        .is_below = ronde_store_new(pool, n, sizeof *balance->is_below),
     };
     return balance->limit && balance->weight && balance->overloaded && balance->place &&
            balance->cost && balance->from && balance->depth && balance->price && balance->path &&

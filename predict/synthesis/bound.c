@@ -12,7 +12,7 @@
 /* What finding a bound holds. */
 struct bounding {
     const struct ronde_compile_request *request;
-    struct ronde_index_pool *pool;
+    struct ronde_store *pool;
     struct ronde_turns turns; /* without any where all routes are looked at */
     struct ronde_wiring wiring;
     struct ronde_graph graph;
@@ -183,10 +183,10 @@ static enum ronde_status bound_parts(struct bounding *bounding, double *out_rate
                                      struct ronde_error *error)
 {
     const struct ronde_graph *graph = &bounding->graph;
-    uint32_t *parts = ronde_pool_new(bounding->pool, graph->place_count, sizeof *parts);
-    bool *has_ranks = ronde_pool_new(bounding->pool, graph->place_count, sizeof *has_ranks);
+    uint32_t *parts = ronde_store_new(bounding->pool, graph->place_count, sizeof *parts);
+    bool *has_ranks = ronde_store_new(bounding->pool, graph->place_count, sizeof *has_ranks);
     int64_t capacities[MOST_CAPACITIES];
-    if (!parts || !has_ranks)
+    if (bounding->pool->is_short)
         return no_memory(bounding, error);
     const uint32_t count = list_capacities(graph, capacities);
     *out_rate = INFINITY;
@@ -364,7 +364,7 @@ static enum ronde_status bound_latency(struct bounding *bounding, struct ronde_e
     const struct ronde_graph *graph = &bounding->graph;
     const uint32_t sources = ronde_wiring_source_count(&bounding->wiring);
     struct ronde_distances distances;
-    double *route_ns = ronde_pool_new(bounding->pool, sources, sizeof *route_ns);
+    double *route_ns = ronde_store_new(bounding->pool, sources, sizeof *route_ns);
     double longest_ns = 0;
     if (!route_ns || !ronde_distances_create(&distances, graph, bounding->pool))
         return no_memory(bounding, error);
@@ -427,7 +427,7 @@ enum ronde_status ronde_bound_find(const struct ronde_platform *platform,
                                    const struct ronde_mem *mem, struct ronde_bound *out_bound,
                                    struct ronde_error *error)
 {
-    struct ronde_index_pool pool = {.mem = mem};
+    struct ronde_store pool = {.mem = mem};
     struct ronde_compile_request used = *request;
     struct bounding bounding = {.request = &used, .pool = &pool, .bound = out_bound};
     *out_bound = (struct ronde_bound){.collective = request->collective,
@@ -443,7 +443,7 @@ enum ronde_status ronde_bound_find(const struct ronde_platform *platform,
     if (request->ranks < 2)
         return RONDE_OK;
     if (request->collective == RONDE_SEND_RECV && !request->source_of) {
-        uint32_t *before = ronde_pool_new(&pool, request->ranks, sizeof *before);
+        uint32_t *before = ronde_store_new(&pool, request->ranks, sizeof *before);
         if (!before)
             return no_memory(&bounding, error);
         for (uint32_t r = 0; r < request->ranks; r++)
@@ -451,7 +451,7 @@ enum ronde_status ronde_bound_find(const struct ronde_platform *platform,
         used.source_of = before;
     }
     const enum ronde_status status = find_bound(&bounding, platform, error);
-    ronde_pool_clear(&pool);
+    ronde_store_clear(&pool);
     return status;
 }
 

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-bool ronde_cut_create(const struct ronde_graph *graph, struct ronde_index_pool *pool,
+bool ronde_cut_create(const struct ronde_graph *graph, struct ronde_store *pool,
                       struct ronde_graph_cut *out_cut)
 {
     *out_cut = (struct ronde_graph_cut){.capacity = graph->free, .blocks = 1};
-    out_cut->inside = ronde_pool_new(pool, graph->place_count, sizeof *out_cut->inside);
+    out_cut->inside = ronde_store_new(pool, graph->place_count, sizeof *out_cut->inside);
     return out_cut->inside != NULL;
 }
 
@@ -39,7 +39,7 @@ struct network {
 };
 
 static bool make_network(struct network *network, const struct ronde_graph *graph,
-                         struct ronde_index_pool *pool, bool is_source)
+                         struct ronde_store *pool, bool is_source)
 {
     *network = (struct network){.graph = graph, .extra = graph->place_count};
     if (!ronde_flow_create(&network->flow, pool, graph->place_count + 1,
@@ -93,10 +93,10 @@ static void leave_out(const struct ronde_graph *graph, uint32_t rank, struct ron
 }
 
 /* The rank that the least enters: where Newton's method starts. Errors: false, no memory. */
-static bool start_all_gather(const struct ronde_graph *graph, struct ronde_index_pool *pool,
+static bool start_all_gather(const struct ronde_graph *graph, struct ronde_store *pool,
                              struct ronde_graph_cut *cut)
 {
-    int64_t *entering = ronde_pool_new(pool, graph->ranks, sizeof *entering);
+    int64_t *entering = ronde_store_new(pool, graph->ranks, sizeof *entering);
     uint32_t worst = 0;
     if (!entering)
         return false;
@@ -130,7 +130,7 @@ static bool try_sink(struct network *network, uint32_t rank, int64_t *least,
     return is_worse;
 }
 
-bool ronde_cut_all_gather(const struct ronde_graph *graph, struct ronde_index_pool *pool,
+bool ronde_cut_all_gather(const struct ronde_graph *graph, struct ronde_store *pool,
                           struct ronde_graph_cut *cut)
 {
     struct network network;
@@ -152,8 +152,8 @@ bool ronde_cut_all_gather(const struct ronde_graph *graph, struct ronde_index_po
     return true;
 }
 
-bool ronde_cut_scatter(const struct ronde_graph *graph, uint32_t root,
-                       struct ronde_index_pool *pool, struct ronde_graph_cut *cut)
+bool ronde_cut_scatter(const struct ronde_graph *graph, uint32_t root, struct ronde_store *pool,
+                       struct ronde_graph_cut *cut)
 {
     struct network network;
     if (!make_network(&network, graph, pool, false))
@@ -174,8 +174,8 @@ bool ronde_cut_scatter(const struct ronde_graph *graph, uint32_t root,
     return true;
 }
 
-bool ronde_cut_broadcast(const struct ronde_graph *graph, uint32_t root,
-                         struct ronde_index_pool *pool, struct ronde_graph_cut *cut)
+bool ronde_cut_broadcast(const struct ronde_graph *graph, uint32_t root, struct ronde_store *pool,
+                         struct ronde_graph_cut *cut)
 {
     struct network network;
     if (!make_network(&network, graph, pool, false))

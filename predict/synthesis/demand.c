@@ -10,17 +10,17 @@
 /* Shortest ways by label correction (Bellman, Ford, Moore), with a queue. */
 
 bool ronde_distances_create(struct ronde_distances *distances, const struct ronde_graph *graph,
-                            struct ronde_index_pool *pool)
+                            struct ronde_store *pool)
 {
     const uint32_t places = graph->place_count;
     *distances = (struct ronde_distances){
         .graph = graph,
-        .first = ronde_pool_new(pool, (size_t)places + 1, sizeof *distances->first),
-        .arcs = ronde_pool_new(pool, graph->arc_count, sizeof *distances->arcs),
-        .length = ronde_pool_new(pool, graph->arc_count, sizeof *distances->length),
-        .to = ronde_pool_new(pool, places, sizeof *distances->to),
-        .queue = ronde_pool_new(pool, places, sizeof *distances->queue),
-        .is_queued = ronde_pool_new(pool, places, sizeof *distances->is_queued),
+        .first = ronde_store_new(pool, (size_t)places + 1, sizeof *distances->first),
+        .arcs = ronde_store_new(pool, graph->arc_count, sizeof *distances->arcs),
+        .length = ronde_store_new(pool, graph->arc_count, sizeof *distances->length),
+        .to = ronde_store_new(pool, places, sizeof *distances->to),
+        .queue = ronde_store_new(pool, places, sizeof *distances->queue),
+        .is_queued = ronde_store_new(pool, places, sizeof *distances->is_queued),
     };
     if (!distances->first || !distances->arcs || !distances->length || !distances->to ||
         !distances->queue || !distances->is_queued)
@@ -189,11 +189,11 @@ static void try_lengths(struct search *search, bool by_time)
 }
 
 /* The set that all_gather leaves slowest, and the one that it enters slowest: they differ where cables have two rates. */
-static bool try_all_gather(struct search *search, struct ronde_index_pool *pool)
+static bool try_all_gather(struct search *search, struct ronde_store *pool)
 {
     struct ronde_graph turned = *search->demand->graph;
     struct ronde_graph_cut cut;
-    turned.arcs = ronde_pool_new(pool, turned.arc_count, sizeof *turned.arcs);
+    turned.arcs = ronde_store_new(pool, turned.arc_count, sizeof *turned.arcs);
     if (!turned.arcs || !ronde_cut_create(&turned, pool, &cut))
         return false;
     for (uint32_t a = 0; a < turned.arc_count; a++)
@@ -208,13 +208,13 @@ static bool try_all_gather(struct search *search, struct ronde_index_pool *pool)
     return true;
 }
 
-bool ronde_demand_bound(const struct ronde_demand *demand, struct ronde_index_pool *pool,
+bool ronde_demand_bound(const struct ronde_demand *demand, struct ronde_store *pool,
                         struct ronde_graph_cut *cut, double *out_time)
 {
     const struct ronde_graph *graph = demand->graph;
     struct search search = {.demand = demand, .best = cut, .time = 0};
-    search.inside = ronde_pool_new(pool, graph->place_count, sizeof *search.inside);
-    search.group = ronde_pool_new(pool, graph->place_count, sizeof *search.group);
+    search.inside = ronde_store_new(pool, graph->place_count, sizeof *search.inside);
+    search.group = ronde_store_new(pool, graph->place_count, sizeof *search.group);
     cut->capacity = graph->free;
     if (!search.inside || !search.group ||
         !ronde_distances_create(&search.distances, graph, pool) || !try_all_gather(&search, pool))

@@ -8,7 +8,7 @@
 /* What building holds. */
 struct building {
     const struct ronde_emission *emission;
-    struct ronde_index_pool *pool;
+    struct ronde_store *pool;
     struct ronde_builder *builder;
     uint32_t *lanes;    /* per rank: lanes so far */
     uint32_t *received; /* per rank: connections it receives by */
@@ -240,17 +240,16 @@ static bool make_room(struct building *building)
     const struct ronde_emission *emission = building->emission;
     const struct ronde_forest *any = emission->up ? emission->up : emission->down;
     const size_t edges = (size_t)any->tree_count * emission->ranks, n = emission->ranks;
-    building->lanes = ronde_pool_new(building->pool, n, sizeof *building->lanes);
-    building->received = ronde_pool_new(building->pool, n, sizeof *building->received);
-    building->kept = ronde_pool_new(building->pool, n, sizeof *building->kept);
-    building->room = ronde_pool_new(building->pool, n, sizeof *building->room);
-    building->is_used = ronde_pool_new(building->pool, 2 * n * n, sizeof *building->is_used);
+    building->lanes = ronde_store_new(building->pool, n, sizeof *building->lanes);
+    building->received = ronde_store_new(building->pool, n, sizeof *building->received);
+    building->kept = ronde_store_new(building->pool, n, sizeof *building->kept);
+    building->room = ronde_store_new(building->pool, n, sizeof *building->room);
+    building->is_used = ronde_store_new(building->pool, 2 * n * n, sizeof *building->is_used);
     building->is_held_back =
-        ronde_pool_new(building->pool, any->tree_count, sizeof *building->is_held_back);
-    building->keeps = ronde_pool_new(building->pool, edges, sizeof *building->keeps);
-    building->messages = ronde_pool_new(building->pool, edges, sizeof *building->messages);
-    return building->lanes && building->received && building->kept && building->room &&
-           building->is_used && building->is_held_back && building->keeps && building->messages;
+        ronde_store_new(building->pool, any->tree_count, sizeof *building->is_held_back);
+    building->keeps = ronde_store_new(building->pool, edges, sizeof *building->keeps);
+    building->messages = ronde_store_new(building->pool, edges, sizeof *building->messages);
+    return !building->pool->is_short;
 }
 
 static uint32_t chunks_of(const struct ronde_emission *emission)
@@ -296,7 +295,7 @@ static enum ronde_status build(struct building *building, struct ronde_error *er
 {
     const struct ronde_emission *emission = building->emission;
     const size_t edges = emission->up ? (size_t)emission->up->tree_count * emission->ranks : 1;
-    bool *has_sum = ronde_pool_new(building->pool, edges, sizeof *has_sum);
+    bool *has_sum = ronde_store_new(building->pool, edges, sizeof *has_sum);
     if (!has_sum)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a schedule of %u ranks",
                           emission->ranks);
@@ -336,13 +335,13 @@ static enum ronde_status count_connections(const struct building *building, uint
     return RONDE_OK;
 }
 
-enum ronde_status ronde_emit(const struct ronde_emission *emission, struct ronde_index_pool *pool,
+enum ronde_status ronde_emit(const struct ronde_emission *emission, struct ronde_store *pool,
                              struct ronde_schedule **out_schedule,
                              struct ronde_emitted *out_emitted, struct ronde_error *error)
 {
     struct building building = {.emission = emission, .pool = pool};
     const uint32_t n = emission->ranks;
-    uint32_t *order = ronde_pool_new(pool, n, sizeof *order);
+    uint32_t *order = ronde_store_new(pool, n, sizeof *order);
     const struct ronde_compile_request request = {
         .collective = emission->collective,
         .algorithm = RONDE_SYNTHESIZED,

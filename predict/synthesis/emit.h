@@ -31,7 +31,7 @@ struct ronde_emitted {
 
 /** Builds, finishes and proves. Errors: NO_MEMORY; UNSUPPORTED for too few connections; those of ronde_schedule_finish. */
 RONDE_MUST_CHECK enum ronde_status
-ronde_emit(const struct ronde_emission *emission, struct ronde_index_pool *pool,
+ronde_emit(const struct ronde_emission *emission, struct ronde_store *pool,
            struct ronde_schedule **out_schedule, struct ronde_emitted *out_emitted,
            struct ronde_error *error);
 
@@ -69,8 +69,7 @@ struct ronde_neighbours_task {
  * Keeps the neighbours that most edges of the trees go to, of those the nearest, and the next rank, so that all reach all.
  * Per route (from * ranks + to) whether messages may take it. NULL: no memory.
  */
-bool *ronde_neighbours_choose(const struct ronde_neighbours_task *task,
-                              struct ronde_index_pool *pool);
+bool *ronde_neighbours_choose(const struct ronde_neighbours_task *task, struct ronde_store *pool);
 
 /* One schedule of the height that is asked for: routes, trees, lanes, proof. */
 

@@ -149,17 +149,17 @@ static bool pass(struct flattening *flattening)
 }
 
 bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit,
-                   const struct ronde_synthesis_progress *progress, struct ronde_index_pool *pool)
+                   const struct ronde_synthesis_progress *progress, struct ronde_store *pool)
 {
     const size_t n = forest->ways->ranks, edges = n * forest->tree_count;
     struct flattening flattening = {
         .forest = forest,
         .limit = limit,
-        .depth = ronde_pool_new(pool, edges, sizeof *flattening.depth),
-        .size = ronde_pool_new(pool, edges, sizeof *flattening.size),
-        .depths = ronde_pool_new(pool, edges, sizeof *flattening.depths),
-        .count = ronde_pool_new(pool, n + 1, sizeof *flattening.count),
-        .order = ronde_pool_new(pool, n, sizeof *flattening.order),
+        .depth = ronde_store_new(pool, edges, sizeof *flattening.depth),
+        .size = ronde_store_new(pool, edges, sizeof *flattening.size),
+        .depths = ronde_store_new(pool, edges, sizeof *flattening.depths),
+        .count = ronde_store_new(pool, n + 1, sizeof *flattening.count),
+        .order = ronde_store_new(pool, n, sizeof *flattening.order),
     };
     if (!flattening.depth || !flattening.size || !flattening.depths || !flattening.count ||
         !flattening.order)

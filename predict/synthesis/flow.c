@@ -5,23 +5,22 @@
 
 #define NONE UINT32_MAX
 
-bool ronde_flow_create(struct ronde_max_flow *flow, struct ronde_index_pool *pool,
-                       uint32_t vertices, uint32_t arcs)
+bool ronde_flow_create(struct ronde_max_flow *flow, struct ronde_store *pool, uint32_t vertices,
+                       uint32_t arcs)
 {
     const size_t room = 2 * (size_t)arcs, count = vertices;
     *flow = (struct ronde_max_flow){.vertex_count = vertices, .arc_room = (uint32_t)room};
-    flow->to = ronde_pool_new(pool, room, sizeof *flow->to);
-    flow->capacity = ronde_pool_new(pool, room, sizeof *flow->capacity);
-    flow->left = ronde_pool_new(pool, room, sizeof *flow->left);
-    flow->leaving = ronde_pool_new(pool, room, sizeof *flow->leaving);
-    flow->first = ronde_pool_new(pool, count + 1, sizeof *flow->first);
-    flow->level = ronde_pool_new(pool, count, sizeof *flow->level);
-    flow->next = ronde_pool_new(pool, count, sizeof *flow->next);
-    flow->queue = ronde_pool_new(pool, count + 1, sizeof *flow->queue);
-    flow->is_source = ronde_pool_new(pool, count, sizeof *flow->is_source);
-    flow->starts = ronde_pool_new(pool, count, sizeof *flow->starts);
-    return flow->to && flow->capacity && flow->left && flow->leaving && flow->first &&
-           flow->level && flow->next && flow->queue && flow->is_source && flow->starts;
+    flow->to = ronde_store_new(pool, room, sizeof *flow->to);
+    flow->capacity = ronde_store_new(pool, room, sizeof *flow->capacity);
+    flow->left = ronde_store_new(pool, room, sizeof *flow->left);
+    flow->leaving = ronde_store_new(pool, room, sizeof *flow->leaving);
+    flow->first = ronde_store_new(pool, count + 1, sizeof *flow->first);
+    flow->level = ronde_store_new(pool, count, sizeof *flow->level);
+    flow->next = ronde_store_new(pool, count, sizeof *flow->next);
+    flow->queue = ronde_store_new(pool, count + 1, sizeof *flow->queue);
+    flow->is_source = ronde_store_new(pool, count, sizeof *flow->is_source);
+    flow->starts = ronde_store_new(pool, count, sizeof *flow->starts);
+    return !pool->is_short;
 }
 
 uint32_t ronde_flow_arc(struct ronde_max_flow *flow, uint32_t from, uint32_t to, int64_t capacity)

@@ -40,10 +40,10 @@ static void fill(const struct ronde_wiring *wiring, bool goes_down, bool goes_up
     ways->first[n * n] = used;
 }
 
-bool ronde_ways_list_users(struct ronde_ways *ways, struct ronde_index_pool *pool)
+bool ronde_ways_list_users(struct ronde_ways *ways, struct ronde_store *pool)
 {
     const uint32_t pairs = ways->ranks * ways->ranks;
-    ways->first_user = ronde_pool_new(pool, (size_t)ways->wire_count + 1, sizeof *ways->first_user);
+    ways->first_user = ronde_store_new(pool, (size_t)ways->wire_count + 1, sizeof *ways->first_user);
     if (!ways->first_user)
         return false;
     for (uint32_t h = 0; h < ways->first[pairs]; h++)
@@ -57,7 +57,7 @@ bool ronde_ways_list_users(struct ronde_ways *ways, struct ronde_index_pool *poo
 }
 
 static bool make(const struct ronde_wiring *wiring, bool goes_down, bool goes_up,
-                 struct ronde_index_pool *pool, struct ronde_ways *out_ways)
+                 struct ronde_store *pool, struct ronde_ways *out_ways)
 {
     const uint32_t n = wiring->ranks;
     const size_t pairs = (size_t)n * n;
@@ -65,11 +65,11 @@ static bool make(const struct ronde_wiring *wiring, bool goes_down, bool goes_up
     *out_ways = (struct ronde_ways){
         .ranks = n,
         .wire_count = wiring->wire_count,
-        .first = ronde_pool_new(pool, pairs + 1, sizeof *out_ways->first),
-        .hops = ronde_pool_new(pool, hops, sizeof *out_ways->hops),
-        .is_open = ronde_pool_new(pool, pairs, sizeof *out_ways->is_open),
-        .users = ronde_pool_new(pool, hops, sizeof *out_ways->users),
-        .rate_GBps = ronde_pool_new(pool, wiring->wire_count, sizeof *out_ways->rate_GBps),
+        .first = ronde_store_new(pool, pairs + 1, sizeof *out_ways->first),
+        .hops = ronde_store_new(pool, hops, sizeof *out_ways->hops),
+        .is_open = ronde_store_new(pool, pairs, sizeof *out_ways->is_open),
+        .users = ronde_store_new(pool, hops, sizeof *out_ways->users),
+        .rate_GBps = ronde_store_new(pool, wiring->wire_count, sizeof *out_ways->rate_GBps),
     };
     if (!out_ways->first || !out_ways->hops || !out_ways->is_open || !out_ways->users ||
         !out_ways->rate_GBps)
@@ -80,31 +80,31 @@ static bool make(const struct ronde_wiring *wiring, bool goes_down, bool goes_up
     return ronde_ways_list_users(out_ways, pool);
 }
 
-bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed,
-                     struct ronde_index_pool *pool, struct ronde_ways *out_ways)
+bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed, struct ronde_store *pool,
+                     struct ronde_ways *out_ways)
 {
     return make(wiring, !is_reversed, is_reversed, pool, out_ways);
 }
 
-bool ronde_ways_make_joint(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
+bool ronde_ways_make_joint(const struct ronde_wiring *wiring, struct ronde_store *pool,
                            struct ronde_ways *out_ways)
 {
     return make(wiring, true, true, pool, out_ways);
 }
 
 bool ronde_forest_create(struct ronde_forest *forest, const struct ronde_ways *ways,
-                         const uint32_t *roots, uint32_t count, struct ronde_index_pool *pool)
+                         const uint32_t *roots, uint32_t count, struct ronde_store *pool)
 {
     const size_t edges = (size_t)count * ways->ranks, pairs = (size_t)ways->ranks * ways->ranks;
     *forest = (struct ronde_forest){
         .ways = ways,
         .tree_count = count,
-        .root = ronde_pool_new(pool, count, sizeof *forest->root),
-        .parent = ronde_pool_new(pool, edges, sizeof *forest->parent),
-        .next = ronde_pool_new(pool, edges, sizeof *forest->next),
-        .previous = ronde_pool_new(pool, edges, sizeof *forest->previous),
-        .head = ronde_pool_new(pool, pairs, sizeof *forest->head),
-        .load = ronde_pool_new(pool, ways->wire_count, sizeof *forest->load),
+        .root = ronde_store_new(pool, count, sizeof *forest->root),
+        .parent = ronde_store_new(pool, edges, sizeof *forest->parent),
+        .next = ronde_store_new(pool, edges, sizeof *forest->next),
+        .previous = ronde_store_new(pool, edges, sizeof *forest->previous),
+        .head = ronde_store_new(pool, pairs, sizeof *forest->head),
+        .load = ronde_store_new(pool, ways->wire_count, sizeof *forest->load),
     };
     if (!forest->root || !forest->parent || !forest->next || !forest->previous || !forest->head ||
         !forest->load)

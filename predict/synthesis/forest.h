@@ -27,15 +27,15 @@ struct ronde_ways {
 };
 
 /** Makes the ways of a wiring; `is_reversed`: data runs from child to parent. Errors: false, no memory. */
-bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed,
-                     struct ronde_index_pool *pool, struct ronde_ways *out_ways);
+bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed, struct ronde_store *pool,
+                     struct ronde_ways *out_ways);
 
 /** Ways of trees that data runs up and down: an edge loads the routes of both directions. Errors: false, no memory. */
-bool ronde_ways_make_joint(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
+bool ronde_ways_make_joint(const struct ronde_wiring *wiring, struct ronde_store *pool,
                            struct ronde_ways *out_ways);
 
 /** Lists the users of every wire anew, after hops were changed; `users` has room already. Errors: false, no memory. */
-bool ronde_ways_list_users(struct ronde_ways *ways, struct ronde_index_pool *pool);
+bool ronde_ways_list_users(struct ronde_ways *ways, struct ronde_store *pool);
 
 /** Trees. The edge into rank v of tree t is number t * ranks + v. */
 struct ronde_forest {
@@ -51,7 +51,7 @@ struct ronde_forest {
 
 /** Makes room for trees with these roots and no edges. Errors: false, no memory. */
 bool ronde_forest_create(struct ronde_forest *forest, const struct ronde_ways *ways,
-                         const uint32_t *roots, uint32_t count, struct ronde_index_pool *pool);
+                         const uint32_t *roots, uint32_t count, struct ronde_store *pool);
 
 /** Adds the edge from parent to child. */
 void ronde_forest_link(struct ronde_forest *forest, uint32_t tree, uint32_t parent, uint32_t child);
@@ -90,7 +90,7 @@ struct ronde_wiring_symmetry {
 };
 
 /** Looks for a symmetry, shapes with few digits first. Errors: false, no memory. */
-bool ronde_symmetry_find(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
+bool ronde_symmetry_find(const struct ronde_wiring *wiring, struct ronde_store *pool,
                          struct ronde_wiring_symmetry *out_symmetry);
 
 /** Where a position stands as seen from another one: their difference, digit by digit. */
@@ -101,8 +101,8 @@ uint32_t ronde_symmetry_seen(const struct ronde_wiring_symmetry *symmetry, uint3
  * Rewrites ways for the trees of position 0 alone: a wire stands for its class, and has the rate that is left for each of
  * the turned copies. Errors: false, no memory.
  */
-bool ronde_symmetry_turn(const struct ronde_wiring_symmetry *symmetry,
-                         struct ronde_index_pool *pool, struct ronde_ways *ways);
+bool ronde_symmetry_turn(const struct ronde_wiring_symmetry *symmetry, struct ronde_store *pool,
+                         struct ronde_ways *ways);
 
 /* How far a synthesis is, for those who wait for it. */
 
@@ -124,7 +124,7 @@ struct ronde_graph_cut {
 };
 
 /** A cut without a set; false where there is no memory. */
-bool ronde_cut_create(const struct ronde_graph *graph, struct ronde_index_pool *pool,
+bool ronde_cut_create(const struct ronde_graph *graph, struct ronde_store *pool,
                       struct ronde_graph_cut *out_cut);
 
 /** Capacity of the arcs that leave the set. */
@@ -136,16 +136,16 @@ uint32_t ronde_cut_ranks(const struct ronde_graph *graph, const bool *inside);
 /**
  * all_gather: the set that lacks a rank and has the least capacity for each of its ranks. Errors: false, no memory.
  */
-bool ronde_cut_all_gather(const struct ronde_graph *graph, struct ronde_index_pool *pool,
+bool ronde_cut_all_gather(const struct ronde_graph *graph, struct ronde_store *pool,
                           struct ronde_graph_cut *cut);
 
 /** scatter: the set with the root that has the least capacity for each rank outside. Errors: false, no memory. */
-bool ronde_cut_scatter(const struct ronde_graph *graph, uint32_t root,
-                       struct ronde_index_pool *pool, struct ronde_graph_cut *cut);
+bool ronde_cut_scatter(const struct ronde_graph *graph, uint32_t root, struct ronde_store *pool,
+                       struct ronde_graph_cut *cut);
 
 /** broadcast: the set with the root and without some rank that has the least capacity; one block. Errors: false, no memory. */
-bool ronde_cut_broadcast(const struct ronde_graph *graph, uint32_t root,
-                         struct ronde_index_pool *pool, struct ronde_graph_cut *cut);
+bool ronde_cut_broadcast(const struct ronde_graph *graph, uint32_t root, struct ronde_store *pool,
+                         struct ronde_graph_cut *cut);
 
 /* Makes the trees of a balanced forest lower, without loading any wire above its limit. A pipeline fills one level
  * after the other, so a tall tree costs a replay more than the last percent of balance. Two trees that enter a rank
@@ -154,7 +154,7 @@ bool ronde_cut_broadcast(const struct ronde_graph *graph, uint32_t root,
 
 /** Flattens a forest whose loads are at most `limit`, per wire. Errors: false, no memory. */
 bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit,
-                   const struct ronde_synthesis_progress *progress, struct ronde_index_pool *pool);
+                   const struct ronde_synthesis_progress *progress, struct ronde_store *pool);
 
 /* Balances a forest: trees are grown and changed until no wire carries more than its limit. A search with weights
  * that learn: of an overloaded wire some edge is taken, and its child gets the parent whose way costs least, where
@@ -184,7 +184,7 @@ struct ronde_balance {
 
 /** Makes a search for a forest. Errors: false, no memory. */
 bool ronde_balance_create(struct ronde_balance *balance, struct ronde_forest *forest,
-                          struct ronde_index_pool *pool);
+                          struct ronde_store *pool);
 
 /** Sets the limits to the most edges that fit `time` (in units per GB/s), and weighs all wires alike again. */
 void ronde_balance_aim(struct ronde_balance *balance, double time);
@@ -227,7 +227,7 @@ struct ronde_packing {
  * reached from a root.
  */
 RONDE_MUST_CHECK enum ronde_status
-ronde_pack(const struct ronde_pack_task *task, struct ronde_index_pool *pool,
+ronde_pack(const struct ronde_pack_task *task, struct ronde_store *pool,
            struct ronde_packing *out_packing, struct ronde_error *error);
 
 /* Trees of all_reduce that data runs up and down at once, of roots that are free. Where ranks are equal,
@@ -248,7 +248,7 @@ struct ronde_joint_task {
  * cannot be reached.
  */
 RONDE_MUST_CHECK enum ronde_status
-ronde_joint_pack(const struct ronde_joint_task *task, struct ronde_index_pool *pool,
+ronde_joint_pack(const struct ronde_joint_task *task, struct ronde_store *pool,
                  struct ronde_packing *out_packing, struct ronde_error *error);
 
 /* Bounds of collectives whose data has one destination each: all_to_all and send_recv. The worst cut of many
@@ -268,7 +268,7 @@ struct ronde_demand {
  * The least time for blocks of one unit of capacity, in 1 / capacity. `cut` is the set that decides; its capacity is 0 where
  * lengths do. Errors: false, no memory.
  */
-bool ronde_demand_bound(const struct ronde_demand *demand, struct ronde_index_pool *pool,
+bool ronde_demand_bound(const struct ronde_demand *demand, struct ronde_store *pool,
                         struct ronde_graph_cut *cut, double *out_time);
 
 /* A cut in words, for people: which ranks, through which links, how fast. */

@@ -4,40 +4,8 @@
 #include "ronde/partition.h"
 
 #include <math.h>
-#include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-/* Memory that is freed all at once. */
-
-struct ronde_pool_block {
-    struct ronde_pool_block *next;
-    size_t bytes; /* the head included */
-    alignas(max_align_t) unsigned char data[];
-};
-
-void *ronde_pool_new(struct ronde_index_pool *pool, size_t count, size_t element_bytes)
-{
-    if (element_bytes != 0 && count > (SIZE_MAX - sizeof(struct ronde_pool_block)) / element_bytes)
-        return NULL;
-    const size_t bytes = sizeof(struct ronde_pool_block) + count * element_bytes;
-    struct ronde_pool_block *block = ronde_mem_new(pool->mem, bytes, 1);
-    if (!block)
-        return NULL;
-    block->next = pool->blocks;
-    block->bytes = bytes;
-    pool->blocks = block;
-    return block->data;
-}
-
-void ronde_pool_clear(struct ronde_index_pool *pool)
-{
-    while (pool->blocks) {
-        struct ronde_pool_block *block = pool->blocks;
-        pool->blocks = block->next;
-        ronde_mem_free(pool->mem, block, block->bytes, 1);
-    }
-}
 
 /* A set of pairs by open addressing. */
 
@@ -63,9 +31,9 @@ static bool grow(struct ronde_pair_set *set)
 {
     struct ronde_pair_set larger = *set;
     larger.slot_count = set->slot_count > 0 ? 2 * set->slot_count : FEW_SLOTS;
-    larger.slots = ronde_pool_new(set->pool, larger.slot_count, sizeof *larger.slots);
-    larger.pairs = ronde_pool_new(set->pool, larger.slot_count / 2, sizeof *larger.pairs);
-    if (!larger.slots || !larger.pairs)
+    larger.slots = ronde_store_new(set->pool, larger.slot_count, sizeof *larger.slots);
+    larger.pairs = ronde_store_new(set->pool, larger.slot_count / 2, sizeof *larger.pairs);
+    if (set->pool->is_short)
         return false;
     for (uint32_t i = 0; i < set->count; i++) {
         larger.pairs[i] = set->pairs[i];
@@ -209,12 +177,12 @@ static void walk_all(struct making *making)
 }
 
 /* An arc without a limit for each two that touch, and one for each wire. Errors: false, no memory. */
-static bool list_arcs(struct making *making, struct ronde_index_pool *pool)
+static bool list_arcs(struct making *making, struct ronde_store *pool)
 {
     const struct ronde_wiring *wiring = making->wiring;
     struct ronde_graph *graph = making->graph;
-    graph->arcs = ronde_pool_new(pool, (size_t)wiring->wire_count + making->touches.count,
-                                 sizeof *graph->arcs);
+    graph->arcs = ronde_store_new(pool, (size_t)wiring->wire_count + making->touches.count,
+                                  sizeof *graph->arcs);
     if (!graph->arcs)
         return false;
     for (uint32_t i = 0; i < making->touches.count; i++)
@@ -326,14 +294,14 @@ static void set_capacities(struct making *making)
     }
 }
 
-static bool make_room(struct making *making, struct ronde_index_pool *pool)
+static bool make_room(struct making *making, struct ronde_store *pool)
 {
     const uint32_t wires = making->wiring->wire_count;
-    making->parent = ronde_pool_new(pool, element_count(making), sizeof *making->parent);
-    making->place_of = ronde_pool_new(pool, element_count(making), sizeof *making->place_of);
-    making->last_next = ronde_pool_new(pool, wires, sizeof *making->last_next);
-    making->last_previous = ronde_pool_new(pool, wires, sizeof *making->last_previous);
-    if (!making->parent || !making->place_of || !making->last_next || !making->last_previous)
+    making->parent = ronde_store_new(pool, element_count(making), sizeof *making->parent);
+    making->place_of = ronde_store_new(pool, element_count(making), sizeof *making->place_of);
+    making->last_next = ronde_store_new(pool, wires, sizeof *making->last_next);
+    making->last_previous = ronde_store_new(pool, wires, sizeof *making->last_previous);
+    if (pool->is_short)
         return false;
     for (uint32_t i = 0; i < element_count(making); i++)
         making->parent[i] = i;
@@ -342,7 +310,7 @@ static bool make_room(struct making *making, struct ronde_index_pool *pool)
     return true;
 }
 
-enum ronde_status ronde_graph_make(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
+enum ronde_status ronde_graph_make(const struct ronde_wiring *wiring, struct ronde_store *pool,
                                    struct ronde_graph *out_graph, struct ronde_error *error)
 {
     struct making making = {.wiring = wiring,

@@ -10,22 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Memory that is freed all at once: everything a bound or a synthesis holds until its result is handed over. */
-
-struct ronde_pool_block;
-
-/** Blocks that live as long as the pool; zeroed with an allocator it is empty. */
-struct ronde_index_pool {
-    const struct ronde_mem *mem;     /**< must outlive the pool */
-    struct ronde_pool_block *blocks; /**< the latest first */
-};
-
-/** Allocates count zeroed elements; NULL when there is no memory. */
-void *ronde_pool_new(struct ronde_index_pool *pool, size_t count, size_t element_bytes);
-
-/** Frees everything. */
-void ronde_pool_clear(struct ronde_index_pool *pool);
-
 /* Turns of a machine: ranks and links take each other's places and every route stays one. A digit of all ranks (GPU
  * of a node, node of a pod, pod) is counted on by one, if ronde_platform_symmetry says that the machine looks the
  * same then. Ranks that turns carry onto each other are a class, and the routes of one rank of each, turned, are
@@ -47,10 +31,9 @@ struct ronde_turns {
  * Looks for turns of the first `ranks` hosts, in the pool. There may be others; those that are found are ones. Errors:
  * NO_MEMORY.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_turns_find(const struct ronde_platform *platform,
-                                                    uint32_t ranks, struct ronde_index_pool *pool,
-                                                    struct ronde_turns *out_turns,
-                                                    struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_turns_find(const struct ronde_platform *platform, uint32_t ranks, struct ronde_store *pool,
+                 struct ronde_turns *out_turns, struct ronde_error *error);
 
 /* The links of a platform as messages use them: every message takes the one route of the file between two ranks. */
 
@@ -86,10 +69,9 @@ struct ronde_wiring {
  * Errors: NO_MEMORY; BAD_ARGUMENT (more ranks than hosts or than RONDE_WIRING_RANKS); UNSUPPORTED for a shared host,
  * whose ranks have no links; those of ronde_router_route.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_wiring_find(const struct ronde_platform *platform,
-                                                     uint32_t ranks, struct ronde_index_pool *pool,
-                                                     struct ronde_wiring *out_wiring,
-                                                     struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_wiring_find(const struct ronde_platform *platform, uint32_t ranks, struct ronde_store *pool,
+                  struct ronde_wiring *out_wiring, struct ronde_error *error);
 
 /**
  * The same wires by the routes of turns->sources alone, which must outlive it: others are these, turned. Their numbers
@@ -97,7 +79,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_wiring_find(const struct ronde_platform
  */
 RONDE_MUST_CHECK enum ronde_status
 ronde_wiring_find_turned(const struct ronde_platform *platform, uint32_t ranks,
-                         const struct ronde_turns *turns, struct ronde_index_pool *pool,
+                         const struct ronde_turns *turns, struct ronde_store *pool,
                          struct ronde_wiring *out_wiring, struct ronde_error *error);
 
 /** Ranks whose routes are there: the first of a pair. */
@@ -137,7 +119,7 @@ struct ronde_graph {
  * Makes the graph. Everything is in the pool. Errors: NO_MEMORY; UNSUPPORTED where two ranks are one place.
  */
 RONDE_MUST_CHECK enum ronde_status
-ronde_graph_make(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
+ronde_graph_make(const struct ronde_wiring *wiring, struct ronde_store *pool,
                  struct ronde_graph *out_graph, struct ronde_error *error);
 
 /** Turns every arc round: what leaves a set of places then enters it. */
@@ -153,7 +135,7 @@ struct ronde_index_pair {
 
 /** A set; empty with a pool and zeroes. Its memory is the pool's. */
 struct ronde_pair_set {
-    struct ronde_index_pool *pool;  /**< must outlive it */
+    struct ronde_store *pool;       /**< must outlive it */
     struct ronde_index_pair *pairs; /**< in the order in which they came */
     uint32_t count;                 /**< of those */
     uint32_t *slots;                /**< numbers of pairs plus 1, by their hash; 0 = free */
@@ -188,8 +170,8 @@ struct ronde_max_flow {
 };
 
 /** Makes a network without arcs for so many vertices and at most so many arcs (reverse ones not counted). Errors: false, no memory. */
-bool ronde_flow_create(struct ronde_max_flow *flow, struct ronde_index_pool *pool,
-                       uint32_t vertices, uint32_t arcs);
+bool ronde_flow_create(struct ronde_max_flow *flow, struct ronde_store *pool, uint32_t vertices,
+                       uint32_t arcs);
 
 /** Adds an arc and returns its number. Capacities of all arcs together must fit int64. */
 uint32_t ronde_flow_arc(struct ronde_max_flow *flow, uint32_t from, uint32_t to, int64_t capacity);
@@ -230,7 +212,7 @@ struct ronde_distances {
 
 /** Errors: false, no memory. Lengths are zero at first. */
 bool ronde_distances_create(struct ronde_distances *distances, const struct ronde_graph *graph,
-                            struct ronde_index_pool *pool);
+                            struct ronde_store *pool);
 
 /** Finds the shortest ways from a place to all others, in `to`. */
 void ronde_distances_from(struct ronde_distances *distances, uint32_t source);

@@ -26,7 +26,7 @@
 /* What a synthesis holds. */
 struct making {
     const struct ronde_synthesis_request *request;
-    struct ronde_index_pool *pool;
+    struct ronde_store *pool;
     struct ronde_wiring wiring;
     struct ronde_graph graph;
     const struct ronde_wiring_symmetry *symmetry; /* trees of rank 0 alone are packed; NULL = of all */
@@ -76,7 +76,7 @@ static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
                               struct ronde_packing *out_packing, struct ronde_error *error)
 {
     const struct ronde_synthesis_request *request = making->request;
-    struct ronde_ways *ways = ronde_pool_new(making->pool, 1, sizeof *ways);
+    struct ronde_ways *ways = ronde_store_new(making->pool, 1, sizeof *ways);
     struct ronde_graph_cut cut;
     enum ronde_status status = RONDE_NO_MEMORY;
     if (is_up)
@@ -240,7 +240,7 @@ static enum ronde_status pack_best(struct making *making, struct ronde_synthesis
 {
     struct making plain = *making;
     struct ronde_synthesis plain_out = *out;
-    struct ronde_wiring_symmetry *symmetry = ronde_pool_new(making->pool, 1, sizeof *symmetry);
+    struct ronde_wiring_symmetry *symmetry = ronde_store_new(making->pool, 1, sizeof *symmetry);
     ronde_synthesis_say(&making->request->progress, "looking for symmetries", 0, 0);
     if (!symmetry || (!is_rooted(making->request) &&
                       !ronde_symmetry_find(&making->wiring, making->pool, symmetry)))
@@ -299,7 +299,7 @@ static enum ronde_status emit(const struct making *making, struct ronde_schedule
 static enum ronde_status pack_plain(struct making *making, struct ronde_synthesis *out,
                                     struct ronde_error *error)
 {
-    struct ronde_synthesis_request *request = ronde_pool_new(making->pool, 1, sizeof *request);
+    struct ronde_synthesis_request *request = ronde_store_new(making->pool, 1, sizeof *request);
     if (!request)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a request");
     *request = *making->request;
@@ -379,10 +379,10 @@ enum ronde_status ronde_synthesis_once(const struct ronde_platform *platform,
                                        struct ronde_schedule **out_schedule,
                                        struct ronde_synthesis *out, struct ronde_error *error)
 {
-    struct ronde_index_pool pool = {.mem = mem};
+    struct ronde_store pool = {.mem = mem};
     struct making making = {.request = request, .pool = &pool};
     const enum ronde_status status = make(&making, platform, out_schedule, out, error);
-    ronde_pool_clear(&pool);
+    ronde_store_clear(&pool);
     return status;
 }
 
@@ -439,16 +439,15 @@ static void open_route(const struct ronde_neighbours_task *task, uint32_t from, 
     }
 }
 
-bool *ronde_neighbours_choose(const struct ronde_neighbours_task *task,
-                              struct ronde_index_pool *pool)
+bool *ronde_neighbours_choose(const struct ronde_neighbours_task *task, struct ronde_store *pool)
 {
     const struct ronde_wiring *wiring = task->wiring;
     const uint32_t n = wiring->ranks;
     const size_t count = (size_t)n * n;
-    struct candidate *routes = ronde_pool_new(pool, count, sizeof *routes);
-    uint32_t *received = ronde_pool_new(pool, n, sizeof *received);
-    bool *may_take = ronde_pool_new(pool, count, sizeof *may_take);
-    if (!routes || !received || !may_take)
+    struct candidate *routes = ronde_store_new(pool, count, sizeof *routes);
+    uint32_t *received = ronde_store_new(pool, n, sizeof *received);
+    bool *may_take = ronde_store_new(pool, count, sizeof *may_take);
+    if (pool->is_short)
         return NULL;
     for (uint32_t r = 0; r < count; r++)
         routes[r] = (struct candidate){r / n, r % n, 0, wiring->first[r + 1] - wiring->first[r]};

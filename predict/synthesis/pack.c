@@ -122,7 +122,7 @@ static double bound_of(const struct ronde_pack_task *task, uint32_t trees, doubl
 /* What packing holds. */
 struct packing {
     const struct ronde_pack_task *task;
-    struct ronde_index_pool *pool;
+    struct ronde_store *pool;
     double *entering; /* room for `fits` */
     uint32_t *roots;  /* room for the roots of trees */
     bool *none_tried; /* false for every number of trees */
@@ -278,19 +278,19 @@ static uint32_t most_promising(struct packing *packing, const bool *is_tried)
     return 0;
 }
 
-enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_index_pool *pool,
+enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_store *pool,
                              struct ronde_packing *out_packing, struct ronde_error *error)
 {
     const uint32_t most = task->trees > 0 ? task->trees : task->most_trees;
     const uint32_t tries =
         task->arrivals > 0 && task->ways->ranks <= RANKS_OF_TRIES ? TRIES_OF_JOINT : TRIES;
     struct packing packing = {.task = task, .pool = pool};
-    packing.entering = ronde_pool_new(pool, (size_t)task->ways->ranks + task->ways->wire_count,
-                                      sizeof *packing.entering);
-    packing.roots = ronde_pool_new(pool, (size_t)root_count(task) * most, sizeof *packing.roots);
-    packing.none_tried = ronde_pool_new(pool, (size_t)most + 1, sizeof(bool));
-    bool *is_tried = ronde_pool_new(pool, (size_t)most + 1, sizeof *is_tried);
-    if (!packing.entering || !packing.roots || !packing.none_tried || !is_tried)
+    packing.entering = ronde_store_new(pool, (size_t)task->ways->ranks + task->ways->wire_count,
+                                       sizeof *packing.entering);
+    packing.roots = ronde_store_new(pool, (size_t)root_count(task) * most, sizeof *packing.roots);
+    packing.none_tried = ronde_store_new(pool, (size_t)most + 1, sizeof(bool));
+    bool *is_tried = ronde_store_new(pool, (size_t)most + 1, sizeof *is_tried);
+    if (pool->is_short)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for trees of %u ranks",
                           task->ways->ranks);
     enum ronde_status status = RONDE_OK;
@@ -324,13 +324,12 @@ static uint32_t most_trees(uint32_t ranks)
     return most > MOST_TREES ? MOST_TREES : most < FEW_TREES ? FEW_TREES : most;
 }
 
-enum ronde_status ronde_joint_pack(const struct ronde_joint_task *task,
-                                   struct ronde_index_pool *pool, struct ronde_packing *out_packing,
-                                   struct ronde_error *error)
+enum ronde_status ronde_joint_pack(const struct ronde_joint_task *task, struct ronde_store *pool,
+                                   struct ronde_packing *out_packing, struct ronde_error *error)
 {
     const uint32_t n = task->graph->ranks;
-    struct ronde_ways *ways = ronde_pool_new(pool, 1, sizeof *ways);
-    uint32_t *room = ronde_pool_new(pool, n, sizeof *room);
+    struct ronde_ways *ways = ronde_store_new(pool, 1, sizeof *ways);
+    uint32_t *room = ronde_store_new(pool, n, sizeof *room);
     struct ronde_graph_cut cut;
     if (!ways || !room || !ronde_ways_make_joint(task->graph->wiring, pool, ways) ||
         !ronde_cut_create(task->graph, pool, &cut) ||

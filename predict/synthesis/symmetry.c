@@ -115,20 +115,19 @@ static void number_classes(struct seeking *seeking)
     }
 }
 
-bool ronde_symmetry_find(const struct ronde_wiring *wiring, struct ronde_index_pool *pool,
+bool ronde_symmetry_find(const struct ronde_wiring *wiring, struct ronde_store *pool,
                          struct ronde_wiring_symmetry *out_symmetry)
 {
     const uint32_t wires = wiring->wire_count;
     struct seeking seeking = {.wiring = wiring, .found = out_symmetry};
     *out_symmetry = (struct ronde_wiring_symmetry){.digits = 1};
-    out_symmetry->class_of = ronde_pool_new(pool, wires, sizeof *out_symmetry->class_of);
-    out_symmetry->class_size = ronde_pool_new(pool, wires, sizeof *out_symmetry->class_size);
-    seeking.image = ronde_pool_new(pool, wires, sizeof *seeking.image);
-    seeking.origin = ronde_pool_new(pool, wires, sizeof *seeking.origin);
-    seeking.parent = ronde_pool_new(pool, wires, sizeof *seeking.parent);
-    seeking.next = ronde_pool_new(pool, wiring->ranks, sizeof *seeking.next);
-    if (!out_symmetry->class_of || !out_symmetry->class_size || !seeking.image || !seeking.origin ||
-        !seeking.parent || !seeking.next)
+    out_symmetry->class_of = ronde_store_new(pool, wires, sizeof *out_symmetry->class_of);
+    out_symmetry->class_size = ronde_store_new(pool, wires, sizeof *out_symmetry->class_size);
+    seeking.image = ronde_store_new(pool, wires, sizeof *seeking.image);
+    seeking.origin = ronde_store_new(pool, wires, sizeof *seeking.origin);
+    seeking.parent = ronde_store_new(pool, wires, sizeof *seeking.parent);
+    seeking.next = ronde_store_new(pool, wiring->ranks, sizeof *seeking.next);
+    if (pool->is_short)
         return false;
     for (; out_symmetry->digits <= RONDE_MAX_SHAPE; out_symmetry->digits++)
         if (try_shapes(&seeking, 0, wiring->ranks)) {
@@ -150,11 +149,11 @@ uint32_t ronde_symmetry_seen(const struct ronde_wiring_symmetry *symmetry, uint3
     return seen;
 }
 
-bool ronde_symmetry_turn(const struct ronde_wiring_symmetry *symmetry,
-                         struct ronde_index_pool *pool, struct ronde_ways *ways)
+bool ronde_symmetry_turn(const struct ronde_wiring_symmetry *symmetry, struct ronde_store *pool,
+                         struct ronde_ways *ways)
 {
     const uint32_t pairs = ways->ranks * ways->ranks;
-    double *rate_GBps = ronde_pool_new(pool, symmetry->class_count, sizeof *rate_GBps);
+    double *rate_GBps = ronde_store_new(pool, symmetry->class_count, sizeof *rate_GBps);
     if (!rate_GBps)
         return false;
     for (uint32_t w = 0; w < ways->wire_count; w++)

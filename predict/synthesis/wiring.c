@@ -7,7 +7,7 @@
 struct turning {
     const struct ronde_platform *platform;
     uint32_t ranks;
-    struct ronde_index_pool *pool;
+    struct ronde_store *pool;
     struct ronde_turns *turns;
     uint32_t *hosts; /* 0, 1, ... */
 };
@@ -23,10 +23,10 @@ static bool make_room(struct turning *turning)
     struct ronde_turns *turns = turning->turns;
     uint32_t **rank_to = &turns->rank_to[turns->count], **link_to = &turns->link_to[turns->count];
     if (!*rank_to)
-        *rank_to = ronde_pool_new(turning->pool, turning->ranks, sizeof **rank_to);
+        *rank_to = ronde_store_new(turning->pool, turning->ranks, sizeof **rank_to);
     if (!*link_to)
-        *link_to = ronde_pool_new(turning->pool, ronde_platform_link_count(turning->platform),
-                                  sizeof **link_to);
+        *link_to = ronde_store_new(turning->pool, ronde_platform_link_count(turning->platform),
+                                   sizeof **link_to);
     return *rank_to && *link_to;
 }
 
@@ -67,16 +67,16 @@ static enum ronde_status find_digit(struct turning *turning, uint32_t step, uint
 }
 
 enum ronde_status ronde_turns_find(const struct ronde_platform *platform, uint32_t ranks,
-                                   struct ronde_index_pool *pool, struct ronde_turns *out_turns,
+                                   struct ronde_store *pool, struct ronde_turns *out_turns,
                                    struct ronde_error *error)
 {
     struct turning turning = {platform, ranks, pool, out_turns, NULL};
     uint32_t step = 1, radix = 0;
     enum ronde_status status = RONDE_OK;
     *out_turns = (struct ronde_turns){.count = 0};
-    turning.hosts = ronde_pool_new(pool, ranks, sizeof *turning.hosts);
-    out_turns->sources = ronde_pool_new(pool, ranks, sizeof *out_turns->sources);
-    if (!turning.hosts || !out_turns->sources)
+    turning.hosts = ronde_store_new(pool, ranks, sizeof *turning.hosts);
+    out_turns->sources = ronde_store_new(pool, ranks, sizeof *out_turns->sources);
+    if (pool->is_short)
         return no_room(&turning, error);
     for (uint32_t r = 0; r < ranks; r++)
         turning.hosts[r] = r;
@@ -95,7 +95,7 @@ enum ronde_status ronde_turns_find(const struct ronde_platform *platform, uint32
 /* What finding them holds. */
 struct finding {
     struct ronde_wiring *wiring;
-    struct ronde_index_pool *pool;
+    struct ronde_store *pool;
     struct ronde_router *router;
     uint32_t *wire_of; /* per link of the platform: its wire, or RONDE_NONE */
     uint32_t *links;   /* of one route */
@@ -103,13 +103,13 @@ struct finding {
     uint32_t hop_room;
 };
 
-static bool grow(struct ronde_index_pool *pool, uint32_t **block, uint32_t used, uint32_t *room,
+static bool grow(struct ronde_store *pool, uint32_t **block, uint32_t used, uint32_t *room,
                  uint32_t needed)
 {
     if (needed <= *room)
         return true;
     const uint32_t larger = needed > 2 * *room ? needed : 2 * *room;
-    uint32_t *grown = ronde_pool_new(pool, larger, sizeof *grown);
+    uint32_t *grown = ronde_store_new(pool, larger, sizeof *grown);
     if (!grown)
         return false;
     for (uint32_t i = 0; i < used; i++)
@@ -216,7 +216,7 @@ static enum ronde_status find_all(struct finding *finding, struct ronde_error *e
     const enum ronde_status status = find_pairs(finding, error);
     if (status != RONDE_OK)
         return status;
-    uint32_t *seen = ronde_pool_new(finding->pool, wiring->wire_count, sizeof *seen);
+    uint32_t *seen = ronde_store_new(finding->pool, wiring->wire_count, sizeof *seen);
     if (!seen)
         return no_memory(finding, error);
     find_media(wiring, seen);
@@ -234,7 +234,7 @@ static bool turn_wires(struct finding *finding)
     struct ronde_wiring *wiring = finding->wiring;
     const struct ronde_turns *turns = wiring->turns;
     const size_t links = ronde_platform_link_count(wiring->platform);
-    wiring->turned = ronde_pool_new(finding->pool, links * turns->count, sizeof *wiring->turned);
+    wiring->turned = ronde_store_new(finding->pool, links * turns->count, sizeof *wiring->turned);
     if (!wiring->turned)
         return false;
     for (uint32_t w = 0; w < wiring->wire_count; w++)
@@ -286,7 +286,7 @@ static enum ronde_status find_turned(struct finding *finding, struct ronde_error
     enum ronde_status status = find_pairs(finding, error);
     if (status == RONDE_OK && !turn_wires(finding))
         status = no_memory(finding, error);
-    uint32_t *seen = ronde_pool_new(finding->pool, wiring->wire_count, sizeof *seen);
+    uint32_t *seen = ronde_store_new(finding->pool, wiring->wire_count, sizeof *seen);
     if (status == RONDE_OK && !seen)
         status = no_memory(finding, error);
     for (uint32_t i = 0; status == RONDE_OK && i < ronde_wiring_source_count(wiring); i++)
@@ -328,13 +328,13 @@ static enum ronde_status prepare(struct finding *finding, const struct ronde_pla
 {
     const uint32_t links = ronde_platform_link_count(platform);
     struct ronde_wiring *wiring = finding->wiring;
-    struct ronde_index_pool *pool = finding->pool;
+    struct ronde_store *pool = finding->pool;
     const size_t pairs = (size_t)ronde_wiring_source_count(wiring) * wiring->ranks;
     wiring->alpha_ns = ronde_platform_facts(platform)->time.alpha_ns;
-    finding->wire_of = ronde_pool_new(pool, links, sizeof *finding->wire_of);
-    finding->links = ronde_pool_new(pool, USUAL_LINKS, sizeof *finding->links);
-    wiring->wires = ronde_pool_new(pool, links, sizeof *wiring->wires);
-    wiring->first = ronde_pool_new(pool, pairs + 1, sizeof *wiring->first);
+    finding->wire_of = ronde_store_new(pool, links, sizeof *finding->wire_of);
+    finding->links = ronde_store_new(pool, USUAL_LINKS, sizeof *finding->links);
+    wiring->wires = ronde_store_new(pool, links, sizeof *wiring->wires);
+    wiring->first = ronde_store_new(pool, pairs + 1, sizeof *wiring->first);
     if (!finding->wire_of || !finding->links || !wiring->wires || !wiring->first ||
         !grow(pool, &wiring->hops, 0, &finding->hop_room, (uint32_t)(USUAL_HOPS * pairs)))
         return no_memory(finding, error);
@@ -343,10 +343,10 @@ static enum ronde_status prepare(struct finding *finding, const struct ronde_pla
     return ronde_router_create(platform, pool->mem, &finding->router, error);
 }
 
-enum ronde_status
-ronde_wiring_find_turned(const struct ronde_platform *platform, uint32_t ranks,
-                         const struct ronde_turns *turns, struct ronde_index_pool *pool,
-                         struct ronde_wiring *out_wiring, struct ronde_error *error)
+enum ronde_status ronde_wiring_find_turned(const struct ronde_platform *platform, uint32_t ranks,
+                                           const struct ronde_turns *turns,
+                                           struct ronde_store *pool, struct ronde_wiring *out_wiring,
+                                           struct ronde_error *error)
 {
     struct finding finding = {.wiring = out_wiring, .pool = pool, .link_room = USUAL_LINKS};
     enum ronde_status status = check(platform, ranks, error);
@@ -361,7 +361,7 @@ ronde_wiring_find_turned(const struct ronde_platform *platform, uint32_t ranks,
 }
 
 enum ronde_status ronde_wiring_find(const struct ronde_platform *platform, uint32_t ranks,
-                                    struct ronde_index_pool *pool, struct ronde_wiring *out_wiring,
+                                    struct ronde_store *pool, struct ronde_wiring *out_wiring,
                                     struct ronde_error *error)
 {
     return ronde_wiring_find_turned(platform, ranks, NULL, pool, out_wiring, error);

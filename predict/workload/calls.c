@@ -239,11 +239,9 @@ static uint32_t find_kind(const struct ronde_workload *workload, const struct ro
             call->root == work->root && call->named == work->algorithm)
             return c;
     }
-    void *block = calls->all;
-    if (!ronde_mem_grow(calls->mem, &block, &calls->capacity, (size_t)calls->count + 1,
+    if (!ronde_mem_grow(calls->mem, &calls->all, &calls->capacity, (size_t)calls->count + 1,
                         sizeof *calls->all))
         return RONDE_NONE;
-    calls->all = block;
     calls->all[calls->count] = (struct workload_call){.family = group->family,
                                                       .ranks = group->member_count,
                                                       .collective = work->collective,

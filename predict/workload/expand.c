@@ -21,7 +21,7 @@ struct expanding {
     const struct ronde_workload *workload;
     const struct workload_matching *matching;
     const struct workload_calls *calls;
-    const struct ronde_mem *mem;
+    struct ronde_store store;
     struct pattern *patterns; /* per kind of call */
     uint32_t *begin, *end;    /* per item: the first and the last item that it becomes */
     uint32_t *member;         /* per item: of a collective its rank's place in the group */
@@ -60,26 +60,26 @@ static enum ronde_status make_patterns(struct expanding *expanding,
 {
     enum ronde_status status = RONDE_OK;
     expanding->patterns =
-        ronde_mem_new(expanding->mem, expanding->calls->count, sizeof *expanding->patterns);
-    if (!expanding->patterns)
+        ronde_store_new(&expanding->store, expanding->calls->count, sizeof *expanding->patterns);
+    if (expanding->store.is_short)
         return no_memory(expanding);
     for (uint32_t c = 0; c < expanding->calls->count && status == RONDE_OK; c++) {
         const struct workload_call *call = &expanding->calls->all[c];
         struct pattern *pattern = &expanding->patterns[c];
         if (!call->dag)
             continue;
-        status = workload_call_messages(expanding->workload, options, call, expanding->mem,
+        status = workload_call_messages(expanding->workload, options, call, expanding->store.mem,
                                         &pattern->steps, expanding->error);
         if (status != RONDE_OK)
             break;
         const size_t steps = pattern->steps->work_count;
         pattern->launch_ns = call->dag->launch_ns;
         pattern->first =
-            ronde_mem_new(expanding->mem, (size_t)call->ranks + 1, sizeof *pattern->first);
-        pattern->items = ronde_mem_new(expanding->mem, steps, sizeof *pattern->items);
-        pattern->place = ronde_mem_new(expanding->mem, steps, sizeof *pattern->place);
-        pattern->is_exit = ronde_mem_new(expanding->mem, steps, sizeof *pattern->is_exit);
-        if (!pattern->first || !pattern->items || !pattern->place || !pattern->is_exit)
+            ronde_store_new(&expanding->store, (size_t)call->ranks + 1, sizeof *pattern->first);
+        pattern->items = ronde_store_new(&expanding->store, steps, sizeof *pattern->items);
+        pattern->place = ronde_store_new(&expanding->store, steps, sizeof *pattern->place);
+        pattern->is_exit = ronde_store_new(&expanding->store, steps, sizeof *pattern->is_exit);
+        if (expanding->store.is_short)
             return no_memory(expanding);
         index_pattern(pattern);
         if (pattern->cpus > expanding->most_cpus)
@@ -90,18 +90,9 @@ static enum ronde_status make_patterns(struct expanding *expanding,
 
 static void free_patterns(struct expanding *expanding)
 {
-    for (uint32_t c = 0; expanding->patterns && c < expanding->calls->count; c++) {
-        struct pattern *pattern = &expanding->patterns[c];
-        const size_t steps = pattern->steps ? pattern->steps->work_count : 0;
-        const size_t ranks = pattern->steps ? (size_t)pattern->steps->ranks + 1 : 0;
-        ronde_mem_free(expanding->mem, pattern->first, ranks, sizeof *pattern->first);
-        ronde_mem_free(expanding->mem, pattern->items, steps, sizeof *pattern->items);
-        ronde_mem_free(expanding->mem, pattern->place, steps, sizeof *pattern->place);
-        ronde_mem_free(expanding->mem, pattern->is_exit, steps, sizeof *pattern->is_exit);
-        ronde_workload_destroy(pattern->steps);
-    }
-    ronde_mem_free(expanding->mem, expanding->patterns, expanding->calls->count,
-                   sizeof *expanding->patterns);
+    for (uint32_t c = 0; expanding->patterns && c < expanding->calls->count; c++)
+        ronde_workload_destroy(expanding->patterns[c].steps);
+    ronde_store_clear(&expanding->store);
 }
 
 static const struct pattern *pattern_of(const struct expanding *expanding, uint32_t instance)
@@ -243,7 +234,7 @@ static enum ronde_status add_items(struct expanding *expanding)
     const struct ronde_workload *workload = expanding->workload;
     enum ronde_status status =
         ronde_workload_create(workload->ranks, ronde_workload_text(workload, workload->path),
-                              expanding->mem, &expanding->made, expanding->error);
+                              expanding->store.mem, &expanding->made, expanding->error);
     for (uint32_t w = 0; w < workload->work_count && status == RONDE_OK; w++) {
         struct ronde_work own = workload->works[w];
         own.name = 0;
@@ -259,12 +250,12 @@ static enum ronde_status expand(struct expanding *expanding,
     const size_t works = expanding->workload->work_count;
     const size_t instances = expanding->matching->instance_count;
     enum ronde_status status = make_patterns(expanding, options);
-    expanding->begin = ronde_mem_new(expanding->mem, works, sizeof *expanding->begin);
-    expanding->end = ronde_mem_new(expanding->mem, works, sizeof *expanding->end);
-    expanding->member = ronde_mem_new(expanding->mem, works, sizeof *expanding->member);
-    expanding->first_tag = ronde_mem_new(expanding->mem, instances, sizeof *expanding->first_tag);
-    if (status == RONDE_OK &&
-        (!expanding->begin || !expanding->end || !expanding->member || !expanding->first_tag))
+    expanding->begin = ronde_store_new(&expanding->store, works, sizeof *expanding->begin);
+    expanding->end = ronde_store_new(&expanding->store, works, sizeof *expanding->end);
+    expanding->member = ronde_store_new(&expanding->store, works, sizeof *expanding->member);
+    expanding->first_tag =
+        ronde_store_new(&expanding->store, instances, sizeof *expanding->first_tag);
+    if (status == RONDE_OK && expanding->store.is_short)
         status = no_memory(expanding);
     if (status == RONDE_OK)
         status = number_tags(expanding);
@@ -272,10 +263,6 @@ static enum ronde_status expand(struct expanding *expanding,
         number_items(expanding);
         status = add_items(expanding);
     }
-    ronde_mem_free(expanding->mem, expanding->begin, works, sizeof *expanding->begin);
-    ronde_mem_free(expanding->mem, expanding->end, works, sizeof *expanding->end);
-    ronde_mem_free(expanding->mem, expanding->member, works, sizeof *expanding->member);
-    ronde_mem_free(expanding->mem, expanding->first_tag, instances, sizeof *expanding->first_tag);
     return status;
 }
 
@@ -286,8 +273,11 @@ ronde_workload_expand(const struct ronde_workload *workload,
 {
     struct workload_matching matching = {0};
     struct workload_calls calls = {0};
-    struct expanding expanding = {
-        .workload = workload, .matching = &matching, .calls = &calls, .mem = mem, .error = error};
+    struct expanding expanding = {.workload = workload,
+                                  .matching = &matching,
+                                  .calls = &calls,
+                                  .store = {.mem = mem},
+                                  .error = error};
     *out_workload = NULL;
     enum ronde_status status = workload_calls_check(workload, options, error);
     if (status == RONDE_OK)

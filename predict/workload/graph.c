@@ -23,7 +23,7 @@ struct making {
     const struct workload_matching *matching;
     const struct workload_calls *calls;
     const struct workload_order *order;
-    const struct ronde_mem *mem;
+    struct ronde_store store;
     struct ends *ends; /* per kind of call */
     bool *is_begun;    /* per item: somebody waits for its start */
     uint32_t *base;    /* per rank of a group: its start's and, behind all, its end's operation */
@@ -51,30 +51,19 @@ static void find_ends(const struct ronde_dag *dag, struct ends *ends)
 
 static bool find_all_ends(struct making *making)
 {
-    making->ends = ronde_mem_new(making->mem, making->calls->count, sizeof *making->ends);
+    making->ends = ronde_store_new(&making->store, making->calls->count, sizeof *making->ends);
     for (uint32_t c = 0; making->ends && c < making->calls->count; c++) {
         const struct ronde_dag *dag = making->calls->all[c].dag;
         struct ends *ends = &making->ends[c];
         if (!dag)
             continue;
-        ends->is_entry = ronde_mem_new(making->mem, dag->op_count, sizeof *ends->is_entry);
-        ends->is_exit = ronde_mem_new(making->mem, dag->op_count, sizeof *ends->is_exit);
-        if (!ends->is_entry || !ends->is_exit)
+        ends->is_entry = ronde_store_new(&making->store, dag->op_count, sizeof *ends->is_entry);
+        ends->is_exit = ronde_store_new(&making->store, dag->op_count, sizeof *ends->is_exit);
+        if (making->store.is_short)
             return false;
         find_ends(dag, ends);
     }
-    return making->ends != NULL;
-}
-
-static void free_ends(struct making *making)
-{
-    for (uint32_t c = 0; making->ends && c < making->calls->count; c++) {
-        const struct ronde_dag *dag = making->calls->all[c].dag;
-        const size_t count = dag ? dag->op_count : 0;
-        ronde_mem_free(making->mem, making->ends[c].is_entry, count, sizeof(bool));
-        ronde_mem_free(making->mem, making->ends[c].is_exit, count, sizeof(bool));
-    }
-    ronde_mem_free(making->mem, making->ends, making->calls->count, sizeof *making->ends);
+    return !making->store.is_short;
 }
 
 /* --- how much it takes ---------------------------------------------------------------------------------- */
@@ -116,15 +105,13 @@ static enum ronde_status reserve(struct making *making, struct ronde_error *erro
     dag->ranks = making->workload->ranks;
     dag->op_count = (uint32_t)extent.ops;
     dag->edge_count = (uint32_t)extent.edges;
-    dag->ops = ronde_mem_new(making->mem, dag->op_count, sizeof *dag->ops);
-    dag->edges = ronde_mem_new(making->mem, dag->edge_count, sizeof *dag->edges);
-    graph->owner = ronde_mem_new(making->mem, dag->op_count, sizeof *graph->owner);
-    graph->op_room = dag->op_count;
-    graph->edge_room = dag->edge_count;
-    graph->begin_op = ronde_mem_new(making->mem, works, sizeof *graph->begin_op);
-    graph->end_op = ronde_mem_new(making->mem, works, sizeof *graph->end_op);
+    dag->ops = ronde_store_new(&graph->store, dag->op_count, sizeof *dag->ops);
+    dag->edges = ronde_store_new(&graph->store, dag->edge_count, sizeof *dag->edges);
+    graph->owner = ronde_store_new(&graph->store, dag->op_count, sizeof *graph->owner);
+    graph->begin_op = ronde_store_new(&graph->store, works, sizeof *graph->begin_op);
+    graph->end_op = ronde_store_new(&graph->store, works, sizeof *graph->end_op);
     dag->op_count = dag->edge_count = 0;
-    if (dag->ops && dag->edges && graph->owner && graph->begin_op && graph->end_op)
+    if (!graph->store.is_short)
         return RONDE_OK;
     return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a graph of %llu operations",
                       (unsigned long long)extent.ops);
@@ -299,33 +286,25 @@ workload_graph_make(const struct ronde_workload *workload, const struct workload
                             .matching = matching,
                             .calls = calls,
                             .order = order,
-                            .mem = mem,
+                            .store = {.mem = mem},
                             .graph = out_graph};
-    *out_graph = (struct workload_graph){.work_count = workload->work_count, .mem = mem};
-    making.is_begun = ronde_mem_new(mem, works, sizeof *making.is_begun);
-    making.base = ronde_mem_new(mem, ranks, sizeof *making.base);
-    making.exit_count = ronde_mem_new(mem, ranks, sizeof *making.exit_count);
+    *out_graph = (struct workload_graph){.store = {.mem = mem}};
+    making.is_begun = ronde_store_new(&making.store, works, sizeof *making.is_begun);
+    making.base = ronde_store_new(&making.store, ranks, sizeof *making.base);
+    making.exit_count = ronde_store_new(&making.store, ranks, sizeof *making.exit_count);
     enum ronde_status status = RONDE_OK;
-    if (!making.is_begun || !making.base || !making.exit_count || !find_all_ends(&making))
+    if (!find_all_ends(&making))
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for the graph of a workload");
     if (status == RONDE_OK)
         status = reserve(&making, error);
     if (status == RONDE_OK)
         fill(&making);
-    free_ends(&making);
-    ronde_mem_free(mem, making.is_begun, works, sizeof *making.is_begun);
-    ronde_mem_free(mem, making.base, ranks, sizeof *making.base);
-    ronde_mem_free(mem, making.exit_count, ranks, sizeof *making.exit_count);
+    ronde_store_clear(&making.store);
     return status;
 }
 
 void workload_graph_free(struct workload_graph *graph)
 {
-    const struct ronde_mem *mem = graph->mem;
-    ronde_mem_free(mem, graph->dag.ops, graph->op_room, sizeof *graph->dag.ops);
-    ronde_mem_free(mem, graph->dag.edges, graph->edge_room, sizeof *graph->dag.edges);
-    ronde_mem_free(mem, graph->owner, graph->op_room, sizeof *graph->owner);
-    ronde_mem_free(mem, graph->begin_op, graph->work_count, sizeof *graph->begin_op);
-    ronde_mem_free(mem, graph->end_op, graph->work_count, sizeof *graph->end_op);
+    ronde_store_clear(&graph->store);
     *graph = (struct workload_graph){0};
 }

@@ -79,8 +79,7 @@ struct workload_order {
     uint32_t *entries;    /**< items that are no collectives, and work_count + instance for those */
     uint32_t count;       /**< how many */
     uint32_t *cpu_before; /**< per item: the calculation its cpu does before it, or RONDE_NONE */
-    uint32_t work_count;  /**< entries of that */
-    const struct ronde_mem *mem; /**< whose memory */
+    struct ronde_store store; /**< of both */
 };
 
 /**
@@ -102,10 +101,7 @@ struct workload_graph {
     uint32_t *begin_op;   /**< per item: the operation that starts when the item does */
     uint32_t *end_op;     /**< per item: the one that is over when the item is */
     uint32_t *owner;      /**< per operation: an item; of a collective's steps its first rank's */
-    uint32_t work_count;  /**< items */
-    uint32_t op_room;     /**< operations reserved */
-    uint32_t edge_room;   /**< edges reserved */
-    const struct ronde_mem *mem; /**< whose memory */
+    struct ronde_store store; /**< of all of it */
 };
 
 /**

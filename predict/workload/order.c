@@ -23,7 +23,7 @@ struct ordering {
     const struct workload_matching *matching;
     const struct workload_calls *calls;
     struct workload_order *order;
-    const struct ronde_mem *mem;
+    struct ronde_store store;
     uint32_t *waits;      /* per item: what has not come yet */
     double *ready_ns;     /* per item */
     uint32_t *first_next; /* per item, one more at the end: into next */
@@ -122,8 +122,7 @@ static int by_processor(const void *left, const void *right)
 static bool number_cpus(struct ordering *ordering)
 {
     const struct ronde_workload *workload = ordering->workload;
-    const size_t count = workload->work_count;
-    struct processor *all = ronde_mem_new(ordering->mem, count, sizeof *all);
+    struct processor *all = ronde_store_new(&ordering->store, workload->work_count, sizeof *all);
     uint32_t used = 0, cpu = 0;
     if (!all)
         return false;
@@ -137,7 +136,6 @@ static bool number_cpus(struct ordering *ordering)
         ordering->cpu_of[all[i].work] = cpu;
         ordering->cpu_last[cpu] = RONDE_NONE;
     }
-    ronde_mem_free(ordering->mem, all, count, sizeof *all);
     return true;
 }
 
@@ -258,46 +256,25 @@ static enum ronde_status walk(struct ordering *ordering, struct ronde_error *err
 
 /* --- memory --------------------------------------------------------------------------------------- */
 
-/* Allocates or frees all arrays; allocating says whether it could. */
 static bool reserve(struct ordering *ordering)
 {
-    const struct ronde_mem *mem = ordering->mem;
     const size_t works = ordering->workload->work_count,
                  instances = ordering->matching->instance_count;
-    ordering->waits = ronde_mem_new(mem, works, sizeof *ordering->waits);
-    ordering->ready_ns = ronde_mem_new(mem, works, sizeof *ordering->ready_ns);
-    ordering->first_next = ronde_mem_new(mem, works + 1, sizeof *ordering->first_next);
-    ordering->next = ronde_mem_new(mem, ordering->workload->dep_count, sizeof *ordering->next);
-    ordering->receiver = ronde_mem_new(mem, works, sizeof *ordering->receiver);
-    ordering->follower = ronde_mem_new(mem, works, sizeof *ordering->follower);
-    ordering->missing = ronde_mem_new(mem, instances, sizeof *ordering->missing);
-    ordering->joined_ns = ronde_mem_new(mem, instances, sizeof *ordering->joined_ns);
-    ordering->cpu_of = ronde_mem_new(mem, works, sizeof *ordering->cpu_of);
-    ordering->cpu_free_ns = ronde_mem_new(mem, works, sizeof *ordering->cpu_free_ns);
-    ordering->cpu_last = ronde_mem_new(mem, works, sizeof *ordering->cpu_last);
-    ordering->heap = ronde_mem_new(mem, works + instances, sizeof *ordering->heap);
-    return ordering->waits && ordering->ready_ns && ordering->first_next && ordering->next &&
-           ordering->receiver && ordering->follower && ordering->missing && ordering->joined_ns &&
-           ordering->cpu_of && ordering->cpu_free_ns && ordering->cpu_last && ordering->heap;
-}
-
-static void unreserve(struct ordering *ordering)
-{
-    const struct ronde_mem *mem = ordering->mem;
-    const size_t works = ordering->workload->work_count,
-                 instances = ordering->matching->instance_count;
-    ronde_mem_free(mem, ordering->waits, works, sizeof *ordering->waits);
-    ronde_mem_free(mem, ordering->ready_ns, works, sizeof *ordering->ready_ns);
-    ronde_mem_free(mem, ordering->first_next, works + 1, sizeof *ordering->first_next);
-    ronde_mem_free(mem, ordering->next, ordering->workload->dep_count, sizeof *ordering->next);
-    ronde_mem_free(mem, ordering->receiver, works, sizeof *ordering->receiver);
-    ronde_mem_free(mem, ordering->follower, works, sizeof *ordering->follower);
-    ronde_mem_free(mem, ordering->missing, instances, sizeof *ordering->missing);
-    ronde_mem_free(mem, ordering->joined_ns, instances, sizeof *ordering->joined_ns);
-    ronde_mem_free(mem, ordering->cpu_of, works, sizeof *ordering->cpu_of);
-    ronde_mem_free(mem, ordering->cpu_free_ns, works, sizeof *ordering->cpu_free_ns);
-    ronde_mem_free(mem, ordering->cpu_last, works, sizeof *ordering->cpu_last);
-    ronde_mem_free(mem, ordering->heap, works + instances, sizeof *ordering->heap);
+    ordering->waits = ronde_store_new(&ordering->store, works, sizeof *ordering->waits);
+    ordering->ready_ns = ronde_store_new(&ordering->store, works, sizeof *ordering->ready_ns);
+    ordering->first_next =
+        ronde_store_new(&ordering->store, works + 1, sizeof *ordering->first_next);
+    ordering->next =
+        ronde_store_new(&ordering->store, ordering->workload->dep_count, sizeof *ordering->next);
+    ordering->receiver = ronde_store_new(&ordering->store, works, sizeof *ordering->receiver);
+    ordering->follower = ronde_store_new(&ordering->store, works, sizeof *ordering->follower);
+    ordering->missing = ronde_store_new(&ordering->store, instances, sizeof *ordering->missing);
+    ordering->joined_ns = ronde_store_new(&ordering->store, instances, sizeof *ordering->joined_ns);
+    ordering->cpu_of = ronde_store_new(&ordering->store, works, sizeof *ordering->cpu_of);
+    ordering->cpu_free_ns = ronde_store_new(&ordering->store, works, sizeof *ordering->cpu_free_ns);
+    ordering->cpu_last = ronde_store_new(&ordering->store, works, sizeof *ordering->cpu_last);
+    ordering->heap = ronde_store_new(&ordering->store, works + instances, sizeof *ordering->heap);
+    return !ordering->store.is_short;
 }
 
 enum ronde_status
@@ -305,18 +282,23 @@ workload_order_find(const struct ronde_workload *workload, const struct workload
                     const struct workload_calls *calls, const struct ronde_mem *mem,
                     struct workload_order *out_order, struct ronde_error *error)
 {
-    struct ordering ordering = {
-        .workload = workload, .matching = matching, .calls = calls, .order = out_order, .mem = mem};
-    *out_order = (struct workload_order){.work_count = workload->work_count, .mem = mem};
-    out_order->entries = ronde_mem_new(mem, workload->work_count, sizeof *out_order->entries);
-    out_order->cpu_before = ronde_mem_new(mem, workload->work_count, sizeof *out_order->cpu_before);
+    struct ordering ordering = {.workload = workload,
+                                .matching = matching,
+                                .calls = calls,
+                                .order = out_order,
+                                .store = {.mem = mem}};
+    *out_order = (struct workload_order){.store = {.mem = mem}};
+    out_order->entries =
+        ronde_store_new(&out_order->store, workload->work_count, sizeof *out_order->entries);
+    out_order->cpu_before =
+        ronde_store_new(&out_order->store, workload->work_count, sizeof *out_order->cpu_before);
     enum ronde_status status = RONDE_NO_MEMORY;
-    if (reserve(&ordering) && out_order->entries && out_order->cpu_before) {
+    if (reserve(&ordering) && !out_order->store.is_short) {
         link_all(&ordering);
         if (number_cpus(&ordering))
             status = walk(&ordering, error);
     }
-    unreserve(&ordering);
+    ronde_store_clear(&ordering.store);
     return status == RONDE_NO_MEMORY
                ? ronde_fail(error, status, "no memory to order %u items", workload->work_count)
                : status;
@@ -324,7 +306,6 @@ workload_order_find(const struct ronde_workload *workload, const struct workload
 
 void workload_order_free(struct workload_order *order)
 {
-    ronde_mem_free(order->mem, order->entries, order->work_count, sizeof *order->entries);
-    ronde_mem_free(order->mem, order->cpu_before, order->work_count, sizeof *order->cpu_before);
+    ronde_store_clear(&order->store);
     *order = (struct workload_order){0};
 }

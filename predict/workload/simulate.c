@@ -155,16 +155,16 @@ enum ronde_status workload_account_ranks(const struct workload_replay *replay,
                                          struct ronde_error *error)
 {
     const struct ronde_workload *workload = replay->workload;
-    const struct ronde_mem *mem = result->mem;
-    const size_t works = workload->work_count, ranks = (size_t)workload->ranks + 1;
+    const size_t works = workload->work_count;
+    struct ronde_store store = {.mem = result->store.mem};
     struct sweep sweep = {.families = workload->family_count + 1};
-    uint32_t *first = ronde_mem_new(mem, ranks, sizeof *first);
-    uint32_t *items = ronde_mem_new(mem, works, sizeof *items);
-    struct event *events = ronde_mem_new(mem, 2 * works, sizeof *events);
-    sweep.active = ronde_mem_new(mem, sweep.families, sizeof *sweep.active);
-    sweep.exposed_ns = ronde_mem_new(mem, sweep.families, sizeof *sweep.exposed_ns);
+    uint32_t *first = ronde_store_new(&store, (size_t)workload->ranks + 1, sizeof *first);
+    uint32_t *items = ronde_store_new(&store, works, sizeof *items);
+    struct event *events = ronde_store_new(&store, 2 * works, sizeof *events);
+    sweep.active = ronde_store_new(&store, sweep.families, sizeof *sweep.active);
+    sweep.exposed_ns = ronde_store_new(&store, sweep.families, sizeof *sweep.exposed_ns);
     enum ronde_status status = RONDE_OK;
-    if (first && items && events && sweep.active && sweep.exposed_ns) {
+    if (!store.is_short) {
         ronde_workload_sort_by_rank(workload, first, items);
         for (uint32_t r = 0; r < workload->ranks; r++) {
             const size_t count =
@@ -177,11 +177,7 @@ enum ronde_status workload_account_ranks(const struct workload_replay *replay,
     } else {
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to account for %zu items", works);
     }
-    ronde_mem_free(mem, first, ranks, sizeof *first);
-    ronde_mem_free(mem, items, works, sizeof *items);
-    ronde_mem_free(mem, events, 2 * works, sizeof *events);
-    ronde_mem_free(mem, sweep.active, sweep.families, sizeof *sweep.active);
-    ronde_mem_free(mem, sweep.exposed_ns, sweep.families, sizeof *sweep.exposed_ns);
+    ronde_store_clear(&store);
     return status;
 }
 
@@ -253,7 +249,7 @@ struct replayed {
     struct workload_graph graph;
     struct ronde_sim_options sim;
     struct ronde_sim_result result;
-    uint32_t room; /* entries of the times */
+    struct ronde_store store; /* of the times */
 };
 
 /* The caller frees *replayed in every case. */
@@ -263,6 +259,7 @@ static enum ronde_status replay(struct simulation *simulation, struct replayed *
     const struct ronde_platform_facts *facts = ronde_platform_facts(simulation->options->platform);
     const struct ronde_mem *mem = simulation->mem;
     memset(replayed, 0, sizeof *replayed);
+    replayed->store.mem = mem;
     workload_order_free(&simulation->order);
     enum ronde_status status =
         workload_order_find(simulation->workload, &simulation->matching, &simulation->calls, mem,
@@ -274,23 +271,22 @@ static enum ronde_status replay(struct simulation *simulation, struct replayed *
         return status;
     replayed->graph.dag.alpha_ns = facts->time.alpha_ns;
     replayed->graph.dag.lane_GBps = facts->time.lane_GBps;
-    replayed->room = replayed->graph.dag.op_count;
+    const uint32_t ops = replayed->graph.dag.op_count;
     replayed->sim.time_limit_s = simulation->options->time_limit_s;
     replayed->sim.cancel = simulation->options->cancel;
-    replayed->sim.out_start_ns = ronde_mem_new(mem, replayed->room, sizeof(double));
-    replayed->sim.out_finish_ns = ronde_mem_new(mem, replayed->room, sizeof(double));
-    if (!replayed->sim.out_start_ns || !replayed->sim.out_finish_ns)
+    replayed->sim.out_start_ns = ronde_store_new(&replayed->store, ops, sizeof(double));
+    replayed->sim.out_finish_ns = ronde_store_new(&replayed->store, ops, sizeof(double));
+    if (replayed->store.is_short)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to keep the times of %u operations",
-                          replayed->room);
+                          ops);
     return ronde_sim_graph_run(simulation->options->platform, &replayed->graph.dag,
                                simulation->options->engine ? simulation->options->engine : "auto",
                                &replayed->sim, mem, &replayed->result, error);
 }
 
-static void free_replayed(struct simulation *simulation, struct replayed *replayed)
+static void free_replayed(struct replayed *replayed)
 {
-    ronde_mem_free(simulation->mem, replayed->sim.out_start_ns, replayed->room, sizeof(double));
-    ronde_mem_free(simulation->mem, replayed->sim.out_finish_ns, replayed->room, sizeof(double));
+    ronde_store_clear(&replayed->store);
     workload_graph_free(&replayed->graph);
 }
 
@@ -301,15 +297,16 @@ static enum ronde_status reserve_result(const struct simulation *simulation,
                                         struct ronde_error *error)
 {
     const struct ronde_workload *workload = simulation->workload;
-    const struct ronde_mem *mem = simulation->mem;
+    result->store.mem = simulation->mem;
     result->family_count = workload->family_count + 1;
     result->call_count = simulation->calls.count;
     result->work_count = workload->work_count;
-    result->families = ronde_mem_new(mem, result->family_count, sizeof *result->families);
-    result->calls = ronde_mem_new(mem, result->call_count, sizeof *result->calls);
-    result->start_ns = ronde_mem_new(mem, result->work_count, sizeof *result->start_ns);
-    result->end_ns = ronde_mem_new(mem, result->work_count, sizeof *result->end_ns);
-    if (!result->families || !result->calls || !result->start_ns || !result->end_ns)
+    result->families =
+        ronde_store_new(&result->store, result->family_count, sizeof *result->families);
+    result->calls = ronde_store_new(&result->store, result->call_count, sizeof *result->calls);
+    result->start_ns = ronde_store_new(&result->store, result->work_count, sizeof *result->start_ns);
+    result->end_ns = ronde_store_new(&result->store, result->work_count, sizeof *result->end_ns);
+    if (result->store.is_short)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the result of %u items",
                           result->work_count);
     for (uint32_t f = 0; f < workload->family_count; f++)
@@ -415,7 +412,7 @@ static enum ronde_status try_one(struct simulation *simulation, uint32_t index,
         return status;
     status = replay(simulation, &replayed, error);
     *out_ns = replayed.result.time_ns;
-    free_replayed(simulation, &replayed);
+    free_replayed(&replayed);
     const enum ronde_status back = workload_call_set(simulation->workload, simulation->options,
                                                      call, before, simulation->mem, error);
     return status == RONDE_OK ? back : status;
@@ -484,8 +481,8 @@ ronde_workload_simulate(const struct ronde_workload *workload,
                         struct ronde_workload_result *out_result, struct ronde_error *error)
 {
     struct simulation simulation = {.workload = workload, .options = options, .mem = mem};
-    struct replayed replayed = {.room = 0};
-    *out_result = (struct ronde_workload_result){.mem = mem};
+    struct replayed replayed = {.store = {.mem = mem}};
+    *out_result = (struct ronde_workload_result){.store = {.mem = mem}};
     enum ronde_status status = workload_calls_check(workload, options, error);
     if (status == RONDE_OK)
         status = ronde_workload_match(workload, mem, &simulation.matching, error);
@@ -498,7 +495,7 @@ ronde_workload_simulate(const struct ronde_workload *workload,
         status = replay(&simulation, &replayed, error);
     if (status == RONDE_OK)
         status = account(&simulation, &replayed, out_result, error);
-    free_replayed(&simulation, &replayed);
+    free_replayed(&replayed);
     if (status == RONDE_OK)
         status = try_all(&simulation, out_result, error);
     if (status == RONDE_OK && out_result->call_count > 0)
@@ -511,10 +508,6 @@ ronde_workload_simulate(const struct ronde_workload *workload,
 
 void ronde_workload_result_free(struct ronde_workload_result *result)
 {
-    const struct ronde_mem *mem = result->mem;
-    ronde_mem_free(mem, result->families, result->family_count, sizeof *result->families);
-    ronde_mem_free(mem, result->calls, result->call_count, sizeof *result->calls);
-    ronde_mem_free(mem, result->start_ns, result->work_count, sizeof *result->start_ns);
-    ronde_mem_free(mem, result->end_ns, result->work_count, sizeof *result->end_ns);
+    ronde_store_clear(&result->store);
     *result = (struct ronde_workload_result){0};
 }

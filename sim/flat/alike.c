@@ -80,9 +80,7 @@ static bool spares_backbone(struct one *one)
 }
 
 /* What a flow does on the links of one host: it leaves, and one like it arrives. */
-static void show(struct one *one, const struct ronde_flow *flow,
-                 void (*say)(struct ronde_certificate *certificate, uint32_t link,
-                             const struct ronde_flow *flow))
+static void show(struct one *one, const struct ronde_flow *flow, ronde_flow_say say)
 {
     for (uint32_t i = 0; i < one->alike.up_count; i++)
         say(&one->certificate, one->alike.up[i], flow);
@@ -113,8 +111,7 @@ static void carry(struct one *one, double bytes)
 
 /* Shows all flows of a channel whose times are known. */
 static void show_all(struct one *one, const struct ronde_dag *dag, const double *finish_ns,
-                     void (*say)(struct ronde_certificate *certificate, uint32_t link,
-                                 const struct ronde_flow *flow))
+                     ronde_flow_say say)
 {
     for (uint32_t i = 0; i < dag->op_count; i++) {
         const double bytes = (double)dag->ops[i].bytes;
@@ -129,9 +126,7 @@ static void show_all(struct one *one, const struct ronde_dag *dag, const double 
 }
 
 /* One channel; `say` gets its flows. */
-static enum ronde_status replay_channel(struct one *one, uint32_t channel,
-                                        void (*say)(struct ronde_certificate *certificate,
-                                                    uint32_t link, const struct ronde_flow *flow))
+static enum ronde_status replay_channel(struct one *one, uint32_t channel, ronde_flow_say say)
 {
     const struct ronde_sim_job *job = one->job;
     const struct ronde_quotient_request request = {job->schedule, channel, job->load, job->params};
@@ -160,35 +155,12 @@ static enum ronde_status replay_channel(struct one *one, uint32_t channel,
     return status;
 }
 
-static enum ronde_status replay(struct one *one,
-                                void (*say)(struct ronde_certificate *certificate, uint32_t link,
-                                            const struct ronde_flow *flow))
+static enum ronde_status replay(void *self, ronde_flow_say say)
 {
+    struct one *one = self;
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; i < one->job->schedule->channel_count && status == RONDE_OK; i++)
         status = replay_channel(one, i, say);
-    return status;
-}
-
-/* Decides as for a graph: fitted, then swept where that leaves it open. */
-static enum ronde_status certify(struct one *one, struct ronde_sim_result *result)
-{
-    enum ronde_status status = RONDE_OK;
-    enum ronde_verdict verdict = ronde_certificate_verdict(&one->certificate);
-    ronde_certificate_busiest(&one->certificate, one->end_ns, result);
-    if (verdict == RONDE_VERDICT_OPEN) {
-        if (!ronde_certificate_fit_begin(&one->certificate))
-            return no_memory(one);
-        status = replay(one, ronde_certificate_fit);
-        verdict = ronde_certificate_fit_end(&one->certificate);
-    }
-    result->is_contention_free = verdict == RONDE_VERDICT_FREE;
-    if (verdict != RONDE_VERDICT_OPEN || status != RONDE_OK)
-        return status;
-    if (!ronde_certificate_sweep_begin(&one->certificate))
-        return no_memory(one);
-    status = replay(one, ronde_certificate_put);
-    result->is_contention_free = ronde_certificate_sweep_end(&one->certificate);
     return status;
 }
 
@@ -209,7 +181,9 @@ static enum ronde_status replay_alike(struct one *one, struct ronde_sim_result *
         out_result->is_symmetric = true;
         one->end_ns = fmax(one->end_ns, fmax(one->busy_ns, one->least_ns));
         out_result->time_ns = one->end_ns + one->launch_ns;
-        status = certify(one, out_result);
+        ronde_certificate_busiest(&one->certificate, one->end_ns, out_result);
+        status = ronde_certificate_decide(&one->certificate, replay, one,
+                                          &out_result->is_contention_free, one->error);
     }
     ronde_certificate_close(&one->certificate);
     return status;

@@ -75,7 +75,8 @@ enum ronde_verdict ronde_certificate_verdict(const struct ronde_certificate *cer
     return verdict;
 }
 
-bool ronde_certificate_fit_begin(struct ronde_certificate *certificate)
+/* Makes room to fit the flows of overlapping links. */
+static bool fit_begin(struct ronde_certificate *certificate)
 {
     certificate->fit_count = 0;
     for (uint32_t l = 0; l < certificate->link_count; l++)
@@ -156,15 +157,15 @@ static bool fit_in(struct ronde_fit *fit, const struct ronde_flow *flow)
     return true;
 }
 
-void ronde_certificate_fit(struct ronde_certificate *certificate, uint32_t link,
-                           const struct ronde_flow *flow)
+static void fit(struct ronde_certificate *certificate, uint32_t link, const struct ronde_flow *flow)
 {
     struct ronde_link_use *use = &certificate->uses[link];
     if (use->fit != 0 && !use->overlaps)
         use->overlaps = !fit_in(&certificate->fits[use->fit - 1], flow);
 }
 
-enum ronde_verdict ronde_certificate_fit_end(struct ronde_certificate *certificate)
+/* The verdict once all flows have been fitted. */
+static enum ronde_verdict fit_end(struct ronde_certificate *certificate)
 {
     free_fits(certificate);
     return ronde_certificate_verdict(certificate);
@@ -253,6 +254,30 @@ bool ronde_certificate_sweep_end(struct ronde_certificate *certificate)
     }
     free_sweep(certificate);
     return is_free;
+}
+
+enum ronde_status
+ronde_certificate_decide(struct ronde_certificate *certificate,
+                         enum ronde_status (*repeat)(void *self, ronde_flow_say say), void *self,
+                         bool *out_is_free, struct ronde_error *error)
+{
+    static const char short_of_memory[] = "no memory to certify a replay";
+    enum ronde_status status = RONDE_OK;
+    enum ronde_verdict verdict = ronde_certificate_verdict(certificate);
+    if (verdict == RONDE_VERDICT_OPEN) {
+        if (!fit_begin(certificate))
+            return ronde_fail(error, RONDE_NO_MEMORY, "%s", short_of_memory);
+        status = repeat(self, fit);
+        verdict = fit_end(certificate);
+    }
+    *out_is_free = verdict == RONDE_VERDICT_FREE;
+    if (verdict != RONDE_VERDICT_OPEN || status != RONDE_OK)
+        return status;
+    if (!ronde_certificate_sweep_begin(certificate))
+        return ronde_fail(error, RONDE_NO_MEMORY, "%s", short_of_memory);
+    status = repeat(self, ronde_certificate_put);
+    *out_is_free = ronde_certificate_sweep_end(certificate);
+    return status;
 }
 
 void ronde_certificate_busiest(const struct ronde_certificate *certificate, double span_ns,

@@ -121,15 +121,19 @@ enum ronde_verdict {
 /** The verdict. */
 enum ronde_verdict ronde_certificate_verdict(const struct ronde_certificate *certificate);
 
-/** Makes room to fit the flows of overlapping links; false when there is no memory. */
-bool ronde_certificate_fit_begin(struct ronde_certificate *certificate);
+/** What is done with a flow that was recorded. */
+typedef void (*ronde_flow_say)(struct ronde_certificate *certificate, uint32_t link,
+                               const struct ronde_flow *flow);
 
-/** Fits a flow, as it was recorded, between those of its link that have been fitted before. */
-void ronde_certificate_fit(struct ronde_certificate *certificate, uint32_t link,
-                           const struct ronde_flow *flow);
-
-/** The verdict once all flows have been fitted. */
-enum ronde_verdict ronde_certificate_fit_end(struct ronde_certificate *certificate);
+/**
+ * Decides whether no link was overloaded. What recording left open is fitted: each flow between those of its link that came
+ * before; and then put for the sweep. `repeat` passes all flows, as they were recorded, to what it is given. Errors: its own;
+ * NO_MEMORY.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_certificate_decide(struct ronde_certificate *certificate,
+                         enum ronde_status (*repeat)(void *self, ronde_flow_say say), void *self,
+                         bool *out_is_free, struct ronde_error *error);
 
 /** Flows that the sweep would hold. */
 uint64_t ronde_certificate_sweep_flows(const struct ronde_certificate *certificate);

@@ -69,10 +69,9 @@ static void note_block(struct flat *flat, uint32_t first, uint32_t end)
  * Passes all flows to the certificate again, link by link. A function of its own: note_block must
  * keep its numbers in registers.
  */
-static enum ronde_status repeat_flows(struct flat *flat,
-                                      void (*say)(struct ronde_certificate *certificate,
-                                                  uint32_t link, const struct ronde_flow *flow))
+static enum ronde_status repeat_flows(void *self, ronde_flow_say say)
 {
+    struct flat *flat = self;
     struct ronde_flow flow;
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; i < flat->scene.dag->op_count && status == RONDE_OK; i++) {
@@ -90,13 +89,10 @@ static enum ronde_status repeat_flows(struct flat *flat,
 /* Paths of the routes that are new. */
 static bool add_paths(struct flat *flat)
 {
-    void *paths = flat->paths, *cargo = flat->cargo;
-    bool fits = ronde_mem_grow(flat->scene.mem, &paths, &flat->path_capacity, flat->routes.count,
-                               sizeof *flat->paths);
-    fits = fits && ronde_mem_grow(flat->scene.mem, &cargo, &flat->cargo_capacity,
+    bool fits = ronde_mem_grow(flat->scene.mem, &flat->paths, &flat->path_capacity,
+                               flat->routes.count, sizeof *flat->paths);
+    fits = fits && ronde_mem_grow(flat->scene.mem, &flat->cargo, &flat->cargo_capacity,
                                   flat->routes.count, sizeof *flat->cargo);
-    flat->paths = paths;
-    flat->cargo = cargo;
     for (; fits && flat->path_count < flat->routes.count; flat->path_count++)
         flat->paths[flat->path_count] = flat->routes.all[flat->path_count].path;
     return fits;
@@ -158,22 +154,8 @@ static enum ronde_status certify(struct flat *flat, struct ronde_sim_result *res
     /* No link can be busy during the launch. */
     ronde_certificate_busiest(&flat->certificate, result->time_ns - flat->scene.dag->launch_ns,
                               result);
-    enum ronde_status status = RONDE_OK;
-    enum ronde_verdict verdict = ronde_certificate_verdict(&flat->certificate);
-    if (verdict == RONDE_VERDICT_OPEN) {
-        if (!ronde_certificate_fit_begin(&flat->certificate))
-            return ronde_sim_no_memory(&flat->scene);
-        status = repeat_flows(flat, ronde_certificate_fit);
-        verdict = ronde_certificate_fit_end(&flat->certificate);
-    }
-    result->is_contention_free = verdict == RONDE_VERDICT_FREE;
-    if (verdict != RONDE_VERDICT_OPEN || status != RONDE_OK)
-        return status;
-    if (!ronde_certificate_sweep_begin(&flat->certificate))
-        return ronde_sim_no_memory(&flat->scene);
-    status = repeat_flows(flat, ronde_certificate_put);
-    result->is_contention_free = ronde_certificate_sweep_end(&flat->certificate);
-    return status;
+    return ronde_certificate_decide(&flat->certificate, repeat_flows, flat,
+                                    &result->is_contention_free, flat->scene.error);
 }
 
 /* What the walk needs besides finish times. Freed in every case by free_flat. */

@@ -68,7 +68,7 @@ static enum ronde_status replay(struct symmetric *symmetric, struct ronde_sim_re
     if (status != RONDE_OK)
         return status;
     if (!ronde_certificate_open(&symmetric->certificate, symmetric->ways.job->platform,
-                                symmetric->ways.mem) ||
+                                symmetric->ways.store.mem) ||
         !ronde_sim_ways_exempt(&symmetric->ways, &symmetric->certificate))
         status = no_memory(symmetric);
     if (status == RONDE_OK)
@@ -88,7 +88,7 @@ static enum ronde_status run(struct symmetric *symmetric, struct ronde_sim_resul
 {
     const struct ronde_sim_job *job = symmetric->ways.job;
     const struct ronde_schedule *schedule = job->schedule;
-    const struct ronde_mem *mem = symmetric->ways.mem;
+    const struct ronde_mem *mem = symmetric->ways.store.mem;
     struct ronde_error *const error = symmetric->error;
     memset(out_result, 0, sizeof *out_result);
     if (schedule->symmetry == RONDE_SYMMETRY_NONE)
@@ -128,7 +128,7 @@ enum ronde_status ronde_sim_symmetric(const struct ronde_sim_job *job,
 {
     struct symmetric symmetric = {.ways = {.job = job,
                                            .options = options ? options : &ronde_sim_defaults,
-                                           .mem = mem},
+                                           .store = {.mem = mem}},
                                   .error = error,
                                   .most_watched = UINT64_MAX};
     return run(&symmetric, out_result);
@@ -140,7 +140,7 @@ enum ronde_status ronde_sim_symmetric_if_free(const struct ronde_sim_job *job,
                                               struct ronde_sim_result *out_result,
                                               struct ronde_error *error)
 {
-    struct symmetric symmetric = {.ways = {.job = job, .options = options, .mem = mem},
+    struct symmetric symmetric = {.ways = {.job = job, .options = options, .store = {.mem = mem}},
                                   .error = error,
                                   .may_stop = true,
                                   .most_watched = most_watched};

@@ -61,16 +61,13 @@ static inline uint32_t ronde_sim_shift_run(const struct ronde_sim_shift *shift, 
 struct ronde_sim_ways {
     const struct ronde_sim_job *job;
     const struct ronde_sim_options *options;
-    const struct ronde_mem *mem;
-    uint32_t *offsets; /**< distinct ones, in the order of the connections */
+    struct ronde_store store; /**< of what follows but the routes */
+    uint32_t *offsets;        /**< distinct ones, in the order of the connections */
     uint32_t offset_count;
     uint32_t *lane_first; /**< per lane, its first entry of lane_ways; one more entry than lanes */
     uint32_t *lane_ways;  /**< per lane, indices of the offsets it sends to */
     uint32_t *way_of;     /**< per connection of the program, index of its offset */
     uint32_t *route_of;   /**< per channel, offset and position: route */
-    size_t route_of_count;
-    uint32_t connection_count; /**< of the program */
-    uint32_t lane_count;       /**< likewise */
     struct ronde_sim_routes routes;
     bool is_borrowed; /**< a memo's */
 };

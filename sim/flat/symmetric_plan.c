@@ -88,9 +88,8 @@ static void fill_ways(const struct ronde_sim_ways *ways, uint32_t channel,
 }
 
 bool ronde_sim_fold_make(const struct ronde_sim_ways *ways, uint32_t channel, bool may_fold,
-                         struct ronde_sim_fold *out_fold)
+                         struct ronde_store *store, struct ronde_sim_fold *out_fold)
 {
-    const struct ronde_mem *mem = ways->mem;
     struct ronde_sim_fold *fold = out_fold;
     uint32_t periods[RONDE_SIM_DIGITS] = {0};
     memset(fold, 0, sizeof *fold);
@@ -99,27 +98,18 @@ bool ronde_sim_fold_make(const struct ronde_sim_ways *ways, uint32_t channel, bo
     if (may_fold)
         find_periods(ways, channel, &fold->full, periods);
     fold->folded = ronde_sim_group_fold(&fold->full, periods);
-    fold->cost_count = 2 * (size_t)ways->offset_count * fold->folded.count;
-    fold->of = ronde_mem_new(mem, fold->full.count, sizeof *fold->of);
-    fold->each = ronde_mem_new(mem, ways->offset_count, sizeof *fold->each);
-    fold->costs = ronde_mem_new(mem, fold->cost_count, sizeof *fold->costs);
+    fold->of = ronde_store_new(store, fold->full.count, sizeof *fold->of);
+    fold->each = ronde_store_new(store, ways->offset_count, sizeof *fold->each);
+    fold->costs = ronde_store_new(store, 2 * (size_t)ways->offset_count * fold->folded.count,
+                                  sizeof *fold->costs);
     if (ways->options->release_ns)
-        fold->release_ns = ronde_mem_new(mem, fold->folded.count, sizeof *fold->release_ns);
-    if (!fold->of || !fold->each || !fold->costs || (ways->options->release_ns && !fold->release_ns))
+        fold->release_ns = ronde_store_new(store, fold->folded.count, sizeof *fold->release_ns);
+    if (store->is_short)
         return false;
     for (uint32_t p = 0; p < fold->full.count; p++)
         fold->of[p] = ronde_sim_group_map(&fold->full, &fold->folded, p);
     fill_ways(ways, channel, fold);
     return true;
-}
-
-void ronde_sim_fold_free(const struct ronde_sim_ways *ways, struct ronde_sim_fold *fold)
-{
-    const struct ronde_mem *mem = ways->mem;
-    ronde_mem_free(mem, fold->release_ns, fold->folded.count, sizeof *fold->release_ns);
-    ronde_mem_free(mem, fold->costs, fold->cost_count, sizeof *fold->costs);
-    ronde_mem_free(mem, fold->each, ways->offset_count, sizeof *fold->each);
-    ronde_mem_free(mem, fold->of, fold->full.count, sizeof *fold->of);
 }
 
 /* The state of the planning. */
@@ -206,48 +196,35 @@ static void assign_slots(struct planner *planner)
 }
 
 /* The arrays that stay; those about bytes only where positions differ in them. */
-static bool reserve(struct ronde_sim_plan *plan, bool is_uniform, const struct ronde_mem *mem)
+static bool reserve(struct ronde_sim_plan *plan, bool is_uniform, struct ronde_store *store)
 {
     const uint32_t count = plan->op_count;
-    plan->slot_of = ronde_mem_new(mem, count, sizeof *plan->slot_of);
-    plan->is_last = ronde_mem_new(mem, count, sizeof *plan->is_last);
+    plan->slot_of = ronde_store_new(store, count, sizeof *plan->slot_of);
+    plan->is_last = ronde_store_new(store, count, sizeof *plan->is_last);
     if (is_uniform)
-        return plan->slot_of && plan->is_last;
-    plan->bytes_from = ronde_mem_new(mem, count, sizeof *plan->bytes_from);
-    plan->bytes_shift = ronde_mem_new(mem, count, sizeof *plan->bytes_shift);
-    plan->bytes_slot = ronde_mem_new(mem, count, sizeof *plan->bytes_slot);
-    return plan->slot_of && plan->is_last && plan->bytes_from && plan->bytes_shift &&
-           plan->bytes_slot;
+        return !store->is_short;
+    plan->bytes_from = ronde_store_new(store, count, sizeof *plan->bytes_from);
+    plan->bytes_shift = ronde_store_new(store, count, sizeof *plan->bytes_shift);
+    plan->bytes_slot = ronde_store_new(store, count, sizeof *plan->bytes_slot);
+    return !store->is_short;
 }
 
 bool ronde_sim_plan_make(const struct ronde_quotient *quotient, const struct ronde_sim_group *group,
-                         const struct ronde_mem *mem, struct ronde_sim_plan *out_plan)
+                         struct ronde_store *store, struct ronde_sim_plan *out_plan)
 {
+    struct ronde_store room = {.mem = store->mem};
     struct planner planner = {.quotient = quotient, .group = group, .plan = out_plan};
     memset(out_plan, 0, sizeof *out_plan);
     out_plan->op_count = quotient->dag->op_count;
     const size_t count = out_plan->op_count;
-    planner.last_use = ronde_mem_new(mem, count, sizeof *planner.last_use);
-    planner.last_bytes = ronde_mem_new(mem, count, sizeof *planner.last_bytes);
-    planner.free_slots = ronde_mem_new(mem, 2 * count, sizeof *planner.free_slots);
-    const bool fits = reserve(out_plan, quotient->is_uniform, mem) && planner.last_use &&
-                      planner.last_bytes && planner.free_slots;
+    planner.last_use = ronde_store_new(&room, count, sizeof *planner.last_use);
+    planner.last_bytes = ronde_store_new(&room, count, sizeof *planner.last_bytes);
+    planner.free_slots = ronde_store_new(&room, 2 * count, sizeof *planner.free_slots);
+    const bool fits = reserve(out_plan, quotient->is_uniform, store) && !room.is_short;
     if (fits) {
         find_uses(&planner);
         assign_slots(&planner);
     }
-    ronde_mem_free(mem, planner.free_slots, 2 * count, sizeof *planner.free_slots);
-    ronde_mem_free(mem, planner.last_bytes, count, sizeof *planner.last_bytes);
-    ronde_mem_free(mem, planner.last_use, count, sizeof *planner.last_use);
+    ronde_store_clear(&room);
     return fits;
-}
-
-void ronde_sim_plan_free(struct ronde_sim_plan *plan, const struct ronde_mem *mem)
-{
-    const uint32_t count = plan->op_count;
-    ronde_mem_free(mem, plan->bytes_slot, count, sizeof *plan->bytes_slot);
-    ronde_mem_free(mem, plan->bytes_shift, count, sizeof *plan->bytes_shift);
-    ronde_mem_free(mem, plan->bytes_from, count, sizeof *plan->bytes_from);
-    ronde_mem_free(mem, plan->is_last, count, sizeof *plan->is_last);
-    ronde_mem_free(mem, plan->slot_of, count, sizeof *plan->slot_of);
 }

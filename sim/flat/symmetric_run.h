@@ -27,8 +27,7 @@ struct ronde_sim_fold {
     uint32_t *of;                  /**< per position, its folded one */
     struct ronde_sim_way *each;    /**< per offset of the ways */
     double *costs;                 /**< memory of their latencies and rates */
-    size_t cost_count;
-    double *release_ns; /**< per folded position, or NULL */
+    double *release_ns;            /**< per folded position, or NULL */
 };
 
 /**
@@ -36,10 +35,7 @@ struct ronde_sim_fold {
  * memory.
  */
 bool ronde_sim_fold_make(const struct ronde_sim_ways *ways, uint32_t channel, bool may_fold,
-                         struct ronde_sim_fold *out_fold);
-
-/** Frees what a fold holds. */
-void ronde_sim_fold_free(const struct ronde_sim_ways *ways, struct ronde_sim_fold *fold);
+                         struct ronde_store *store, struct ronde_sim_fold *out_fold);
 
 /* Which vectors a symmetric replay keeps, and for how long: times of an operation until its last successor has read
  * them, bytes until the last operation that moves them. */
@@ -55,12 +51,9 @@ struct ronde_sim_plan {
     uint32_t slot_count;   /**< of the pool */
 };
 
-/** Makes a plan; false when there is no memory. Free it in any case. */
+/** Makes a plan in a store; false when there is no memory. */
 bool ronde_sim_plan_make(const struct ronde_quotient *quotient, const struct ronde_sim_group *group,
-                         const struct ronde_mem *mem, struct ronde_sim_plan *out_plan);
-
-/** Frees it. */
-void ronde_sim_plan_free(struct ronde_sim_plan *plan, const struct ronde_mem *mem);
+                         struct ronde_store *store, struct ronde_sim_plan *out_plan);
 
 /* The loops over positions in which a symmetric replay spends its time. Every version performs the same operations
  * in the same order on each element, so all give the same bits; they differ in how many elements an instruction
@@ -142,8 +135,8 @@ struct ronde_sim_quote {
 struct ronde_sim_run {
     struct ronde_sim_walk *walk;
     const struct ronde_sim_ways *ways;
-    const struct ronde_mem *mem;
-    uint32_t channel; /**< which */
+    struct ronde_store store; /**< of all that follows but the quotient */
+    uint32_t channel;         /**< which */
     const struct ronde_program *program;
     const struct ronde_sim_kernels *kernels;
     bool is_sized; /**< times depend on the bytes of messages */
@@ -153,11 +146,9 @@ struct ronde_sim_run {
     size_t count; /**< of folded positions */
     struct ronde_sim_traffic *traffic;
     double *numbers; /**< memory of flows and bytes */
-    size_t number_count;
     struct ronde_sim_watch *watches;
     size_t watch_count;
     struct ronde_sim_source *sources;
-    uint32_t source_count; /**< reserved */
     struct ronde_sim_quote quotes[RONDE_SIM_QUOTES];
     double *quoted; /**< memory of the quotes, where chunks are unequal */
     uint32_t next_quote;
@@ -216,8 +207,5 @@ void ronde_sim_traffic_count(struct ronde_sim_run *run, uint32_t index);
 
 /** Adds to the certificate what every link carried, once all operations have been counted. */
 void ronde_sim_traffic_carry(const struct ronde_sim_run *run);
-
-/** Frees what was made. */
-void ronde_sim_traffic_free(struct ronde_sim_run *run);
 
 #endif

@@ -104,20 +104,19 @@ static bool make_watches(struct ronde_sim_run *run)
         run->traffic[way].watch_count = list_watches(run, way, NULL);
         run->watch_count += run->traffic[way].watch_count;
     }
-    run->watches = ronde_mem_new(run->mem, run->watch_count, sizeof *run->watches);
+    run->watches = ronde_store_new(&run->store, run->watch_count, sizeof *run->watches);
     for (uint32_t way = 0; run->watches && way < run->ways->offset_count; way++)
         (void)list_watches(run, way, run->watches + run->traffic[way].first_watch);
-    return run->watches != NULL;
+    return !run->store.is_short;
 }
 
 /* Vectors of the offsets: flows where rates differ, bytes where chunks do. */
 static bool make_numbers(struct ronde_sim_run *run)
 {
     const uint32_t ways = run->ways->offset_count;
-    run->traffic = ronde_mem_new(run->mem, ways, sizeof *run->traffic);
-    run->number_count = 2 * (size_t)ways * run->count;
-    run->numbers = ronde_mem_new(run->mem, run->number_count, sizeof *run->numbers);
-    if (!run->traffic || !run->numbers)
+    run->traffic = ronde_store_new(&run->store, ways, sizeof *run->traffic);
+    run->numbers = ronde_store_new(&run->store, 2 * (size_t)ways * run->count, sizeof *run->numbers);
+    if (run->store.is_short)
         return false;
     for (uint32_t way = 0; way < ways; way++) {
         double *numbers = run->numbers + 2 * (size_t)way * run->count;
@@ -136,11 +135,4 @@ void ronde_sim_traffic_carry(const struct ronde_sim_run *run)
 {
     for (uint32_t way = 0; way < run->ways->offset_count; way++)
         add_cargo(run, way);
-}
-
-void ronde_sim_traffic_free(struct ronde_sim_run *run)
-{
-    ronde_mem_free(run->mem, run->watches, run->watch_count, sizeof *run->watches);
-    ronde_mem_free(run->mem, run->numbers, run->number_count, sizeof *run->numbers);
-    ronde_mem_free(run->mem, run->traffic, run->ways->offset_count, sizeof *run->traffic);
 }

@@ -259,19 +259,20 @@ static size_t quoted_count(const struct ronde_sim_run *run)
 static bool make_pool(struct ronde_sim_run *run)
 {
     const struct ronde_dag *dag = run->quotient->dag;
+    uint32_t sources = 0;
     for (uint32_t i = 0; i < dag->op_count; i++)
-        if (dag->ops[i].edge_count > run->source_count)
-            run->source_count = dag->ops[i].edge_count;
-    run->sources = ronde_mem_new(run->mem, run->source_count, sizeof *run->sources);
-    run->quoted = ronde_mem_new(run->mem, quoted_count(run), sizeof *run->quoted);
-    run->pool = ronde_mem_new(run->mem, run->plan.slot_count * run->count, sizeof *run->pool);
+        if (dag->ops[i].edge_count > sources)
+            sources = dag->ops[i].edge_count;
+    run->sources = ronde_store_new(&run->store, sources, sizeof *run->sources);
+    run->quoted = ronde_store_new(&run->store, quoted_count(run), sizeof *run->quoted);
+    run->pool = ronde_store_new(&run->store, run->plan.slot_count * run->count, sizeof *run->pool);
     for (uint32_t i = 0; run->quoted && i < RONDE_SIM_QUOTES; i++) {
         double *numbers = run->quotient->is_uniform ? NULL : run->quoted + 2 * i * run->count;
         run->quotes[i] = (struct ronde_sim_quote){.from = RONDE_NONE,
                                                   .delay_ns = numbers,
                                                   .flow_ns = numbers ? numbers + run->count : NULL};
     }
-    return run->sources && run->quoted && run->pool;
+    return !run->store.is_short;
 }
 
 /* Flows on links that are watched, all operations together. */
@@ -285,18 +286,6 @@ static uint64_t count_watched(const struct ronde_sim_run *run)
     return watched;
 }
 
-static void free_run(struct ronde_sim_run *run)
-{
-    const struct ronde_mem *mem = run->mem;
-    ronde_mem_free(mem, run->pool, run->plan.slot_count * run->count, sizeof *run->pool);
-    ronde_mem_free(mem, run->quoted, quoted_count(run), sizeof *run->quoted);
-    ronde_mem_free(mem, run->sources, run->source_count, sizeof *run->sources);
-    ronde_sim_traffic_free(run);
-    ronde_sim_plan_free(&run->plan, mem);
-    ronde_sim_fold_free(run->ways, &run->fold);
-    ronde_quotient_destroy(run->quotient, mem);
-}
-
 enum ronde_status ronde_sim_walk_channel(struct ronde_sim_walk *walk, uint32_t channel,
                                          struct ronde_error *error)
 {
@@ -304,23 +293,24 @@ enum ronde_status ronde_sim_walk_channel(struct ronde_sim_walk *walk, uint32_t c
     const struct ronde_quotient_request request = {job->schedule, channel, job->load, job->params};
     struct ronde_sim_run run = {.walk = walk,
                                 .ways = walk->ways,
-                                .mem = walk->ways->mem,
+                                .store = {.mem = walk->ways->store.mem},
                                 .channel = channel,
                                 .program = &job->schedule->programs[0],
                                 .kernels = ronde_sim_kernels_here(),
                                 .is_sized = ronde_time_is_sized(job->params)};
-    enum ronde_status status = ronde_quotient_create(&request, run.mem, &run.quotient, error);
+    enum ronde_status status = ronde_quotient_create(&request, run.store.mem, &run.quotient, error);
     if (status != RONDE_OK)
         return status;
     if (run.quotient->dag->busy_ns > 0 && !run.quotient->is_uniform) {
-        ronde_quotient_destroy(run.quotient, run.mem);
+        ronde_quotient_destroy(run.quotient, run.store.mem);
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "%s on %u ranks: lanes share a processor, and chunks differ",
                           job->schedule->algorithm, job->schedule->ranks);
     }
-    bool fits = ronde_sim_fold_make(run.ways, channel, run.quotient->is_uniform, &run.fold);
+    bool fits =
+        ronde_sim_fold_make(run.ways, channel, run.quotient->is_uniform, &run.store, &run.fold);
     run.count = run.fold.folded.count;
-    fits = fits && ronde_sim_plan_make(run.quotient, &run.fold.folded, run.mem, &run.plan) &&
+    fits = fits && ronde_sim_plan_make(run.quotient, &run.fold.folded, &run.store, &run.plan) &&
            ronde_sim_traffic_make(&run) && make_pool(&run);
     if (fits && count_watched(&run) > walk->most_watched) {
         status = ronde_fail(error, RONDE_UNSUPPORTED,
@@ -334,6 +324,7 @@ enum ronde_status ronde_sim_walk_channel(struct ronde_sim_walk *walk, uint32_t c
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to replay %u operations of %zu ranks",
                             run.quotient->dag->op_count, run.count);
     }
-    free_run(&run);
+    ronde_store_clear(&run.store);
+    ronde_quotient_destroy(run.quotient, run.store.mem);
     return status;
 }

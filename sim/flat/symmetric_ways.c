@@ -51,25 +51,23 @@ static enum ronde_status find_offsets(struct ronde_sim_ways *ways, struct ronde_
 {
     const struct ronde_schedule *schedule = ways->job->schedule;
     const struct ronde_program *program = &schedule->programs[0];
-    const struct ronde_mem *mem = ways->mem;
     const uint32_t ends = program->connection_count;
-    ways->connection_count = ends;
-    ways->lane_count = program->lane_count;
-    ways->offsets = ronde_mem_new(mem, ends, sizeof *ways->offsets);
-    ways->way_of = ronde_mem_new(mem, ends, sizeof *ways->way_of);
-    ways->lane_ways = ronde_mem_new(mem, ends, sizeof *ways->lane_ways);
-    ways->lane_first = ronde_mem_new(mem, (size_t)program->lane_count + 1, sizeof *ways->lane_first);
-    uint32_t *number = ronde_mem_new(mem, schedule->ranks, sizeof *number);
-    uint32_t *seen = ronde_mem_new(mem, ends, sizeof *seen);
+    struct ronde_store room = {.mem = ways->store.mem};
+    ways->offsets = ronde_store_new(&ways->store, ends, sizeof *ways->offsets);
+    ways->way_of = ronde_store_new(&ways->store, ends, sizeof *ways->way_of);
+    ways->lane_ways = ronde_store_new(&ways->store, ends, sizeof *ways->lane_ways);
+    ways->lane_first =
+        ronde_store_new(&ways->store, (size_t)program->lane_count + 1, sizeof *ways->lane_first);
+    uint32_t *number = ronde_store_new(&room, schedule->ranks, sizeof *number);
+    uint32_t *seen = ronde_store_new(&room, ends, sizeof *seen);
     enum ronde_status status = RONDE_OK;
-    if (ways->offsets && ways->way_of && ways->lane_ways && ways->lane_first && number && seen) {
+    if (!ways->store.is_short && !room.is_short) {
         number_offsets(ways, program, number);
         list_lanes(ways, program, seen);
     } else {
         status = no_memory(ways, error);
     }
-    ronde_mem_free(mem, seen, ends, sizeof *seen);
-    ronde_mem_free(mem, number, schedule->ranks, sizeof *number);
+    ronde_store_clear(&room);
     return status;
 }
 
@@ -98,7 +96,7 @@ static enum ronde_status find_routes(struct ronde_sim_ways *ways, struct ronde_e
     const uint64_t count = (uint64_t)channels * ways->offset_count * job->schedule->ranks;
     struct ronde_sim_search search = {.platform = job->platform,
                                       .options = ways->options,
-                                      .mem = ways->mem,
+                                      .mem = ways->store.mem,
                                       .error = error,
                                       .alpha_ns = job->params->alpha_ns,
                                       .lane_GBps = job->params->lane_GBps,
@@ -108,10 +106,9 @@ static enum ronde_status find_routes(struct ronde_sim_ways *ways, struct ronde_e
             error, RONDE_UNSUPPORTED,
             "%s on %u ranks uses %llu routes, more than the %u a symmetric replay keeps",
             job->schedule->algorithm, job->schedule->ranks, (unsigned long long)count, MOST_ROUTES);
-    ways->route_of = ronde_mem_new(ways->mem, count, sizeof *ways->route_of);
-    if (!ways->route_of)
+    ways->route_of = ronde_store_new(&ways->store, count, sizeof *ways->route_of);
+    if (ways->store.is_short)
         return no_memory(ways, error);
-    ways->route_of_count = count;
     enum ronde_status status = ronde_sim_search_begin(&search);
     for (uint32_t channel = 0; channel < channels && status == RONDE_OK; channel++)
         status = find_channel(ways, channel, &search);
@@ -135,7 +132,6 @@ static bool borrow(struct ronde_sim_ways *ways, const struct ronde_sim_memo *mem
     *ways = memo->ways;
     ways->job = asked.job;
     ways->options = asked.options;
-    ways->mem = asked.mem;
     ways->is_borrowed = true;
     return true;
 }
@@ -143,7 +139,7 @@ static bool borrow(struct ronde_sim_ways *ways, const struct ronde_sim_memo *mem
 /* Leaves ways to a memo that has none. */
 static void lend(struct ronde_sim_ways *ways, struct ronde_sim_memo *memo)
 {
-    if (memo->is_known || memo->mem != ways->mem)
+    if (memo->is_known || memo->mem != ways->store.mem)
         return;
     memo->is_known = true;
     memo->platform = ways->job->platform;
@@ -198,14 +194,8 @@ void ronde_sim_ways_free(struct ronde_sim_ways *ways)
 {
     if (ways->is_borrowed)
         return;
-    const uint32_t ends = ways->connection_count;
-    const struct ronde_mem *mem = ways->mem;
-    ronde_sim_routes_free(&ways->routes, mem);
-    ronde_mem_free(mem, ways->route_of, ways->route_of_count, sizeof *ways->route_of);
-    ronde_mem_free(mem, ways->lane_first, (size_t)ways->lane_count + 1, sizeof *ways->lane_first);
-    ronde_mem_free(mem, ways->lane_ways, ends, sizeof *ways->lane_ways);
-    ronde_mem_free(mem, ways->way_of, ends, sizeof *ways->way_of);
-    ronde_mem_free(mem, ways->offsets, ends, sizeof *ways->offsets);
+    ronde_sim_routes_free(&ways->routes, ways->store.mem);
+    ronde_store_clear(&ways->store);
 }
 
 /* The most load that a link may get. */
@@ -256,7 +246,7 @@ static uint64_t add_lanes(const struct ronde_sim_ways *ways, uint32_t channel, u
 bool ronde_sim_ways_exempt(const struct ronde_sim_ways *ways, struct ronde_certificate *certificate)
 {
     const uint32_t links = certificate->link_count;
-    struct demand *demands = ronde_mem_new(ways->mem, links, sizeof *demands);
+    struct demand *demands = ronde_mem_new(ways->store.mem, links, sizeof *demands);
     uint64_t number = 0;
     if (!demands)
         return false;
@@ -267,6 +257,6 @@ bool ronde_sim_ways_exempt(const struct ronde_sim_ways *ways, struct ronde_certi
         certificate->uses[l].is_exempt |=
             demands[l].total_GBps <= rate_GBps * (1 + RONDE_CERTIFICATE_TOLERANCE);
     }
-    ronde_mem_free(ways->mem, demands, links, sizeof *demands);
+    ronde_mem_free(ways->store.mem, demands, links, sizeof *demands);
     return true;
 }

@@ -42,6 +42,7 @@ struct worker {
 /* The state of a replay. */
 struct cores {
     struct ronde_sim_scene scene;
+    struct ronde_store store;
     struct ronde_sim_operands operands;
     struct ronde_sim_caches caches;
     struct worker *workers;
@@ -193,14 +194,14 @@ static enum ronde_status run(struct cores *cores, double *out_end_ns)
 /* Neighbouring ranks share a core, as the backend assigns them. */
 static enum ronde_status make_workers(struct cores *cores)
 {
-    const struct ronde_mem *mem = cores->scene.mem;
     const uint32_t ranks = cores->scene.dag->ranks;
     const uint32_t usable = ronde_platform_facts(cores->scene.platform)->shared.cores;
     cores->worker_count = ranks < usable ? ranks : usable;
-    cores->workers = ronde_mem_new(mem, cores->worker_count, sizeof *cores->workers);
-    cores->worker_of = ronde_mem_new(mem, ranks, sizeof *cores->worker_of);
-    cores->has_begun = ronde_mem_new(mem, cores->operands.actor_count, sizeof *cores->has_begun);
-    if (!cores->workers || !cores->worker_of || !cores->has_begun)
+    cores->workers = ronde_store_new(&cores->store, cores->worker_count, sizeof *cores->workers);
+    cores->worker_of = ronde_store_new(&cores->store, ranks, sizeof *cores->worker_of);
+    cores->has_begun =
+        ronde_store_new(&cores->store, cores->operands.actor_count, sizeof *cores->has_begun);
+    if (cores->store.is_short)
         return ronde_sim_no_memory(&cores->scene);
     for (uint32_t w = 0; w < cores->worker_count; w++) {
         const uint64_t first = (uint64_t)ranks * w / cores->worker_count;
@@ -229,10 +230,10 @@ static enum ronde_status make_lanes(struct cores *cores)
     const uint32_t rank_lanes = schedule->channel_count * schedule->max_lane_count;
     uint32_t first = 0;
     cores->lane_count = dag->ranks * rank_lanes;
-    cores->lanes = ronde_mem_new(cores->scene.mem, cores->lane_count, sizeof *cores->lanes);
-    cores->lane_ops = ronde_mem_new(cores->scene.mem, dag->op_count, sizeof *cores->lane_ops);
-    cores->end_ns = ronde_mem_new(cores->scene.mem, dag->op_count, sizeof *cores->end_ns);
-    if (!cores->lanes || !cores->lane_ops || !cores->end_ns)
+    cores->lanes = ronde_store_new(&cores->store, cores->lane_count, sizeof *cores->lanes);
+    cores->lane_ops = ronde_store_new(&cores->store, dag->op_count, sizeof *cores->lane_ops);
+    cores->end_ns = ronde_store_new(&cores->store, dag->op_count, sizeof *cores->end_ns);
+    if (cores->store.is_short)
         return ronde_sim_no_memory(&cores->scene);
     for (uint32_t op = 0; op < dag->op_count; op++)
         cores->lanes[lane_of(cores, op)].end++;
@@ -255,41 +256,25 @@ static enum ronde_status make_lanes(struct cores *cores)
 static enum ronde_status make_caches(struct cores *cores)
 {
     const struct ronde_dag *dag = cores->scene.dag;
-    const struct ronde_mem *mem = cores->scene.mem;
     const uint64_t most = (uint64_t)cores->operands.runs * RONDE_SIM_TOUCHES *
                           cores->operands.job->schedule->max_chunk_count;
-    uint32_t *touches = ronde_mem_new(mem, cores->worker_count, sizeof *touches);
+    uint32_t *touches = ronde_store_new(&cores->store, cores->worker_count, sizeof *touches);
     bool fits = touches != NULL && most * dag->op_count < UINT32_MAX;
     for (uint32_t op = 0; fits && op < dag->op_count; op++)
         touches[cores->worker_of[dag->ops[op].src]] += (uint32_t)most;
     fits = fits && ronde_sim_caches_make(&cores->caches, cores->operands.segment_count,
-                                         cores->worker_count, touches);
-    ronde_mem_free(mem, touches, cores->worker_count, sizeof *touches);
+                                         cores->worker_count, touches, &cores->store);
     return fits ? RONDE_OK : ronde_sim_no_memory(&cores->scene);
 }
 
 static enum ronde_status prepare(struct cores *cores)
 {
-    if (!ronde_sim_operands_make(&cores->operands, cores->scene.mem))
+    if (!ronde_sim_operands_make(&cores->operands, &cores->store))
         return ronde_sim_no_memory(&cores->scene);
     enum ronde_status status = make_workers(cores);
     if (status == RONDE_OK)
         status = make_lanes(cores);
     return status == RONDE_OK ? make_caches(cores) : status;
-}
-
-static void release(struct cores *cores)
-{
-    const struct ronde_mem *mem = cores->scene.mem;
-    const struct ronde_dag *dag = cores->scene.dag;
-    ronde_sim_operands_free(&cores->operands, mem);
-    ronde_sim_caches_free(&cores->caches);
-    ronde_mem_free(mem, cores->workers, cores->worker_count, sizeof *cores->workers);
-    ronde_mem_free(mem, cores->worker_of, dag->ranks, sizeof *cores->worker_of);
-    ronde_mem_free(mem, cores->has_begun, cores->operands.actor_count, sizeof *cores->has_begun);
-    ronde_mem_free(mem, cores->lanes, cores->lane_count, sizeof *cores->lanes);
-    ronde_mem_free(mem, cores->lane_ops, dag->op_count, sizeof *cores->lane_ops);
-    ronde_mem_free(mem, cores->end_ns, dag->op_count, sizeof *cores->end_ns);
 }
 
 /* What an engine of one machine requires of it. */
@@ -358,7 +343,8 @@ enum ronde_status ronde_sim_cores(const struct ronde_sim_job *job, const struct 
     options = options ? options : &ronde_sim_defaults;
     struct cores cores = {.scene = {job->platform, dag, options, mem, error},
                           .operands = {.job = job, .dag = dag},
-                          .caches = {.facts = ronde_platform_facts(job->platform), .mem = mem}};
+                          .caches = {.facts = ronde_platform_facts(job->platform)},
+                          .store = {.mem = mem}};
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status = ronde_sim_check(job->platform, dag, options, error);
     if (status == RONDE_OK)
@@ -376,6 +362,6 @@ enum ronde_status ronde_sim_cores(const struct ronde_sim_job *job, const struct 
         memcpy(options->out_finish_ns, cores.end_ns, dag->op_count * sizeof *cores.end_ns);
     out_result->engine = "cores";
     out_result->is_contention_free = true;
-    release(&cores);
+    ronde_store_clear(&cores.store);
     return status;
 }

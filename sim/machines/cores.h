@@ -34,19 +34,16 @@ struct ronde_sim_touches {
 /** Caches of all cores; start from zeroes. */
 struct ronde_sim_caches {
     const struct ronde_platform_facts *facts;
-    const struct ronde_mem *mem;
     struct ronde_sim_segment *segments;
-    size_t segment_count;
     struct ronde_sim_touches *touches; /**< per core */
-    uint32_t core_count;
 };
 
-/** Nothing is cached yet. `touches` says how often each core will touch something. False where there is no memory. */
+/**
+ * Nothing is cached yet. `touches` says how often each core will touch something. Their memory is the store's; false where
+ * there is none.
+ */
 bool ronde_sim_caches_make(struct ronde_sim_caches *caches, size_t segments, uint32_t cores,
-                           const uint32_t *touches);
-
-/** Frees what they hold. */
-void ronde_sim_caches_free(struct ronde_sim_caches *caches);
+                           const uint32_t *touches, struct ronde_store *store);
 
 /** A read or write of a core. */
 struct ronde_sim_access {
@@ -84,11 +81,8 @@ struct ronde_sim_operands {
     size_t segment_count;     /**< of everything */
 };
 
-/** Numbers all segments. False where there is no memory. */
-bool ronde_sim_operands_make(struct ronde_sim_operands *operands, const struct ronde_mem *mem);
-
-/** Frees what they hold. */
-void ronde_sim_operands_free(struct ronde_sim_operands *operands, const struct ronde_mem *mem);
+/** Numbers all segments. The memory is the store's; false where there is none. */
+bool ronde_sim_operands_make(struct ronde_sim_operands *operands, struct ronde_store *store);
 
 /** The rank and channel of an operation, as one number. */
 uint32_t ronde_sim_operands_actor(const struct ronde_sim_operands *operands, uint32_t op);

@@ -156,31 +156,18 @@ double ronde_sim_caches_write(struct ronde_sim_caches *caches, const struct rond
 }
 
 bool ronde_sim_caches_make(struct ronde_sim_caches *caches, size_t segments, uint32_t cores,
-                           const uint32_t *touches)
+                           const uint32_t *touches, struct ronde_store *store)
 {
-    caches->segments = ronde_mem_new(caches->mem, segments, sizeof *caches->segments);
-    caches->segment_count = caches->segments ? segments : 0;
-    caches->touches = ronde_mem_new(caches->mem, cores, sizeof *caches->touches);
-    caches->core_count = caches->touches ? cores : 0;
-    for (size_t s = 0; s < caches->segment_count; s++) {
+    caches->segments = ronde_store_new(store, segments, sizeof *caches->segments);
+    caches->touches = ronde_store_new(store, cores, sizeof *caches->touches);
+    for (size_t s = 0; caches->segments && s < segments; s++) {
         caches->segments[s].owner.core = RONDE_SIM_NO_CORE;
         caches->segments[s].reader.core = RONDE_SIM_NO_CORE;
     }
-    bool fits = caches->segments && caches->touches;
-    for (uint32_t core = 0; fits && core < cores; core++) {
+    for (uint32_t core = 0; caches->touches && core < cores; core++) {
         struct ronde_sim_touches *touched = &caches->touches[core];
-        touched->sums = ronde_mem_new(caches->mem, touches[core], sizeof *touched->sums);
-        touched->capacity = touched->sums ? touches[core] : 0;
-        fits = touched->sums != NULL;
+        touched->sums = ronde_store_new(store, touches[core], sizeof *touched->sums);
+        touched->capacity = touches[core];
     }
-    return fits;
-}
-
-void ronde_sim_caches_free(struct ronde_sim_caches *caches)
-{
-    for (uint32_t core = 0; core < caches->core_count; core++)
-        ronde_mem_free(caches->mem, caches->touches[core].sums, caches->touches[core].capacity,
-                       sizeof *caches->touches[core].sums);
-    ronde_mem_free(caches->mem, caches->touches, caches->core_count, sizeof *caches->touches);
-    ronde_mem_free(caches->mem, caches->segments, caches->segment_count, sizeof *caches->segments);
+    return !store->is_short;
 }

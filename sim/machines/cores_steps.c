@@ -195,7 +195,7 @@ static void count_runs(struct ronde_sim_operands *operands)
     operands->runs = 1 + (uint32_t)((operands->depth + fewest - 1) / fewest);
 }
 
-bool ronde_sim_operands_make(struct ronde_sim_operands *operands, const struct ronde_mem *mem)
+bool ronde_sim_operands_make(struct ronde_sim_operands *operands, struct ronde_store *store)
 {
     const struct ronde_schedule *schedule = operands->job->schedule;
     const struct ronde_load *load = operands->job->load;
@@ -206,27 +206,18 @@ bool ronde_sim_operands_make(struct ronde_sim_operands *operands, const struct r
         if (operands->dag->origins[op].piece >= operands->pieces)
             operands->pieces = operands->dag->origins[op].piece + 1;
     operands->actor_count = schedule->ranks * schedule->channel_count;
-    operands->first_buffer = ronde_mem_new(mem, (size_t)operands->actor_count * RONDE_BUFFER_COUNT,
-                                           sizeof *operands->first_buffer);
+    operands->first_buffer =
+        ronde_store_new(store, (size_t)operands->actor_count * RONDE_BUFFER_COUNT,
+                        sizeof *operands->first_buffer);
     operands->first_connection =
-        ronde_mem_new(mem, operands->actor_count, sizeof *operands->first_connection);
-    operands->slot_of = ronde_mem_new(mem, operands->dag->op_count, sizeof *operands->slot_of);
-    if (!operands->first_buffer || !operands->first_connection || !operands->slot_of)
+        ronde_store_new(store, operands->actor_count, sizeof *operands->first_connection);
+    operands->slot_of = ronde_store_new(store, operands->dag->op_count, sizeof *operands->slot_of);
+    if (store->is_short)
         return false;
     number_segments(operands);
-    operands->sent = ronde_mem_new(mem, operands->connection_count, sizeof *operands->sent);
-    if (!operands->sent)
+    operands->sent = ronde_store_new(store, operands->connection_count, sizeof *operands->sent);
+    if (store->is_short)
         return false;
     count_runs(operands);
     return true;
-}
-
-void ronde_sim_operands_free(struct ronde_sim_operands *operands, const struct ronde_mem *mem)
-{
-    ronde_mem_free(mem, operands->first_buffer, (size_t)operands->actor_count * RONDE_BUFFER_COUNT,
-                   sizeof *operands->first_buffer);
-    ronde_mem_free(mem, operands->first_connection, operands->actor_count,
-                   sizeof *operands->first_connection);
-    ronde_mem_free(mem, operands->slot_of, operands->dag->op_count, sizeof *operands->slot_of);
-    ronde_mem_free(mem, operands->sent, operands->connection_count, sizeof *operands->sent);
 }

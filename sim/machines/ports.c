@@ -68,6 +68,7 @@ struct lane {
 /* The state of a replay. */
 struct ports {
     struct ronde_sim_scene scene;
+    struct ronde_store store;
     struct ronde_sim_net net;
     uint32_t *waits;      /* per operation, predecessors that are not over */
     uint32_t *first_next; /* per operation and one more, into next */
@@ -170,11 +171,8 @@ static bool is_same_connection(const struct ronde_dag *dag, uint32_t a, uint32_t
 static bool note_posted(struct ports *ports, uint32_t op)
 {
     struct posted posted = {op, 0};
-    void *block = ports->posted;
-    const bool fits = ronde_mem_grow(ports->scene.mem, &block, &ports->posted_capacity,
-                                     (size_t)ports->posted_count + 1, sizeof *ports->posted);
-    ports->posted = block;
-    if (!fits)
+    if (!ronde_mem_grow(ports->scene.mem, &ports->posted, &ports->posted_capacity,
+                        (size_t)ports->posted_count + 1, sizeof *ports->posted))
         return false;
     for (uint32_t i = 0; i < ports->posted_count; i++)
         posted.turn += is_same_connection(ports->scene.dag, ports->posted[i].op, op);
@@ -426,8 +424,8 @@ static enum ronde_status make_lanes(struct ports *ports)
         shape[1] = origin->lane >= shape[1] ? origin->lane + 1 : shape[1];
     }
     ports->lane_count = dag->ranks * shape[0] * shape[1];
-    ports->lanes = ronde_mem_new(ports->scene.mem, ports->lane_count, sizeof *ports->lanes);
-    if (!ports->lanes)
+    ports->lanes = ronde_store_new(&ports->store, ports->lane_count, sizeof *ports->lanes);
+    if (ports->store.is_short)
         return ronde_sim_no_memory(&ports->scene);
     for (uint32_t op = 0; op < dag->op_count; op++)
         ports->lanes[lane_of(ports, op, shape)].end++;
@@ -447,15 +445,14 @@ static enum ronde_status prepare(struct ports *ports)
 {
     const struct ronde_sim_scene *scene = &ports->scene;
     const struct ronde_dag *dag = scene->dag;
-    ports->waits = ronde_mem_new(scene->mem, dag->op_count, sizeof *ports->waits);
+    ports->waits = ronde_store_new(&ports->store, dag->op_count, sizeof *ports->waits);
     ports->first_next =
-        ronde_mem_new(scene->mem, (size_t)dag->op_count + 1, sizeof *ports->first_next);
-    ports->next = ronde_mem_new(scene->mem, dag->edge_count, sizeof *ports->next);
-    ports->next_freed = ronde_mem_new(scene->mem, dag->op_count, sizeof *ports->next_freed);
-    ports->lane_ops = ronde_mem_new(scene->mem, dag->op_count, sizeof *ports->lane_ops);
-    ports->hosts = ronde_mem_new(scene->mem, (size_t)dag->ranks + 1, sizeof *ports->hosts);
-    if (!ports->waits || !ports->first_next || !ports->next || !ports->next_freed ||
-        !ports->lane_ops || !ports->hosts)
+        ronde_store_new(&ports->store, (size_t)dag->op_count + 1, sizeof *ports->first_next);
+    ports->next = ronde_store_new(&ports->store, dag->edge_count, sizeof *ports->next);
+    ports->next_freed = ronde_store_new(&ports->store, dag->op_count, sizeof *ports->next_freed);
+    ports->lane_ops = ronde_store_new(&ports->store, dag->op_count, sizeof *ports->lane_ops);
+    ports->hosts = ronde_store_new(&ports->store, (size_t)dag->ranks + 1, sizeof *ports->hosts);
+    if (ports->store.is_short)
         return ronde_sim_no_memory(scene);
     link_successors(ports);
     const enum ronde_status status = make_lanes(ports);
@@ -465,15 +462,8 @@ static enum ronde_status prepare(struct ports *ports)
 static void release(struct ports *ports)
 {
     const struct ronde_mem *mem = ports->scene.mem;
-    const struct ronde_dag *dag = ports->scene.dag;
     ronde_sim_net_free(&ports->net);
-    ronde_mem_free(mem, ports->waits, dag->op_count, sizeof *ports->waits);
-    ronde_mem_free(mem, ports->first_next, (size_t)dag->op_count + 1, sizeof *ports->first_next);
-    ronde_mem_free(mem, ports->next, dag->edge_count, sizeof *ports->next);
-    ronde_mem_free(mem, ports->next_freed, dag->op_count, sizeof *ports->next_freed);
-    ronde_mem_free(mem, ports->lane_ops, dag->op_count, sizeof *ports->lane_ops);
-    ronde_mem_free(mem, ports->hosts, (size_t)dag->ranks + 1, sizeof *ports->hosts);
-    ronde_mem_free(mem, ports->lanes, ports->lane_count, sizeof *ports->lanes);
+    ronde_store_clear(&ports->store);
     ronde_mem_free(mem, ports->posted, ports->posted_capacity, sizeof *ports->posted);
 }
 
@@ -481,7 +471,7 @@ static void release(struct ports *ports)
 static enum ronde_status replay_once(const struct ronde_sim_scene *scene, uint64_t chance,
                                      struct ronde_sim_result *out_result)
 {
-    struct ports ports = {.scene = *scene, .chance = chance << 32};
+    struct ports ports = {.scene = *scene, .store = {.mem = scene->mem}, .chance = chance << 32};
     enum ronde_status status = prepare(&ports);
     if (status == RONDE_OK)
         status = replay(&ports, out_result);

@@ -104,25 +104,18 @@ static void heap_remove_first(struct ronde_sim_queue *queue)
 /* Room for one more moment; what is reserved and not used stays reserved. */
 static bool reserve_moment(struct ronde_sim_queue *queue)
 {
-    void *heap = queue->heap;
-    void *moments = queue->moments;
-    bool fits = ronde_mem_grow(queue->mem, &heap, &queue->heap_capacity,
-                               (size_t)queue->heap_count + 1, sizeof *queue->heap);
-    queue->heap = heap;
-    fits = fits && ronde_mem_grow(queue->mem, &moments, &queue->moment_capacity,
-                                  (size_t)queue->moment_count + 1, sizeof *queue->moments);
-    queue->moments = moments;
-    return fits && enlarge_table(queue);
+    return ronde_mem_grow(queue->mem, &queue->heap, &queue->heap_capacity,
+                          (size_t)queue->heap_count + 1, sizeof *queue->heap) &&
+           ronde_mem_grow(queue->mem, &queue->moments, &queue->moment_capacity,
+                          (size_t)queue->moment_count + 1, sizeof *queue->moments) &&
+           enlarge_table(queue);
 }
 
 /* Room for one more bunch. */
 static bool reserve_bunch(struct ronde_sim_queue *queue)
 {
-    void *block = queue->bunches;
-    const bool fits = ronde_mem_grow(queue->mem, &block, &queue->bunch_capacity,
-                                     (size_t)queue->bunch_count + 1, sizeof *queue->bunches);
-    queue->bunches = block;
-    return fits;
+    return ronde_mem_grow(queue->mem, &queue->bunches, &queue->bunch_capacity,
+                          (size_t)queue->bunch_count + 1, sizeof *queue->bunches);
 }
 
 /*
@@ -133,10 +126,8 @@ static bool reserve_batch(struct ronde_sim_queue *queue, uint32_t count)
 {
     bool fits = true;
     for (int i = 0; i < 2 && fits; i++) {
-        void *block = queue->batch[i];
-        fits = ronde_mem_grow(queue->mem, &block, &queue->batch_capacity[i], count,
+        fits = ronde_mem_grow(queue->mem, &queue->batch[i], &queue->batch_capacity[i], count,
                               sizeof *queue->batch[i]);
-        queue->batch[i] = block;
     }
     return fits;
 }

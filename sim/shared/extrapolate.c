@@ -63,21 +63,13 @@ static enum ronde_status no_memory(const struct extrapolation *run)
                       run->job->schedule->ranks);
 }
 
-static bool ends_new(const struct extrapolation *run, struct ends *ends)
+static bool ends_new(const struct extrapolation *run, struct ronde_store *store, struct ends *ends)
 {
     const uint32_t ranks = run->job->schedule->ranks;
-    ends->sum = ronde_mem_new(run->mem, ranks, sizeof *ends->sum);
+    ends->sum = ronde_store_new(store, ranks, sizeof *ends->sum);
     for (int i = 0; i < 3; i++)
-        ends->of[i] = ronde_mem_new(run->mem, ranks, sizeof *ends->of[i]);
-    return ends->sum && ends->of[0] && ends->of[1] && ends->of[2];
-}
-
-static void ends_free(const struct extrapolation *run, struct ends *ends)
-{
-    const uint32_t ranks = run->job->schedule->ranks;
-    for (int i = 0; i < 3; i++)
-        ronde_mem_free(run->mem, ends->of[i], ranks, sizeof *ends->of[i]);
-    ronde_mem_free(run->mem, ends->sum, ranks, sizeof *ends->sum);
+        ends->of[i] = ronde_store_new(store, ranks, sizeof *ends->of[i]);
+    return !store->is_short;
 }
 
 static bool is_worked_out(const struct extrapolation *run)
@@ -140,11 +132,12 @@ static enum ronde_status replay_short(struct extrapolation *run, const uint32_t 
                                       const struct ronde_load *load, double *out_ends)
 {
     struct ronde_sim_short copy;
+    struct ronde_store store = {.mem = run->mem};
     const bool fits = ronde_sim_shorten(run->job->schedule, run->phases, lengths, run->phase_count,
-                                        run->mem, &copy);
+                                        &store, &copy);
     const enum ronde_status status =
         fits ? replay(run, &copy.schedule, load, out_ends) : no_memory(run);
-    ronde_sim_short_free(&copy, run->mem);
+    ronde_store_clear(&store);
     return status;
 }
 
@@ -247,14 +240,13 @@ static enum ronde_status ends_of_load(struct extrapolation *run, const struct ro
     if (run->phase_count == 0)
         return replay(run, run->job->schedule, load, out_ends);
     struct ends ends;
-    double *one_by_one = ronde_mem_new(run->mem, ranks, sizeof *one_by_one);
-    const bool fits = ends_new(run, &ends) && one_by_one;
+    struct ronde_store store = {.mem = run->mem};
+    double *one_by_one = ronde_store_new(&store, ranks, sizeof *one_by_one);
     const enum ronde_status status =
-        fits ? continue_steps(run, load, &ends, one_by_one) : no_memory(run);
+        ends_new(run, &store, &ends) ? continue_steps(run, load, &ends, one_by_one) : no_memory(run);
     if (status == RONDE_OK)
         memcpy(out_ends, ends.sum, ranks * sizeof *out_ends);
-    ends_free(run, &ends);
-    ronde_mem_free(run->mem, one_by_one, ranks, sizeof *one_by_one);
+    ronde_store_clear(&store);
     return status;
 }
 
@@ -315,7 +307,8 @@ static enum ronde_status attempt(struct extrapolation *run, uint64_t pieces,
     double end_ns = ronde_time_least_ns(run->job->params, run->job->schedule, &run->load);
     run->longest.time_ns = 0;
     run->slope_difference = 0;
-    enum ronde_status status = ends_new(run, &ends) ? RONDE_OK : no_memory(run);
+    struct ronde_store store = {.mem = run->mem};
+    enum ronde_status status = ends_new(run, &store, &ends) ? RONDE_OK : no_memory(run);
     if (status == RONDE_OK && pieces >= LEAST(run->window))
         status = continue_pieces(run, pieces, &ends);
     else if (status == RONDE_OK)
@@ -327,7 +320,7 @@ static enum ronde_status attempt(struct extrapolation *run, uint64_t pieces,
         end_ns + ronde_time_launch_ns(run->job->params, run->job->schedule, &run->load);
     out_result->window = run->window;
     out_result->slope_difference = run->slope_difference;
-    ends_free(run, &ends);
+    ronde_store_clear(&store);
     return status;
 }
 

@@ -51,13 +51,13 @@ static enum ronde_status make_quotients(struct fold *fold)
 {
     const struct ronde_sim_job *job = fold->folding.job;
     enum ronde_status status = RONDE_OK;
-    fold->quotients = ronde_mem_new(fold->folding.mem, fold->channels, sizeof(void *));
+    fold->quotients = ronde_store_new(&fold->folding.store, fold->channels, sizeof(void *));
     if (!fold->quotients)
         return ronde_fail(fold->error, RONDE_NO_MEMORY, "no memory for %u channels", fold->channels);
     for (uint32_t c = 0; c < fold->channels && status == RONDE_OK; c++) {
         const struct ronde_quotient_request request = {job->schedule, c, job->load, job->params};
-        status =
-            ronde_quotient_create(&request, fold->folding.mem, &fold->quotients[c], fold->error);
+        status = ronde_quotient_create(&request, fold->folding.store.mem, &fold->quotients[c],
+                                       fold->error);
         if (status == RONDE_OK && !fold->quotients[c]->is_uniform)
             status = refuse(fold, "chunks differ");
     }
@@ -84,8 +84,8 @@ static enum ronde_status replay(struct fold *fold, struct ronde_sim_result *out_
     const struct ronde_sim_folded_parts parts = {folding, fold->quotients, fold->error};
     fold->walk =
         (struct ronde_sim_forward){.scene = {folding->job->platform, fold->quotients[0]->dag,
-                                             folding->options, folding->mem, fold->error},
-                                   .queue = {.mem = folding->mem}};
+                                             folding->options, folding->store.mem, fold->error},
+                                   .queue = {.mem = folding->store.mem}};
     enum ronde_status status = ronde_sim_folded_graph_make(&parts, &fold->walk.graph);
     if (status == RONDE_OK)
         status = ronde_sim_maxmin_walk(&fold->walk, out_result);
@@ -97,8 +97,7 @@ static enum ronde_status replay(struct fold *fold, struct ronde_sim_result *out_
 static void free_quotients(struct fold *fold)
 {
     for (uint32_t c = 0; fold->quotients && c < fold->channels; c++)
-        ronde_quotient_destroy(fold->quotients[c], fold->folding.mem);
-    ronde_mem_free(fold->folding.mem, fold->quotients, fold->channels, sizeof(void *));
+        ronde_quotient_destroy(fold->quotients[c], fold->folding.store.mem);
 }
 
 enum ronde_status ronde_sim_folded(const struct ronde_sim_job *job,
@@ -108,7 +107,7 @@ enum ronde_status ronde_sim_folded(const struct ronde_sim_job *job,
 {
     struct fold fold = {.folding = {.job = job,
                                     .options = options ? options : &ronde_sim_defaults,
-                                    .mem = mem},
+                                    .store = {.mem = mem}},
                         .channels = job->schedule->channel_count,
                         .error = error};
     memset(out_result, 0, sizeof *out_result);
@@ -123,7 +122,7 @@ enum ronde_status ronde_sim_folded(const struct ronde_sim_job *job,
         status = check_size(&fold, fold.folding.folded.count);
     if (status == RONDE_OK)
         status = replay(&fold, out_result);
-    ronde_sim_folding_free(&fold.folding);
     free_quotients(&fold);
+    ronde_store_clear(&fold.folding.store);
     return status;
 }

@@ -24,8 +24,8 @@ struct maker {
     uint32_t *offset_number; /* per position as an offset, its number + 1 */
     uint32_t offset_count;
     uint32_t *route_of; /* per offset and folded position, in the channel at hand: route + 1, or UNKNOWN */
-    size_t route_of_count;
-    uint32_t *table; /* open addressing: hash of a route -> route + 1 */
+    struct ronde_store channel; /* memory of the channel at hand */
+    uint32_t *table;            /* open addressing: hash of a route -> route + 1 */
     uint32_t table_size;
     uint32_t *last_kind; /* per route, kind of its last operation + 1 */
     size_t last_kind_capacity;
@@ -89,16 +89,12 @@ static bool keep_route(struct maker *maker, const struct ronde_sim_route *route,
                        const uint32_t *hops)
 {
     struct ronde_sim_routes *routes = &maker->graph->routes;
-    void *all = routes->all, *links = routes->hops, *last = maker->last_kind;
-    bool fits = ronde_mem_grow(maker->mem, &all, &routes->capacity, (size_t)routes->count + 1,
-                               sizeof *routes->all);
-    routes->all = all;
-    fits = fits && ronde_mem_grow(maker->mem, &links, &routes->hop_capacity,
+    bool fits = ronde_mem_grow(maker->mem, &routes->all, &routes->capacity,
+                               (size_t)routes->count + 1, sizeof *routes->all);
+    fits = fits && ronde_mem_grow(maker->mem, &routes->hops, &routes->hop_capacity,
                                   (size_t)routes->hop_count + route->hop_count, sizeof *hops);
-    routes->hops = links;
-    fits = fits && ronde_mem_grow(maker->mem, &last, &maker->last_kind_capacity,
+    fits = fits && ronde_mem_grow(maker->mem, &maker->last_kind, &maker->last_kind_capacity,
                                   (size_t)routes->count + 1, sizeof *maker->last_kind);
-    maker->last_kind = last;
     if (!fits)
         return false;
     routes->all[routes->count] = *route;
@@ -156,11 +152,10 @@ static enum ronde_status open_channel(struct maker *maker, uint32_t channel)
 {
     const struct ronde_dag *dag = maker->parts->quotients[channel]->dag;
     const uint32_t ranks = maker->folding->full.count;
-    ronde_mem_free(maker->mem, maker->route_of, maker->route_of_count, sizeof *maker->route_of);
-    maker->route_of = NULL;
+    ronde_store_clear(&maker->channel);
     maker->offset_count = 0;
     memset(maker->offset_number, 0, ranks * sizeof *maker->offset_number);
-    uint32_t *offsets = ronde_mem_new(maker->mem, ranks, sizeof *offsets);
+    uint32_t *offsets = ronde_store_new(&maker->channel, ranks, sizeof *offsets);
     for (uint32_t i = 0; offsets && i < dag->op_count; i++) {
         const uint32_t offset = dag->ops[i].dst;
         if (offset == 0 || maker->offset_number[offset] != 0)
@@ -168,12 +163,9 @@ static enum ronde_status open_channel(struct maker *maker, uint32_t channel)
         offsets[maker->offset_count++] = offset;
         maker->offset_number[offset] = maker->offset_count;
     }
-    maker->route_of_count = (size_t)maker->offset_count * maker->count;
-    maker->route_of = ronde_mem_new(maker->mem, maker->route_of_count, sizeof *maker->route_of);
-    const enum ronde_status status =
-        offsets && maker->route_of ? find_routes(maker, channel, offsets) : no_memory(maker);
-    ronde_mem_free(maker->mem, offsets, ranks, sizeof *offsets);
-    return status;
+    maker->route_of = ronde_store_new(&maker->channel, (size_t)maker->offset_count * maker->count,
+                                      sizeof *maker->route_of);
+    return maker->channel.is_short ? no_memory(maker) : find_routes(maker, channel, offsets);
 }
 
 /* ---- Operations ------------------------------------------------------------------------------------------------- */
@@ -193,11 +185,8 @@ static bool find_kind(struct maker *maker, const struct ronde_dag_op *op, uint32
         kind.route = route;
         ronde_sim_forward_kind_finish(&kind, &graph->routes.all[route]);
     }
-    void *block = graph->kinds;
-    const bool fits = ronde_mem_grow(maker->mem, &block, &graph->kind_capacity,
-                                     (size_t)graph->kind_count + 1, sizeof kind);
-    graph->kinds = block;
-    if (!fits)
+    if (!ronde_mem_grow(maker->mem, &graph->kinds, &graph->kind_capacity,
+                        (size_t)graph->kind_count + 1, sizeof kind))
         return false;
     *out_kind = graph->kind_count;
     graph->kinds[graph->kind_count++] = kind;
@@ -333,11 +322,12 @@ enum ronde_status ronde_sim_folded_graph_make(const struct ronde_sim_folded_part
     struct maker maker = {.parts = parts,
                           .folding = folding,
                           .graph = out_graph,
-                          .mem = folding->mem,
+                          .mem = folding->store.mem,
+                          .channel = {.mem = folding->store.mem},
                           .count = folding->folded.count};
     maker.search = (struct ronde_sim_search){.platform = folding->job->platform,
                                              .options = folding->options,
-                                             .mem = folding->mem,
+                                             .mem = folding->store.mem,
                                              .error = parts->error,
                                              .alpha_ns = folding->job->params->alpha_ns,
                                              .lane_GBps = folding->job->params->lane_GBps,
@@ -349,7 +339,7 @@ enum ronde_status ronde_sim_folded_graph_make(const struct ronde_sim_folded_part
     ronde_sim_search_end(&maker.search);
     ronde_mem_free(maker.mem, maker.last_kind, maker.last_kind_capacity, sizeof *maker.last_kind);
     ronde_mem_free(maker.mem, maker.table, maker.table_size, sizeof *maker.table);
-    ronde_mem_free(maker.mem, maker.route_of, maker.route_of_count, sizeof *maker.route_of);
+    ronde_store_clear(&maker.channel);
     ronde_mem_free(maker.mem, maker.offset_number, folding->full.count, sizeof *maker.offset_number);
     return status;
 }

@@ -16,6 +16,7 @@ struct finder {
     struct ronde_error *error;
     struct ronde_sim_ways ways; /* routes of all positions, once they are needed */
     bool has_ways;
+    struct ronde_store room;
     uint32_t *moved;   /* per link, what one period makes of it, or NONE */
     uint32_t *from_to; /* hosts of an exchange: those that move, and then their places */
 };
@@ -76,8 +77,8 @@ static enum ronde_status compare_machine(struct finder *finder, uint32_t step, b
         finder->from_to[ranks + p] = ronde_sim_host(folding->options, rank_at(finder, 0, q));
     }
     const struct ronde_exchange exchange = {finder->from_to, finder->from_to + ranks, ranks};
-    return ronde_platform_symmetry(folding->job->platform, &exchange, folding->mem, finder->moved,
-                                   out_is_symmetry, finder->error);
+    return ronde_platform_symmetry(folding->job->platform, &exchange, folding->store.mem,
+                                   finder->moved, out_is_symmetry, finder->error);
 }
 
 /* One route becomes another, link by link; false where that contradicts what other routes have said. */
@@ -200,15 +201,17 @@ static enum ronde_status find_period(struct finder *finder, uint32_t digit, uint
 static bool reserve(struct finder *finder)
 {
     struct ronde_sim_folding *folding = finder->folding;
-    const struct ronde_mem *mem = folding->mem;
     folding->link_count = ronde_platform_link_count(folding->job->platform);
-    folding->link_kind = ronde_mem_new(mem, folding->link_count, sizeof *folding->link_kind);
-    folding->kind_size = ronde_mem_new(mem, folding->link_count, sizeof *folding->kind_size);
-    finder->moved = ronde_mem_new(mem, folding->link_count, sizeof *finder->moved);
-    finder->from_to = ronde_mem_new(mem, 2 * (size_t)folding->full.count, sizeof *finder->from_to);
+    folding->link_kind =
+        ronde_store_new(&folding->store, folding->link_count, sizeof *folding->link_kind);
+    folding->kind_size =
+        ronde_store_new(&folding->store, folding->link_count, sizeof *folding->kind_size);
+    finder->moved = ronde_store_new(&finder->room, folding->link_count, sizeof *finder->moved);
+    finder->from_to =
+        ronde_store_new(&finder->room, 2 * (size_t)folding->full.count, sizeof *finder->from_to);
     for (uint32_t i = 0; folding->link_kind && i < folding->link_count; i++)
         folding->link_kind[i] = i;
-    return folding->link_kind && folding->kind_size && finder->moved && finder->from_to;
+    return !folding->store.is_short && !finder->room.is_short;
 }
 
 static enum ronde_status find_periods(struct finder *finder)
@@ -232,24 +235,15 @@ static enum ronde_status find_periods(struct finder *finder)
 enum ronde_status ronde_sim_folding_make(struct ronde_sim_folding *folding,
                                          struct ronde_error *error)
 {
-    struct finder finder = {.folding = folding, .error = error};
+    struct finder finder = {.folding = folding, .error = error, .room = {.mem = folding->store.mem}};
     folding->full = ronde_sim_group_of(folding->job->schedule);
     finder.ways = (struct ronde_sim_ways){.job = folding->job,
                                           .options = folding->options,
-                                          .mem = folding->mem};
+                                          .store = {.mem = folding->store.mem}};
     const enum ronde_status status = reserve(&finder) ? find_periods(&finder) : no_memory(&finder);
     ronde_sim_ways_free(&finder.ways);
-    ronde_mem_free(folding->mem, finder.from_to, 2 * (size_t)folding->full.count,
-                   sizeof *finder.from_to);
-    ronde_mem_free(folding->mem, finder.moved, folding->link_count, sizeof *finder.moved);
+    ronde_store_clear(&finder.room);
     return status;
-}
-
-void ronde_sim_folding_free(struct ronde_sim_folding *folding)
-{
-    const struct ronde_mem *mem = folding->mem;
-    ronde_mem_free(mem, folding->kind_size, folding->link_count, sizeof *folding->kind_size);
-    ronde_mem_free(mem, folding->link_kind, folding->link_count, sizeof *folding->link_kind);
 }
 
 uint32_t ronde_sim_folding_position(const struct ronde_sim_folding *folding, uint32_t folded)

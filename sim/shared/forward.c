@@ -13,11 +13,9 @@
 
 bool ronde_sim_forward_finish(struct ronde_sim_forward *walk, struct ronde_sim_over over)
 {
-    void *block = walk->over;
     const bool fits = walk->over_count < walk->over_capacity ||
-                      ronde_mem_grow(walk->scene.mem, &block, &walk->over_capacity,
+                      ronde_mem_grow(walk->scene.mem, &walk->over, &walk->over_capacity,
                                      (size_t)walk->over_count + 1, sizeof *walk->over);
-    walk->over = block;
     if (!fits)
         return false;
     if (walk->scene.options->out_finish_ns)

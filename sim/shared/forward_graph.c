@@ -75,11 +75,8 @@ static bool find_kind(struct maker *maker, const struct ronde_dag_op *op, uint32
     if (*last != 0 && graph->kinds[*last - 1].bytes == (double)op->bytes &&
         graph->kinds[*last - 1].delay_ns == op->delay_ns)
         return true;
-    void *block = graph->kinds;
-    const bool fits = ronde_mem_grow(maker->scene->mem, &block, &graph->kind_capacity,
-                                     (size_t)graph->kind_count + 1, sizeof *graph->kinds);
-    graph->kinds = block;
-    if (!fits)
+    if (!ronde_mem_grow(maker->scene->mem, &graph->kinds, &graph->kind_capacity,
+                        (size_t)graph->kind_count + 1, sizeof *graph->kinds))
         return false;
     *out_kind = graph->kind_count;
     graph->kinds[graph->kind_count++] = (struct ronde_sim_forward_kind){.delay_ns = op->delay_ns,
@@ -113,11 +110,8 @@ static bool add_nodes(struct maker *maker, uint32_t first, uint32_t end)
     const struct ronde_dag *dag = maker->scene->dag;
     const double *release_ns = maker->scene->options->release_ns;
     struct ronde_sim_forward_graph *graph = maker->graph;
-    void *block = maker->last_kind;
-    const bool fits = ronde_mem_grow(maker->scene->mem, &block, &maker->last_kind_capacity,
-                                     graph->routes.count, sizeof *maker->last_kind);
-    maker->last_kind = block;
-    if (!fits)
+    if (!ronde_mem_grow(maker->scene->mem, &maker->last_kind, &maker->last_kind_capacity,
+                        graph->routes.count, sizeof *maker->last_kind))
         return false;
     for (uint32_t i = first; i < end; i++) {
         const struct ronde_dag_op *op = &dag->ops[i];

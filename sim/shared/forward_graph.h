@@ -77,23 +77,20 @@ void ronde_sim_forward_graph_free(struct ronde_sim_forward_graph *graph,
 struct ronde_sim_folding {
     const struct ronde_sim_job *job;
     const struct ronde_sim_options *options; /**< not NULL */
-    const struct ronde_mem *mem;
-    struct ronde_sim_group full;   /**< all positions */
-    struct ronde_sim_group folded; /**< one of each kind */
-    uint32_t *link_kind;           /**< per link, the first link of its kind */
+    struct ronde_store store;                /**< of what it holds: the caller clears it */
+    struct ronde_sim_group full;             /**< all positions */
+    struct ronde_sim_group folded;           /**< one of each kind */
+    uint32_t *link_kind;                     /**< per link, the first link of its kind */
     uint32_t *kind_size; /**< per link that is the first of its kind, links of that kind */
     uint32_t link_count; /**< entries of both */
 };
 
 /**
  * Finds the most positions that are one kind: for each digit the least period that is a symmetry of the machine, of releases
- * and of all channels. Errors: UNSUPPORTED where there is none; those of routes; NO_MEMORY. Free in every case.
+ * and of all channels. Errors: UNSUPPORTED where there is none; those of routes; NO_MEMORY.
  */
 enum ronde_status ronde_sim_folding_make(struct ronde_sim_folding *folding,
                                          struct ronde_error *error);
-
-/** Frees what it holds. */
-void ronde_sim_folding_free(struct ronde_sim_folding *folding);
 
 /** The position that stands for a folded one. */
 uint32_t ronde_sim_folding_position(const struct ronde_sim_folding *folding, uint32_t folded);

@@ -70,10 +70,8 @@ static bool note(const struct search *search, struct ronde_sim_loads *loads, dou
         rate_GBps += search->share.flows[link->flows[i].flow].rate_GBps;
     if (loads->count > 0 ? loads->all[loads->count - 1].rate_GBps == rate_GBps : rate_GBps == 0)
         return true;
-    void *block = loads->all;
-    const bool fits = ronde_mem_grow(search->scene->mem, &block, &loads->capacity, loads->count + 1,
-                                     sizeof *loads->all);
-    loads->all = block;
+    const bool fits = ronde_mem_grow(search->scene->mem, &loads->all, &loads->capacity,
+                                     loads->count + 1, sizeof *loads->all);
     if (fits)
         loads->all[loads->count++] = (struct ronde_sim_load){at_ns, rate_GBps};
     return fits;

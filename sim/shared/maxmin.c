@@ -78,11 +78,8 @@ static void settle_end(struct maxmin *maxmin, uint32_t at)
 
 static bool add_end(struct maxmin *maxmin, uint32_t flow)
 {
-    void *block = maxmin->ends;
-    const bool fits = ronde_mem_grow(maxmin->walk->scene.mem, &block, &maxmin->end_capacity,
-                                     (size_t)maxmin->end_count + 1, sizeof *maxmin->ends);
-    maxmin->ends = block;
-    if (!fits)
+    if (!ronde_mem_grow(maxmin->walk->scene.mem, &maxmin->ends, &maxmin->end_capacity,
+                        (size_t)maxmin->end_count + 1, sizeof *maxmin->ends))
         return false;
     put_end(maxmin, maxmin->end_count++, flow);
     settle_end(maxmin, maxmin->end_count - 1);

@@ -15,10 +15,8 @@
 
 static bool push(const struct ronde_mem *mem, struct ronde_sim_numbers *numbers, uint32_t number)
 {
-    void *block = numbers->all;
-    const bool fits = ronde_mem_grow(mem, &block, &numbers->capacity, (size_t)numbers->count + 1,
-                                     sizeof *numbers->all);
-    numbers->all = block;
+    const bool fits = ronde_mem_grow(mem, &numbers->all, &numbers->capacity,
+                                     (size_t)numbers->count + 1, sizeof *numbers->all);
     if (fits)
         numbers->all[numbers->count++] = number;
     return fits;
@@ -40,10 +38,10 @@ static int compare_rates(const void *left, const void *right)
 static bool rank_routes(struct ronde_sim_share *share)
 {
     const struct ronde_sim_routes *routes = &share->graph->routes;
-    double *rates = ronde_mem_new(share->mem, routes->count, sizeof *rates);
-    share->rank_of = ronde_mem_new(share->mem, routes->count, sizeof *share->rank_of);
-    share->rank_head = ronde_mem_new(share->mem, routes->count, sizeof *share->rank_head);
-    const bool fits = rates && share->rank_of && share->rank_head;
+    double *rates = ronde_store_new(&share->store, routes->count, sizeof *rates);
+    share->rank_of = ronde_store_new(&share->store, routes->count, sizeof *share->rank_of);
+    share->rank_head = ronde_store_new(&share->store, routes->count, sizeof *share->rank_head);
+    const bool fits = !share->store.is_short;
     for (uint32_t i = 0; fits && i < routes->count; i++) {
         rates[i] = routes->all[i].path.rate_GBps;
         share->rank_head[i] = RONDE_NONE;
@@ -58,37 +56,34 @@ static bool rank_routes(struct ronde_sim_share *share)
                                       sizeof *rates, compare_rates);
         share->rank_of[i] = (uint32_t)(found - rates);
     }
-    ronde_mem_free(share->mem, rates, routes->count, sizeof *rates);
     return fits;
 }
 
 bool ronde_sim_share_open(struct ronde_sim_share *share,
                           const struct ronde_sim_forward_graph *graph, const struct ronde_mem *mem)
 {
-    *share = (struct ronde_sim_share){.graph = graph, .mem = mem, .solution = 1};
+    *share =
+        (struct ronde_sim_share){.graph = graph, .mem = mem, .store = {.mem = mem}, .solution = 1};
     share->link_count = graph->link_count;
-    share->links = ronde_mem_new(mem, share->link_count, sizeof *share->links);
+    share->links = ronde_store_new(&share->store, share->link_count, sizeof *share->links);
     for (uint32_t i = 0; share->links && i < share->link_count; i++)
         share->links[i].rate_GBps = graph->links[i].rate_GBps;
     for (uint32_t i = 0; i < graph->routes.count; i++)
         if (graph->routes.all[i].hop_count > share->most_hops)
             share->most_hops = graph->routes.all[i].hop_count;
-    return share->links && rank_routes(share);
+    return rank_routes(share);
 }
 
 void ronde_sim_share_close(struct ronde_sim_share *share)
 {
     const struct ronde_mem *mem = share->mem;
-    const uint32_t routes = share->graph->routes.count;
     for (uint32_t i = 0; share->links && i < share->link_count; i++)
         ronde_mem_free(mem, share->links[i].flows, share->links[i].capacity,
                        sizeof *share->links[i].flows);
-    ronde_mem_free(mem, share->links, share->link_count, sizeof *share->links);
     ronde_mem_free(mem, share->flows, share->flow_capacity, sizeof *share->flows);
     ronde_mem_free(mem, share->places, share->place_capacity, sizeof *share->places);
-    ronde_mem_free(mem, share->rank_of, routes, sizeof *share->rank_of);
-    ronde_mem_free(mem, share->rank_head, routes, sizeof *share->rank_head);
     ronde_mem_free(mem, share->levels, share->level_capacity, sizeof *share->levels);
+    ronde_store_clear(&share->store);
     free_numbers(mem, &share->free);
     free_numbers(mem, &share->fresh);
     free_numbers(mem, &share->touched);
@@ -121,14 +116,10 @@ static bool touch(struct ronde_sim_share *share, struct ronde_sim_shared_link *l
 /* Room for one more flow, with its places. */
 static bool reserve_flow(struct ronde_sim_share *share)
 {
-    void *flows = share->flows;
-    void *places = share->places;
-    bool fits = ronde_mem_grow(share->mem, &flows, &share->flow_capacity,
+    bool fits = ronde_mem_grow(share->mem, &share->flows, &share->flow_capacity,
                                (size_t)share->flow_count + 1, sizeof *share->flows);
-    share->flows = flows;
-    fits = fits && ronde_mem_grow(share->mem, &places, &share->place_capacity,
+    fits = fits && ronde_mem_grow(share->mem, &share->places, &share->place_capacity,
                                   share->flow_capacity * share->most_hops, sizeof *share->places);
-    share->places = places;
     return fits;
 }
 
@@ -136,11 +127,8 @@ static bool reserve_flow(struct ronde_sim_share *share)
 static bool cross(struct ronde_sim_share *share, struct ronde_sim_shared_link *link,
                   struct ronde_sim_crossing crossing)
 {
-    void *block = link->flows;
-    const bool fits = ronde_mem_grow(share->mem, &block, &link->capacity, (size_t)link->count + 1,
-                                     sizeof *link->flows);
-    link->flows = block;
-    if (!fits)
+    if (!ronde_mem_grow(share->mem, &link->flows, &link->capacity, (size_t)link->count + 1,
+                        sizeof *link->flows))
         return false;
     *place_of(share, crossing) = link->count;
     link->flows[link->count++] = crossing;
@@ -226,13 +214,10 @@ static bool affect_all(struct ronde_sim_share *share, const struct ronde_sim_sha
 /* Takes a tight link into the solution, with all its flows. */
 static bool take_link(struct ronde_sim_share *share, struct ronde_sim_shared_link *link)
 {
-    void *block = share->levels;
     if (!link || !link->is_tight || link->solved == share->solution)
         return true;
-    const bool fits = ronde_mem_grow(share->mem, &block, &share->level_capacity,
-                                     (size_t)share->level_count + 1, sizeof *share->levels);
-    share->levels = block;
-    if (!fits)
+    if (!ronde_mem_grow(share->mem, &share->levels, &share->level_capacity,
+                        (size_t)share->level_count + 1, sizeof *share->levels))
         return false;
     link->solved = share->solution;
     link->left_GBps = link->rate_GBps;

@@ -64,8 +64,9 @@ struct ronde_sim_numbers {
 /** All flows and links; close it in every case. */
 struct ronde_sim_share {
     const struct ronde_sim_forward_graph *graph; /**< kinds, routes */
-    const struct ronde_mem *mem;
-    struct ronde_sim_shared_link *links; /**< per link of the platform */
+    const struct ronde_mem *mem;                 /**< of what grows */
+    struct ronde_store store;                    /**< of what does not */
+    struct ronde_sim_shared_link *links;         /**< per link of the platform */
     uint32_t link_count;
     struct ronde_sim_flow *flows; /**< slots */
     size_t flow_capacity;         /**< reserved */

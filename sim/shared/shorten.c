@@ -110,7 +110,7 @@ static void copy_steps(const struct ronde_program *from, struct ronde_program *t
 }
 
 bool ronde_sim_shorten(const struct ronde_schedule *schedule, const struct ronde_sim_phase *phases,
-                       const uint32_t *lengths, uint32_t count, const struct ronde_mem *mem,
+                       const uint32_t *lengths, uint32_t count, struct ronde_store *store,
                        struct ronde_sim_short *out_short)
 {
     const struct cut cut = {phases, lengths, count};
@@ -121,13 +121,12 @@ bool ronde_sim_shorten(const struct ronde_schedule *schedule, const struct ronde
     *to = *from;
     to->step_count = new_place(&cut, from->step_count);
     to->lowering = NULL;
-    to->steps = ronde_mem_new(mem, to->step_count, sizeof *to->steps);
-    to->lane_first = ronde_mem_new(mem, to->lane_count + 1, sizeof *to->lane_first);
-    to->dependencies = ronde_mem_new(mem, to->dependency_count, sizeof *to->dependencies);
+    to->steps = ronde_store_new(store, to->step_count, sizeof *to->steps);
+    to->lane_first = ronde_store_new(store, to->lane_count + 1, sizeof *to->lane_first);
+    to->dependencies = ronde_store_new(store, to->dependency_count, sizeof *to->dependencies);
     to->scratch_part =
-        from->scratch_part ? ronde_mem_new(mem, to->step_count, sizeof *to->scratch_part) : NULL;
-    if (!to->steps || !to->lane_first || !to->dependencies ||
-        (from->scratch_part && !to->scratch_part))
+        from->scratch_part ? ronde_store_new(store, to->step_count, sizeof *to->scratch_part) : NULL;
+    if (store->is_short)
         return false;
     copy_steps(from, to, &cut);
     for (uint32_t lane = 0; lane <= from->lane_count; lane++)
@@ -135,14 +134,4 @@ bool ronde_sim_shorten(const struct ronde_schedule *schedule, const struct ronde
     for (uint32_t i = 0; i < from->dependency_count; i++)
         to->dependencies[i] = new_place(&cut, from->dependencies[i]);
     return true;
-}
-
-void ronde_sim_short_free(struct ronde_sim_short *copy, const struct ronde_mem *mem)
-{
-    struct ronde_program *program = &copy->program;
-    ronde_mem_free(mem, program->scratch_part, program->step_count, sizeof *program->scratch_part);
-    ronde_mem_free(mem, program->dependencies, program->dependency_count,
-                   sizeof *program->dependencies);
-    ronde_mem_free(mem, program->lane_first, program->lane_count + 1, sizeof *program->lane_first);
-    ronde_mem_free(mem, program->steps, program->step_count, sizeof *program->steps);
 }

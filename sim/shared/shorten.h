@@ -29,12 +29,9 @@ struct ronde_sim_short {
 uint32_t ronde_sim_phases(const struct ronde_schedule *schedule, uint32_t least,
                           struct ronde_sim_phase *out_phases);
 
-/** Keeps the first lengths[i] steps of phase i. False where there is no memory; free in every case. */
+/** Keeps the first lengths[i] steps of phase i. What belongs to the copy is the store's; false where there is no memory. */
 bool ronde_sim_shorten(const struct ronde_schedule *schedule, const struct ronde_sim_phase *phases,
-                       const uint32_t *lengths, uint32_t count, const struct ronde_mem *mem,
+                       const uint32_t *lengths, uint32_t count, struct ronde_store *store,
                        struct ronde_sim_short *out_short);
-
-/** Frees what belongs to the copy. */
-void ronde_sim_short_free(struct ronde_sim_short *copy, const struct ronde_mem *mem);
 
 #endif

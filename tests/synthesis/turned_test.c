@@ -58,7 +58,7 @@ struct separate {
 };
 
 static void lay(struct separate *separate, const struct ronde_graph *graph,
-                struct ronde_index_pool *pool, int64_t each, int64_t times)
+                struct ronde_store *pool, int64_t each, int64_t times)
 {
     separate->extra = graph->place_count;
     CU_ASSERT_FATAL(ronde_flow_create(&separate->flow, pool, graph->place_count + 1,
@@ -71,7 +71,7 @@ static void lay(struct separate *separate, const struct ronde_graph *graph,
 }
 
 /* Whether no set is worse than a cut, by a flow for each rank; and that cut is what it says. */
-static void check_all_gather(const struct ronde_graph *graph, struct ronde_index_pool *pool)
+static void check_all_gather(const struct ronde_graph *graph, struct ronde_store *pool)
 {
     struct ronde_graph_cut cut;
     struct separate separate;
@@ -91,8 +91,7 @@ static void check_all_gather(const struct ronde_graph *graph, struct ronde_index
     CU_ASSERT_EQUAL(least, cut.capacity * graph->ranks);
 }
 
-static void check_broadcast(const struct ronde_graph *graph, struct ronde_index_pool *pool,
-                            uint32_t root)
+static void check_broadcast(const struct ronde_graph *graph, struct ronde_store *pool, uint32_t root)
 {
     struct ronde_graph_cut cut;
     struct separate separate;
@@ -115,13 +114,13 @@ static void growing_flows_find_the_cuts_of_separate_ones(void)
     static struct ronde_arc arcs[MOST_ARCS + MOST_PLACES];
     for (uint64_t seed = 0; seed < GRAPHS; seed++) {
         struct ronde_graph graph = {.arcs = arcs};
-        struct ronde_index_pool pool = {.mem = ronde_mem_default()};
+        struct ronde_store pool = {.mem = ronde_mem_default()};
         make_graph(&graph, seed);
         check_all_gather(&graph, &pool);
         check_broadcast(&graph, &pool, (uint32_t)(seed % graph.ranks));
         ronde_graph_reverse(&graph);
         check_all_gather(&graph, &pool);
-        ronde_pool_clear(&pool);
+        ronde_store_clear(&pool);
     }
 }
 
@@ -130,7 +129,7 @@ static void growing_flows_find_the_cuts_of_separate_ones(void)
 /* A machine seen in both ways. */
 struct views {
     struct ronde_platform *platform;
-    struct ronde_index_pool pool;
+    struct ronde_store pool;
     struct ronde_turns turns;
     struct ronde_wiring all, turned;
     struct ronde_graph all_graph, turned_graph;
@@ -155,7 +154,7 @@ static struct ronde_platform *generate(const struct ronde_generate_request *requ
 static void see(struct views *views)
 {
     const uint32_t ranks = ronde_platform_facts(views->platform)->hosts;
-    struct ronde_index_pool *pool = &views->pool;
+    struct ronde_store *pool = &views->pool;
     CU_ASSERT_EQUAL_FATAL(ronde_turns_find(views->platform, ranks, pool, &views->turns, NULL),
                           RONDE_OK);
     CU_ASSERT_EQUAL_FATAL(ronde_wiring_find(views->platform, ranks, pool, &views->all, NULL),
@@ -250,7 +249,7 @@ static void turned_routes_are_all_routes(void)
         CU_ASSERT_EQUAL(views.turns.source_count, machines[m].classes ? machines[m].classes : ranks);
         compare(&views);
         compare_cuts(&views);
-        ronde_pool_clear(&views.pool);
+        ronde_store_clear(&views.pool);
         ronde_platform_destroy(views.platform);
     }
 }

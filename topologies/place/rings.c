@@ -342,25 +342,20 @@ enum ronde_status ronde_place_rings(const struct ronde_platform *platform,
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%u rings of %u ranks with rank %u first: none can be found",
                           rings->channels, ranks, rings->first_rank);
+    struct ronde_store store = {.mem = mem};
     enum ronde_status status = ronde_router_create(platform, mem, &search.router, error);
     search.group.ranks = ranks;
-    search.group.members = ronde_mem_new(mem, ranks, sizeof(uint32_t));
-    search.group.first = ronde_mem_new(mem, (size_t)nodes->count + 1, sizeof(uint32_t));
-    search.group.rank_of = ronde_mem_new(mem, hosts, sizeof(uint32_t));
-    search.load = ronde_mem_new(mem, links, sizeof *search.load);
-    search.ring = ronde_mem_new(mem, ranks, sizeof *search.ring);
-    search.links = ronde_mem_new(mem, MAX_LINKS, sizeof *search.links);
+    search.group.members = ronde_store_new(&store, ranks, sizeof(uint32_t));
+    search.group.first = ronde_store_new(&store, (size_t)nodes->count + 1, sizeof(uint32_t));
+    search.group.rank_of = ronde_store_new(&store, hosts, sizeof(uint32_t));
+    search.load = ronde_store_new(&store, links, sizeof *search.load);
+    search.ring = ronde_store_new(&store, ranks, sizeof *search.ring);
+    search.links = ronde_store_new(&store, MAX_LINKS, sizeof *search.links);
     if (status == RONDE_OK)
-        status = search.group.members && search.group.first && search.group.rank_of &&
-                         search.load && search.ring && search.links
+        status = !store.is_short
                      ? find_orders(&search, nodes, mem, out_orders, out_found)
                      : ronde_fail(error, RONDE_NO_MEMORY, "no memory for rings of %u ranks", ranks);
     ronde_router_destroy(search.router);
-    ronde_mem_free(mem, search.group.members, ranks, sizeof(uint32_t));
-    ronde_mem_free(mem, search.group.first, (size_t)nodes->count + 1, sizeof(uint32_t));
-    ronde_mem_free(mem, search.group.rank_of, hosts, sizeof(uint32_t));
-    ronde_mem_free(mem, search.load, links, sizeof *search.load);
-    ronde_mem_free(mem, search.ring, ranks, sizeof *search.ring);
-    ronde_mem_free(mem, search.links, MAX_LINKS, sizeof *search.links);
+    ronde_store_clear(&store);
     return status;
 }

@@ -41,10 +41,10 @@ RONDE_API void ronde_mem_free(const struct ronde_mem *mem, void *block, size_t c
                               size_t element_bytes);
 
 /**
- * Grows an array so that it holds at least `needed` elements; capacity doubles, new elements are zeroed.
- * Returns false when there is no memory; *block and *capacity are then unchanged.
+ * Grows an array so that it holds at least `needed` elements; capacity doubles, new elements are zeroed. `block` is the address
+ * of a pointer to the elements. Returns false when there is no memory; *block and *capacity are then unchanged.
  */
-RONDE_API RONDE_MUST_CHECK bool ronde_mem_grow(const struct ronde_mem *mem, void **block,
+RONDE_API RONDE_MUST_CHECK bool ronde_mem_grow(const struct ronde_mem *mem, void *block,
                                                size_t *capacity, size_t needed,
                                                size_t element_bytes);
 
@@ -62,6 +62,21 @@ RONDE_API void *ronde_list_push(const struct ronde_mem *mem, struct ronde_list *
 /** Frees the items; the list is empty then. */
 RONDE_API void ronde_list_free(const struct ronde_mem *mem, struct ronde_list *list,
                                size_t item_bytes);
+
+struct ronde_store_block;
+
+/** Blocks that are freed all at once; zeroed with an allocator it is empty. */
+struct ronde_store {
+    const struct ronde_mem *mem;      /**< must outlive the pool */
+    struct ronde_store_block *blocks; /**< the latest first */
+    bool is_short; /**< some block could not be had: one look is enough for many requests */
+};
+
+/** Allocates count zeroed elements; NULL when there is no memory. */
+RONDE_API void *ronde_store_new(struct ronde_store *pool, size_t count, size_t element_bytes);
+
+/** Frees everything. */
+RONDE_API void ronde_store_clear(struct ronde_store *pool);
 
 #ifdef __cplusplus
 }

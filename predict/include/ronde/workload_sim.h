@@ -96,7 +96,7 @@ struct ronde_workload_result {
     double *start_ns;                       /**< per item of the workload */
     double *end_ns;                         /**< per item */
     uint32_t work_count;                    /**< entries of both */
-    const struct ronde_mem *mem;            /**< whose memory */
+    struct ronde_store store;               /**< its memory */
 };
 
 /**

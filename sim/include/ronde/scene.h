@@ -43,7 +43,7 @@ struct ronde_scene {
     double *release_ns;   /**< per rank */
     uint32_t part_count;  /**< parts */
     struct ronde_scene_place *places; /**< per part */
-    const struct ronde_mem *mem;      /**< whose memory */
+    struct ronde_store store;         /**< its memory */
 };
 
 /**

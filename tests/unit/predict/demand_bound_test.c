@@ -15,7 +15,7 @@
 struct drawn {
     struct ronde_graph graph;
     struct ronde_arc arcs[ARCS_MAX];
-    struct ronde_index_pool pool;
+    struct ronde_store pool;
     struct ronde_graph_cut cut;
     double time;
 };
@@ -31,7 +31,7 @@ static void begin(struct drawn *drawn, uint32_t ranks, uint32_t places)
 
 static void end(struct drawn *drawn)
 {
-    ronde_pool_clear(&drawn->pool);
+    ronde_store_clear(&drawn->pool);
 }
 
 static void arc(struct drawn *drawn, uint32_t from, uint32_t to, int64_t capacity)

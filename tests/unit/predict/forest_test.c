@@ -18,7 +18,7 @@ struct star {
     struct ronde_route_wire wires[WIRES];
     uint32_t first[PAIRS + 1], hops[2 * PAIRS];
     bool may_take[PAIRS];
-    struct ronde_index_pool pool;
+    struct ronde_store pool;
     struct ronde_ways ways;
 };
 
@@ -51,7 +51,7 @@ static void star_begin(struct star *star, bool is_reversed)
 
 static void star_end(struct star *star)
 {
-    ronde_pool_clear(&star->pool);
+    ronde_store_clear(&star->pool);
 }
 
 /* Whether a pair loads a wire. */

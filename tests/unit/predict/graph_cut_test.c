@@ -20,7 +20,7 @@
 struct drawing {
     struct ronde_graph graph;
     struct ronde_arc arcs[ARCS_MAX];
-    struct ronde_index_pool pool;
+    struct ronde_store pool;
     struct ronde_graph_cut cut;
 };
 
@@ -35,7 +35,7 @@ static void begin(struct drawing *drawing, uint32_t ranks, uint32_t places)
 
 static void end(struct drawing *drawing)
 {
-    ronde_pool_clear(&drawing->pool);
+    ronde_store_clear(&drawing->pool);
 }
 
 static void arc(struct drawing *drawing, uint32_t from, uint32_t to, int64_t capacity)

@@ -14,7 +14,7 @@ struct plan {
     uint32_t arcs;
     uint32_t from[ARCS_MAX], to[ARCS_MAX];
     int64_t capacity[ARCS_MAX];
-    struct ronde_index_pool pool;
+    struct ronde_store pool;
     struct ronde_max_flow flow;
 };
 
@@ -26,7 +26,7 @@ static void plan_begin(struct plan *plan, uint32_t vertices)
 
 static void plan_end(struct plan *plan)
 {
-    ronde_pool_clear(&plan->pool);
+    ronde_store_clear(&plan->pool);
 }
 
 static uint32_t add(struct plan *plan, uint32_t from, uint32_t to, int64_t capacity)
@@ -270,12 +270,12 @@ static void a_network_without_memory_says_so(void)
     for (size_t refused = 0; refused < 20; refused++) {
         struct heap heap = heap_start(refused, false);
         const struct ronde_mem mem = heap_mem(&heap);
-        struct ronde_index_pool pool = {.mem = &mem};
+        struct ronde_store pool = {.mem = &mem};
         struct ronde_max_flow flow;
         const bool is_made = ronde_flow_create(&flow, &pool, 4, 4);
         CU_ASSERT_EQUAL(is_made, heap.requests <= refused);
-        ronde_pool_clear(&pool);
-        ronde_pool_clear(&pool);
+        ronde_store_clear(&pool);
+        ronde_store_clear(&pool);
         CU_ASSERT_EQUAL(heap.live_blocks, 0);
         CU_ASSERT_EQUAL(heap.wrong_sizes, 0);
     }
@@ -286,11 +286,11 @@ static void blocks_of_a_pool(void)
 {
     struct heap heap = heap_start(SIZE_MAX, false);
     const struct ronde_mem mem = heap_mem(&heap);
-    struct ronde_index_pool pool = {.mem = &mem};
+    struct ronde_store pool = {.mem = &mem};
     unsigned char *blocks[16];
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < 16; i++) {
-        blocks[i] = ronde_pool_new(&pool, 13, 7);
+        blocks[i] = ronde_store_new(&pool, 13, 7);
         CU_ASSERT_PTR_NOT_NULL_FATAL(blocks[i]);
         wrong += (uintptr_t)blocks[i] % sizeof(double) != 0;
         for (uint32_t b = 0; b < 13 * 7; b++) {
@@ -303,10 +303,10 @@ static void blocks_of_a_pool(void)
             wrong += blocks[i][b] != i + 1;
     CU_ASSERT_EQUAL(wrong, 0);
     CU_ASSERT_EQUAL(heap.live_blocks, 16);
-    CU_ASSERT_PTR_NULL(ronde_pool_new(&pool, SIZE_MAX / 4, 8));
-    CU_ASSERT_PTR_NULL(ronde_pool_new(&pool, SIZE_MAX, 1));
-    CU_ASSERT_PTR_NOT_NULL(ronde_pool_new(&pool, 0, 8));
-    ronde_pool_clear(&pool);
+    CU_ASSERT_PTR_NULL(ronde_store_new(&pool, SIZE_MAX / 4, 8));
+    CU_ASSERT_PTR_NULL(ronde_store_new(&pool, SIZE_MAX, 1));
+    CU_ASSERT_PTR_NOT_NULL(ronde_store_new(&pool, 0, 8));
+    ronde_store_clear(&pool);
     CU_ASSERT_EQUAL(heap.live_blocks, 0);
     CU_ASSERT_EQUAL(heap.wrong_sizes, 0);
     CU_ASSERT_PTR_NULL(pool.blocks);

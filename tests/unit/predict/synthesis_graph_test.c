@@ -18,7 +18,7 @@
 /* A platform and what is made of it. */
 struct sketch {
     struct ronde_platform *platform;
-    struct ronde_index_pool pool;
+    struct ronde_store pool;
     struct ronde_wiring wiring;
     struct ronde_graph graph;
 };
@@ -39,7 +39,7 @@ static bool begin(struct sketch *sketch, const char *text, uint32_t ranks)
 
 static void end(struct sketch *sketch)
 {
-    ronde_pool_clear(&sketch->pool);
+    ronde_store_clear(&sketch->pool);
     ronde_platform_destroy(sketch->platform);
 }
 
@@ -123,7 +123,7 @@ static void links_that_are_down_close_their_pairs(void)
 
 static void ranks_that_have_no_hosts_are_refused(void)
 {
-    struct ronde_index_pool pool = {.mem = ronde_mem_default()};
+    struct ronde_store pool = {.mem = ronde_mem_default()};
     struct ronde_wiring wiring;
     struct ronde_error error = {0};
     struct ronde_error beyond = {0};
@@ -137,7 +137,7 @@ static void ranks_that_have_no_hosts_are_refused(void)
     CU_ASSERT_EQUAL(ronde_wiring_find(large, 4097, &pool, &wiring, &beyond), RONDE_BAD_ARGUMENT);
     CU_ASSERT_PTR_NOT_NULL(strstr(beyond.message, "at most 4096"));
     ronde_platform_destroy(large);
-    ronde_pool_clear(&pool);
+    ronde_store_clear(&pool);
 }
 
 /* Ports of 50 on one switch: capacity 1 each, of 50 GB/s. */

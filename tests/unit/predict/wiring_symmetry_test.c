@@ -15,7 +15,7 @@
 static void expect_symmetry(const struct ronde_platform *platform, uint32_t ranks,
                             const uint32_t *radix, uint32_t digits, uint32_t classes)
 {
-    struct ronde_index_pool pool = {.mem = ronde_mem_default()};
+    struct ronde_store pool = {.mem = ronde_mem_default()};
     struct ronde_wiring wiring;
     struct ronde_wiring_symmetry found;
     CU_ASSERT_EQUAL_FATAL(ronde_wiring_find(platform, ranks, &pool, &wiring, NULL), RONDE_OK);
@@ -32,7 +32,7 @@ static void expect_symmetry(const struct ronde_platform *platform, uint32_t rank
         for (uint32_t position = 0; position < ranks; position++)
             CU_ASSERT_EQUAL(ronde_symmetry_seen(&found, position, position), 0);
     }
-    ronde_pool_clear(&pool);
+    ronde_store_clear(&pool);
 }
 
 static void symmetries_have_the_digits_of_the_machine(void)
@@ -79,7 +79,7 @@ static void positions_are_seen_digit_by_digit(void)
 /* Turned, a class stands for all of its wires: two uplinks of 90 for 6 ranks are 30 for each. */
 static void classes_have_their_share_of_the_rate(void)
 {
-    struct ronde_index_pool pool = {.mem = ronde_mem_default()};
+    struct ronde_store pool = {.mem = ronde_mem_default()};
     struct leaves leaves;
     struct ronde_wiring wiring;
     struct ronde_wiring_symmetry symmetry;
@@ -102,7 +102,7 @@ static void classes_have_their_share_of_the_rate(void)
     for (uint32_t c = 0; c < ways.wire_count; c++)
         users += ways.first_user[c + 1] - ways.first_user[c];
     CU_ASSERT_EQUAL(users, 2 * 30 + 2 * 18);
-    ronde_pool_clear(&pool);
+    ronde_store_clear(&pool);
     leaves_end(&leaves);
 }
 

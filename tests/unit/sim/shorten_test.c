@@ -94,9 +94,9 @@ static void what_stays_is_in_its_place(void)
         for (uint32_t second = 1; second <= phases[1].length; second++) {
             const uint32_t lengths[] = {first, second};
             struct ronde_sim_short copy;
+            struct ronde_store store = {.mem = ronde_mem_default()};
             uint32_t at = 0, wrong = 0;
-            CU_ASSERT_TRUE_FATAL(
-                ronde_sim_shorten(schedule, phases, lengths, 2, ronde_mem_default(), &copy));
+            CU_ASSERT_TRUE_FATAL(ronde_sim_shorten(schedule, phases, lengths, 2, &store, &copy));
             const struct ronde_program *to = &copy.schedule.programs[0];
             CU_ASSERT_EQUAL(to->step_count, from->step_count - phases[0].length - phases[1].length +
                                                 first + second);
@@ -114,7 +114,7 @@ static void what_stays_is_in_its_place(void)
             CU_ASSERT_EQUAL(at, to->step_count);
             CU_ASSERT_EQUAL(to->lane_first[0], 0);
             CU_ASSERT_EQUAL(to->lane_first[to->lane_count], to->step_count);
-            ronde_sim_short_free(&copy, ronde_mem_default());
+            ronde_store_clear(&store);
         }
     ronde_schedule_destroy(schedule);
 }
@@ -135,10 +135,10 @@ static void the_whole_follows_from_short_ones(void)
         for (uint32_t longer = 0; longer <= count; longer++) {
             uint32_t lengths[2] = {4, 4};
             struct ronde_sim_short copy;
+            struct ronde_store store = {.mem = ronde_mem_default()};
             if (longer < count)
                 lengths[longer] += 1;
-            CU_ASSERT_TRUE_FATAL(
-                ronde_sim_shorten(schedule, phases, lengths, count, ronde_mem_default(), &copy));
+            CU_ASSERT_TRUE_FATAL(ronde_sim_shorten(schedule, phases, lengths, count, &store, &copy));
             const double time_ns = price(&copy.schedule, elements);
             uint32_t left_out = 0;
             for (uint32_t p = 0; p < count; p++)
@@ -147,7 +147,7 @@ static void the_whole_follows_from_short_ones(void)
                 expected_ns += time_ns * (phases[longer].length - 4);
             else
                 expected_ns += time_ns * (1.0 - left_out);
-            ronde_sim_short_free(&copy, ronde_mem_default());
+            ronde_store_clear(&store);
         }
         CU_ASSERT_DOUBLE_EQUAL(price(schedule, elements), expected_ns, 1e-9 * expected_ns);
         ronde_schedule_destroy(schedule);
@@ -164,12 +164,12 @@ static void the_original_stays(void)
     const double before_ns = price(schedule, 6400);
     const uint32_t steps = schedule->programs[0].step_count;
     struct ronde_sim_short copy;
+    struct ronde_store store = {.mem = ronde_mem_default()};
     CU_ASSERT_EQUAL_FATAL(count, 2);
-    CU_ASSERT_TRUE_FATAL(
-        ronde_sim_shorten(schedule, phases, lengths, count, ronde_mem_default(), &copy));
+    CU_ASSERT_TRUE_FATAL(ronde_sim_shorten(schedule, phases, lengths, count, &store, &copy));
     CU_ASSERT(price(&copy.schedule, 6400) < before_ns / 4);
     memset(copy.program.steps, 0, copy.program.step_count * sizeof *copy.program.steps);
-    ronde_sim_short_free(&copy, ronde_mem_default());
+    ronde_store_clear(&store);
     CU_ASSERT_EQUAL(schedule->programs[0].step_count, steps);
     CU_ASSERT_EQUAL(price(schedule, 6400), before_ns);
     ronde_schedule_destroy(schedule);
@@ -186,9 +186,10 @@ static void a_copy_without_memory_is_freed(void)
         struct heap heap = heap_start(refused, true);
         const struct ronde_mem mem = heap_mem(&heap);
         struct ronde_sim_short copy;
-        const bool is_made = ronde_sim_shorten(schedule, phases, lengths, count, &mem, &copy);
+        struct ronde_store store = {.mem = &mem};
+        const bool is_made = ronde_sim_shorten(schedule, phases, lengths, count, &store, &copy);
         refusals += !is_made;
-        ronde_sim_short_free(&copy, &mem);
+        ronde_store_clear(&store);
         CU_ASSERT_EQUAL(heap.live_blocks, 0);
         CU_ASSERT_EQUAL(heap.wrong_sizes, 0);
     }
