@@ -15,109 +15,21 @@ static uint32_t sum_to(uint32_t n)
     return n * (n + 1) / 2;
 }
 
-/* 42, 43, 44 at the root. */
-static double broadcast_in(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks;
-    return rank == 0 ? 42.0 + i : 0.0;
-}
-
-static double broadcast_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)rank;
-    return broadcast_in(ranks, 0, i);
-}
-
-/* Blocks of two: [0,1] [10,11] [20,21] [30,31]. */
-static double scatter_in(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks;
-    return rank == 0 ? i / 2 * 10 + i % 2 : 0.0;
-}
-
-static double scatter_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks;
-    return 10 * rank + i;
-}
-
-static double gather_in(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks;
-    return 100 * rank + i;
-}
-
-static double gather_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks;
-    return rank == 0 ? i / 2 * 100 + i % 2 : 0.0;
-}
-
-static double rank_plus_one(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks, (void)i;
-    return rank + 1.0;
-}
-
-static double one_to_n(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks, (void)rank;
-    return i + 1.0;
-}
-
-static double reduce_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)i;
-    return rank == 0 ? sum_to(ranks) : 0.0;
-}
-
-/* [r+1, 2(r+1)] and so on. */
-static double gradients(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks;
-    return (rank + 1) * (i + 1);
-}
-
-static double sum_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)rank;
-    return sum_to(ranks) * (i + 1);
-}
+/* A formula of (ranks, rank, element i), few of which need all three. */
+#define VALUE(name, formula)                                                                       \
+    static double name(uint32_t ranks, uint32_t rank, uint32_t i)                                  \
+    {                                                                                              \
+        (void)ranks, (void)rank, (void)i;                                                          \
+        return formula;                                                                            \
+    }
 
 /* n! (i+1)^n. */
-static double prod_out(uint32_t ranks, uint32_t rank, uint32_t i)
+static uint32_t factorial(uint32_t ranks, uint32_t i)
 {
     uint32_t product = 1;
-    (void)rank;
     for (uint32_t r = 0; r < ranks; r++)
         product *= (r + 1) * (i + 1);
-    return wrapped(product);
-}
-
-static double max_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)rank;
-    return ranks * (i + 1);
-}
-
-/* Integers truncate: the mean of 1, 2, 3, 4 is 2. */
-static double avg_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)rank;
-    return sum_to(ranks) * (i + 1) / ranks;
-}
-
-/* Squares: every rank's number times its factor, which is one more than the rank as well. */
-static double premul_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)rank;
-    return ranks * (ranks + 1) * (2 * ranks + 1) / 6 * (i + 1);
-}
-
-static double reduce_scatter_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)i;
-    return sum_to(ranks) * (rank + 1);
+    return product;
 }
 
 /* Block j of rank r is [(r+1)^(j+1), (2(r+1))^(j+1)]. */
@@ -129,51 +41,44 @@ static uint32_t power(uint32_t rank, uint32_t element, uint32_t exponent)
     return product;
 }
 
-static double powers(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks;
-    return wrapped(power(rank, i % 2, i / 2 + 1));
-}
-
 /* 1+2+3, 2+4+6; 1+4+9, 4+16+36; 1+8+27, 8+64+216 on three ranks. */
-static double powers_out(uint32_t ranks, uint32_t rank, uint32_t i)
+static uint32_t power_sum(uint32_t ranks, uint32_t element, uint32_t exponent)
 {
     uint32_t sum = 0;
     for (uint32_t r = 0; r < ranks; r++)
-        sum += power(r, i, rank + 1);
-    return wrapped(sum);
+        sum += power(r, element, exponent);
+    return sum;
 }
 
+/* 42, 43, 44 at the root. */
+VALUE(broadcast_in, rank == 0 ? 42.0 + i : 0.0)
+VALUE(broadcast_out, 42.0 + i)
+/* Blocks of two: [0,1] [10,11] [20,21] [30,31]. */
+VALUE(scatter_in, rank == 0 ? i / 2 * 10 + i % 2 : 0.0)
+VALUE(scatter_out, 10 * rank + i)
+VALUE(gather_in, 100 * rank + i)
+VALUE(gather_out, rank == 0 ? i / 2 * 100 + i % 2 : 0.0)
+VALUE(rank_plus_one, rank + 1.0)
+VALUE(one_to_n, i + 1.0)
+VALUE(reduce_out, rank == 0 ? sum_to(ranks) : 0.0)
+/* [r+1, 2(r+1)] and so on. */
+VALUE(gradients, (rank + 1) * (i + 1))
+VALUE(sum_out, sum_to(ranks) * (i + 1))
+VALUE(prod_out, wrapped(factorial(ranks, i)))
+VALUE(max_out, ranks *(i + 1))
+/* Integers truncate: the mean of 1, 2, 3, 4 is 2. */
+VALUE(avg_out, sum_to(ranks) * (i + 1) / ranks)
+/* Squares: every rank's number times its factor, which is one more than the rank as well. */
+VALUE(premul_out, ranks *(ranks + 1) * (2 * ranks + 1) / 6 * (i + 1))
+VALUE(reduce_scatter_out, sum_to(ranks) * (rank + 1))
+VALUE(powers, wrapped(power(rank, i % 2, i / 2 + 1)))
+VALUE(powers_out, wrapped(power_sum(ranks, i, rank + 1)))
 /* Tens say where a number comes from, ones where it goes. */
-static double letters_in(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks;
-    return 10 * rank + i;
-}
-
-static double letters_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks;
-    return 10 * i + rank;
-}
-
-static double shift_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)i;
-    return rank == 0 ? ranks : rank;
-}
-
-static double pairs_out(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks, (void)i;
-    return rank % 2 == 1 ? rank : 0.0;
-}
-
-static double latest(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)rank, (void)i;
-    return ranks - 1.0;
-}
+VALUE(letters_in, 10 * rank + i)
+VALUE(letters_out, 10 * i + rank)
+VALUE(shift_out, rank == 0 ? ranks : rank)
+VALUE(pairs_out, rank % 2 == 1 ? rank : 0.0)
+VALUE(latest, ranks - 1.0)
 
 static const struct ronde_example examples[] = {
     {RONDE_BROADCAST, RONDE_SUM, 0, 3, "broadcast from 0", broadcast_in, broadcast_out,

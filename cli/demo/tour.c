@@ -7,7 +7,7 @@
 #include "cli/cmd/common.h"
 #include "predict/scenario/co_run.h"
 
-#include <string.h>
+#include <inttypes.h>
 
 /* Times of the barrier are shown in seconds, as the cheatsheet has them. */
 #define SECOND_NS 1e9
@@ -20,67 +20,44 @@
 
 /* ---- Values of every rank that people can read --------------------------------------------------------------------- */
 
-/* `count` elements of every rank, int32. */
+/* `count` elements of every rank. */
 struct values {
     uint32_t ranks;
     uint32_t count;
-    void **data; /* per rank; what a launch takes */
+    int32_t *numbers;                 /* of all ranks, one behind the other */
+    void *data[RONDE_TOUR_MAX_RANKS]; /* where each begins; what a launch takes */
 };
-
-static size_t row_bytes(const struct values *buffers)
-{
-    return (size_t)buffers->count * sizeof(int32_t);
-}
 
 static void destroy_values(struct values *buffers)
 {
-    const struct ronde_mem *mem = ronde_mem_default();
-    for (uint32_t rank = 0; buffers->data && rank < buffers->ranks; rank++)
-        ronde_mem_free(mem, buffers->data[rank], row_bytes(buffers), 1);
-    ronde_mem_free(mem, buffers->data, buffers->ranks, sizeof *buffers->data);
-    *buffers = (struct values){0};
+    ronde_mem_free(ronde_mem_default(), buffers->numbers, (size_t)buffers->ranks * buffers->count,
+                   sizeof *buffers->numbers);
 }
 
 static enum ronde_status create_values(uint32_t ranks, uint32_t count, struct values *out_buffers,
                                        struct ronde_error *error)
 {
-    const struct ronde_mem *mem = ronde_mem_default();
-    struct values buffers = {ranks, count, NULL};
-    buffers.data = ronde_mem_new(mem, ranks, sizeof *buffers.data);
-    bool is_whole = buffers.data != NULL;
-    for (uint32_t rank = 0; is_whole && rank < ranks; rank++) {
-        buffers.data[rank] = ronde_mem_new(mem, row_bytes(&buffers), 1);
-        is_whole = buffers.data[rank] != NULL;
-    }
-    if (!is_whole) {
-        destroy_values(&buffers);
+    const size_t total = (size_t)ranks * count;
+    *out_buffers = (struct values){ranks, count, NULL, {NULL}};
+    out_buffers->numbers = ronde_mem_new(ronde_mem_default(), total, sizeof(int32_t));
+    if (!out_buffers->numbers)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u elements of %u ranks", count,
                           ranks);
-    }
-    *out_buffers = buffers;
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        out_buffers->data[rank] = out_buffers->numbers + (size_t)rank * count;
     return RONDE_OK;
 }
 
-static void *element_of(const struct values *buffers, uint32_t rank, uint32_t index)
+static int32_t *value_at(const struct values *buffers, uint32_t rank, uint32_t index)
 {
-    return (unsigned char *)buffers->data[rank] + (size_t)index * sizeof(int32_t);
-}
-
-static double value_at(const struct values *buffers, uint32_t rank, uint32_t index)
-{
-    return ronde_element_load(RONDE_INT32, element_of(buffers, rank, index));
-}
-
-static void set_value(const struct values *buffers, uint32_t rank, uint32_t index, double value)
-{
-    ronde_element_store(RONDE_INT32, element_of(buffers, rank, index), value);
+    return &buffers->numbers[(size_t)rank * buffers->count + index];
 }
 
 static void fill_values(const struct values *buffers, ronde_value value)
 {
     for (uint32_t rank = 0; rank < buffers->ranks; rank++)
         for (uint32_t i = 0; i < buffers->count; i++)
-            set_value(buffers, rank, i, value(buffers->ranks, rank, i));
+            *value_at(buffers, rank, i) = value ? (int32_t)value(buffers->ranks, rank, i) : 0;
 }
 
 static uint32_t count_wrong(const struct values *buffers, ronde_value expected)
@@ -88,17 +65,8 @@ static uint32_t count_wrong(const struct values *buffers, ronde_value expected)
     uint32_t wrong = 0;
     for (uint32_t rank = 0; rank < buffers->ranks; rank++)
         for (uint32_t i = 0; i < buffers->count; i++)
-            wrong += value_at(buffers, rank, i) != expected(buffers->ranks, rank, i);
+            wrong += *value_at(buffers, rank, i) != expected(buffers->ranks, rank, i);
     return wrong;
-}
-
-/* Whole numbers in full, others to four decimals: enough to follow, and the same on all machines. */
-static void print_value(double value, FILE *file)
-{
-    if (value > -1e15 && value < 1e15 && (double)(int64_t)value == value)
-        fprintf(file, "%lld", (long long)value);
-    else
-        fprintf(file, "%.4f", value);
 }
 
 static void print_values(const struct values *buffers, const char *when, FILE *file)
@@ -109,10 +77,8 @@ static void print_values(const struct values *buffers, const char *when, FILE *f
         if (rank > 0 && !is_one_line)
             fprintf(file, "\n  %-7s", "");
         fprintf(file, "%s%u:[", rank > 0 && is_one_line ? "  " : " ", rank);
-        for (uint32_t i = 0; i < buffers->count; i++) {
-            fputs(i ? ", " : "", file);
-            print_value(value_at(buffers, rank, i), file);
-        }
+        for (uint32_t i = 0; i < buffers->count; i++)
+            fprintf(file, "%s%" PRId32, i ? ", " : "", *value_at(buffers, rank, i));
         fputc(']', file);
     }
     fputc('\n', file);
@@ -160,7 +126,7 @@ static enum ronde_status open_scene(struct scene *scene, uint32_t ranks, struct 
         return status;
     pair_up(scene);
     for (uint32_t rank = 0; rank < ranks; rank++)
-        set_value(&scene->factors, 0, rank, rank + 1.0);
+        *value_at(&scene->factors, 0, rank) = (int32_t)rank + 1;
     return RONDE_OK;
 }
 
@@ -169,12 +135,6 @@ static void close_scene(struct scene *scene)
     destroy_values(&scene->in);
     destroy_values(&scene->out);
     destroy_values(&scene->factors);
-}
-
-static double nothing(uint32_t ranks, uint32_t rank, uint32_t i)
-{
-    (void)ranks, (void)rank, (void)i;
-    return 0.0;
 }
 
 /* Compiles, loads, runs, waits and unloads. */
@@ -197,16 +157,21 @@ static enum ronde_status run_once(const struct ronde_target *target,
     return status;
 }
 
+static struct ronde_compile_request request_of(const struct scene *scene, const char *algorithm)
+{
+    return (struct ronde_compile_request){.collective = scene->example->collective,
+                                          .algorithm = algorithm,
+                                          .ranks = scene->in.ranks,
+                                          .source_of =
+                                              scene->example->is_paired ? scene->source_of : NULL};
+}
+
 /* Outputs start at zero, so that what a collective leaves alone is seen to be left alone. */
 static enum ronde_status run_data(struct scene *scene, const char *algorithm, uint32_t *out_wrong,
                                   struct ronde_error *error)
 {
     const struct ronde_example *example = scene->example;
-    const struct ronde_compile_request request = {.collective = example->collective,
-                                                  .algorithm = algorithm,
-                                                  .ranks = scene->in.ranks,
-                                                  .source_of =
-                                                      example->is_paired ? scene->source_of : NULL};
+    const struct ronde_compile_request request = request_of(scene, algorithm);
     const struct ronde_launch launch = {.count = example->count,
                                         .dtype = RONDE_INT32,
                                         .op = example->op,
@@ -215,7 +180,7 @@ static enum ronde_status run_data(struct scene *scene, const char *algorithm, ui
                                         .factors = scene->factors.data[0],
                                         .timeout_ns = TIMEOUT_NS};
     fill_values(&scene->in, example->input);
-    fill_values(&scene->out, nothing);
+    fill_values(&scene->out, NULL);
     const enum ronde_status status = run_once(scene->show->target, &request, &launch, error);
     *out_wrong = count_wrong(&scene->out, example->result);
     return status;
@@ -226,9 +191,7 @@ static enum ronde_status run_barrier(struct scene *scene, const char *algorithm,
                                      uint32_t *out_wrong, struct ronde_error *error)
 {
     const uint32_t ranks = scene->in.ranks;
-    const struct ronde_compile_request request = {.collective = RONDE_BARRIER,
-                                                  .algorithm = algorithm,
-                                                  .ranks = ranks};
+    const struct ronde_compile_request request = request_of(scene, algorithm);
     double come_ns[RONDE_TOUR_MAX_RANKS], leave_ns[RONDE_TOUR_MAX_RANKS];
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status = run_data(scene, algorithm, out_wrong, error);
@@ -240,8 +203,8 @@ static enum ronde_status run_barrier(struct scene *scene, const char *algorithm,
         come_ns[rank] = rank * SECOND_NS;
     status = ronde_arrivals_replay(schedule, come_ns, leave_ns, error);
     for (uint32_t rank = 0; status == RONDE_OK && rank < ranks; rank++) {
-        set_value(&scene->in, rank, 0, come_ns[rank] / SECOND_NS);
-        set_value(&scene->out, rank, 0, leave_ns[rank] / SECOND_NS);
+        *value_at(&scene->in, rank, 0) = (int32_t)(come_ns[rank] / SECOND_NS);
+        *value_at(&scene->out, rank, 0) = (int32_t)(leave_ns[rank] / SECOND_NS);
     }
     *out_wrong = count_wrong(&scene->out, scene->example->result);
     ronde_schedule_destroy(schedule);
@@ -279,12 +242,7 @@ static enum ronde_status show_algorithms(struct scene *scene, struct ronde_error
     const struct ronde_algorithm *const *all = ronde_algorithms(&total);
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = 0; status == RONDE_OK && i < total; i++) {
-        const struct ronde_compile_request request = {.collective = scene->example->collective,
-                                                      .algorithm = all[i]->name,
-                                                      .ranks = scene->in.ranks,
-                                                      .source_of = scene->example->is_paired
-                                                                       ? scene->source_of
-                                                                       : NULL};
+        const struct ronde_compile_request request = request_of(scene, all[i]->name);
         struct ronde_error why_not = {0};
         if (all[i]->collective == request.collective &&
             all[i]->supports(&request, &why_not) == RONDE_OK)
