@@ -97,7 +97,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_answer_validation(struct ronde_html *ht
 /* ---- Of this folder alone ----------------------------------------------------------------------------------------- */
 
 /** The style and the script of a page. */
-extern const char ronde_html_style[], ronde_html_script[];
+extern const char ronde_html_css[], ronde_html_js[];
 
 /** Curves over the size and bars, gathered from rows. */
 struct ronde_html_figures;

@@ -312,7 +312,7 @@ static void print_head(const struct ronde_html *html, FILE *file)
           "<meta name=\"color-scheme\" content=\"light dark\">\n<title>",
           file);
     ronde_markup_print(file, html->command);
-    fprintf(file, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n<h1>", ronde_html_style);
+    fprintf(file, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n<h1>", ronde_html_css);
     ronde_markup_print(file, html->answer[0] ? html->answer : html->command);
     fputs("</h1>\n", file);
     if (html->sure[0]) {
@@ -402,7 +402,7 @@ static void print_page(const struct ronde_html *html, FILE *file)
         fputs("</pre></details>\n", file);
     }
     print_data(html, file);
-    fprintf(file, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", ronde_html_script);
+    fprintf(file, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", ronde_html_js);
 }
 
 enum ronde_status ronde_html_close(struct ronde_html *html, enum ronde_status status,
