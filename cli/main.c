@@ -116,34 +116,21 @@ static const struct ronde_command *find_verb(const struct ronde_command *command
     return NULL;
 }
 
-/* "show, generate, import, check". */
-static const char *list_verbs(const struct ronde_command *command, char *text, size_t bytes)
-{
-    size_t used = 0;
-    for (uint32_t i = 0; i < command->verb_count && used < bytes; i++)
-        used += (size_t)snprintf(text + used, bytes - used, "%s%s", i ? ", " : "",
-                                 word_of(&command->verbs[i]));
-    return text;
-}
-
 /* With the nearest verb, as everywhere. */
 static int refuse_verb(const struct ronde_command *command, const char *word)
 {
     const char *names[RONDE_MOST_COMMANDS];
-    char list[160] = "";
+    char list[RONDE_NAMES_BYTES], lead[64];
     struct ronde_error error = {0};
+
     for (uint32_t i = 0; i < command->verb_count; i++)
         names[i] = word_of(&command->verbs[i]);
-    const char *nearest = word ? ronde_nearest(word, names, command->verb_count) : NULL;
-    if (!word)
-        ronde_fail(&error, RONDE_BAD_ARGUMENT, "%s: which verb? there are %s", command->name,
-                   list_verbs(command, list, sizeof list));
-    else if (nearest)
-        ronde_fail(&error, RONDE_BAD_ARGUMENT, "%s: unknown verb \"%s\"; did you mean %s?",
-                   command->name, word, nearest);
+    snprintf(lead, sizeof lead, "%s: unknown verb", command->name);
+    if (word)
+        ronde_name_refuse(lead, word, names, command->verb_count, &error);
     else
-        ronde_fail(&error, RONDE_BAD_ARGUMENT, "%s: unknown verb \"%s\"; there are %s",
-                   command->name, word, list_verbs(command, list, sizeof list));
+        ronde_fail(&error, RONDE_BAD_ARGUMENT, "%s: which verb? there are %s", command->name,
+                   ronde_names_list(names, command->verb_count, list));
     return ronde_report(&error);
 }
 

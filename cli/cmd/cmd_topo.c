@@ -114,7 +114,7 @@ static enum ronde_status print(const struct ronde_options *options, const struct
     return ronde_sink_close(&sink, status, error);
 }
 
-int ronde_topo_check(const struct ronde_options *options)
+static int topo_check(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_platform *platform = NULL;
@@ -144,17 +144,14 @@ enum ronde_status ronde_parse_fabric(const char *text, enum ronde_fabric *out_fa
                                      struct ronde_error *error)
 {
     const char *names[RONDE_FABRIC_COUNT];
-    for (uint32_t i = 0; i < RONDE_FABRIC_COUNT; i++) {
+    uint32_t which = 0;
+
+    for (uint32_t i = 0; i < RONDE_FABRIC_COUNT; i++)
         names[i] = ronde_fabric_name((enum ronde_fabric)i);
-        *out_fabric = (enum ronde_fabric)i;
-        if (strcmp(text, names[i]) == 0)
-            return RONDE_OK;
-    }
-    const char *nearest = ronde_nearest(text, names, RONDE_FABRIC_COUNT);
-    return nearest ? ronde_fail(error, RONDE_BAD_ARGUMENT,
-                                "unknown fabric \"%s\"; did you mean %s?", text, nearest)
-                   : ronde_fail(error, RONDE_BAD_ARGUMENT,
-                                "unknown fabric \"%s\"; there are crossbar, rail, fat-tree", text);
+    const enum ronde_status status =
+        ronde_name_parse("unknown fabric", text, names, RONDE_FABRIC_COUNT, &which, error);
+    *out_fabric = (enum ronde_fabric)which;
+    return status;
 }
 
 /* Without a file, or with the word `live`, this machine is meant. */
@@ -335,7 +332,7 @@ static const struct ronde_command verbs[] = {
      .examples = "  ronde topo check pod.xml\n  ronde topo check dgx-h100 --json\n",
      .uses = check_uses,
      .max_arguments = 1,
-     .run = ronde_topo_check},
+     .run = topo_check},
 };
 
 const struct ronde_command ronde_command_topo = {

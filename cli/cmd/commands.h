@@ -35,12 +35,8 @@ extern const struct ronde_command ronde_command_calibrate; /**< this machine as 
 
 /** ronde topo show FILE: a tree on a terminal, or an SVG. */
 int ronde_topo_show(const struct ronde_options *options);
-/** `topo show --local`: the GPUs here and what joins them. */
-int ronde_topo_show_local(const struct ronde_options *options);
 /** ronde topo generate KIND: a platform file of any size. */
 int ronde_topo_generate(const struct ronde_options *options);
-/** ronde topo check FILE: reads it as every command does and says what is there. */
-int ronde_topo_check(const struct ronde_options *options);
 /** ronde topo import FILE: NCCL topology XML or hwloc XML to a platform file. */
 int ronde_topo_import(const struct ronde_options *options);
 

@@ -343,11 +343,29 @@ static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
     return status;
 }
 
+/* --nccl-log. */
+
+static enum ronde_status read_log(const struct ronde_options *options,
+                                  struct ronde_nccl_graph **out_graph, struct ronde_error *error)
+{
+    *out_graph = NULL;
+    if (options->what.rank_counts > 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--nccl-log: one communicator, one -N");
+    const enum ronde_status status =
+        ronde_nccl_graph_read(options->what.nccl_log,
+                              options->what.rank_counts ? options->what.ranks[0] : 0,
+                              ronde_mem_default(), out_graph, error);
+    if (status == RONDE_OK && (*out_graph)->communicators > 1)
+        ronde_note("%s has %u communicators; that of %u ranks is taken, -N names another",
+                   options->what.nccl_log, (*out_graph)->communicators, (*out_graph)->ranks);
+    return status;
+}
+
 /* The ranks and nodes of a communicator that NCCL made. */
 static enum ronde_status show_log(struct session *session, struct ronde_error *error)
 {
     struct ronde_nccl_graph *graph = NULL;
-    enum ronde_status status = ronde_nccl_log_read(session->options, &graph, error);
+    enum ronde_status status = read_log(session->options, &graph, error);
     if (status != RONDE_OK)
         return status;
     session->log_nodes = graph->hosts;
@@ -425,24 +443,6 @@ int ronde_nccl_style(const struct ronde_options *options, bool is_plan)
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }
 
-/* --nccl-log. */
-
-enum ronde_status ronde_nccl_log_read(const struct ronde_options *options,
-                                      struct ronde_nccl_graph **out_graph, struct ronde_error *error)
-{
-    *out_graph = NULL;
-    if (options->what.rank_counts > 1)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--nccl-log: one communicator, one -N");
-    const enum ronde_status status =
-        ronde_nccl_graph_read(options->what.nccl_log,
-                              options->what.rank_counts ? options->what.ranks[0] : 0,
-                              ronde_mem_default(), out_graph, error);
-    if (status == RONDE_OK && (*out_graph)->communicators > 1)
-        ronde_note("%s has %u communicators; that of %u ranks is taken, -N names another",
-                   options->what.nccl_log, (*out_graph)->communicators, (*out_graph)->ranks);
-    return status;
-}
-
 /* What NCCL has decided is in the log: nothing that is said beside it may be ignored. */
 static enum ronde_status find_request(const struct ronde_options *options,
                                       struct ronde_nccl_request *out_request,
@@ -477,7 +477,7 @@ enum ronde_status ronde_nccl_log_schedule(const struct ronde_options *options,
     *out_schedule = NULL;
     enum ronde_status status = find_request(options, &request, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_log_read(options, &graph, error);
+        status = read_log(options, &graph, error);
     if (status == RONDE_OK)
         status =
             ronde_nccl_graph_schedule(graph, &request, ronde_mem_default(), out_schedule, error);

@@ -104,10 +104,6 @@ bool ronde_run_is_unbound(const struct ronde_run_session *session);
 /** A communicator's slot is known when something is loaded. */
 void ronde_run_note_slot(struct ronde_run_session *session);
 
-/** The record of a measurement of `count` elements, before the placement's own fields. */
-struct ronde_record ronde_run_record(const struct ronde_run_session *session, uint64_t count,
-                                     const struct ronde_stats *stats);
-
 /** Checks and measures one size in each placement the collective has, and prints it. Errors: those of the backend. */
 RONDE_MUST_CHECK enum ronde_status ronde_run_size(struct ronde_run_session *session, uint64_t count,
                                                   struct ronde_error *error);

@@ -35,7 +35,7 @@ void ronde_run_note_slot(struct ronde_run_session *session)
             ronde_comm_slot_bytes(session->benchmark->program);
 }
 
-struct ronde_record ronde_run_record(const struct ronde_run_session *session, uint64_t count,
+static struct ronde_record record_of(const struct ronde_run_session *session, uint64_t count,
                                      const struct ronde_stats *stats)
 {
     const struct ronde_options *options = session->options;
@@ -127,7 +127,7 @@ static enum ronde_status run_placement(struct ronde_run_session *session, bool i
         status = ronde_stats_join(session->comm, &stats, error);
     if (status != RONDE_OK)
         return status;
-    struct ronde_record record = ronde_run_record(session, count, &stats);
+    struct ronde_record record = record_of(session, count, &stats);
     if (session->is_nccl_tests)
         record.time_ns = stats.mean;
     record.in_place = in_place;
@@ -177,7 +177,7 @@ enum ronde_status ronde_run_print_autotune(struct ronde_run_session *session, ui
         if (!selector->choice.candidates[i].is_eligible)
             continue;
         session->benchmark = &session->race.benchmarks[i];
-        struct ronde_record record = ronde_run_record(session, count, &stats);
+        struct ronde_record record = record_of(session, count, &stats);
         record.wrong = RONDE_NOT_CHECKED;
         ronde_record_label(&record, "race");
         status = ronde_sink_record(&session->sink, &record, error);

@@ -22,23 +22,14 @@ static const struct ronde_topo_options *own_of(const struct ronde_options *optio
 static enum ronde_status refuse_kind(const char *text, struct ronde_error *error)
 {
     const char *names[MAX_KINDS];
-    char list[256];
-    size_t used = 0;
+    char list[RONDE_NAMES_BYTES];
     uint32_t count = 0;
-    for (; count < MAX_KINDS && ronde_machine_kind(count); count++) {
+
+    for (; count < MAX_KINDS && ronde_machine_kind(count); count++)
         names[count] = ronde_machine_kind(count)->name;
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", count > 0 ? ", " : "",
-                                 names[count]);
-    }
-    const char *nearest = ronde_nearest(text, names, count);
-    if (!text[0])
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "topo generate: which kind? there are %s",
-                          list);
-    return nearest
-               ? ronde_fail(error, RONDE_BAD_ARGUMENT,
-                            "topo generate: unknown kind \"%s\"; did you mean %s?", text, nearest)
-               : ronde_fail(error, RONDE_BAD_ARGUMENT,
-                            "topo generate: unknown kind \"%s\"; there are %s", text, list);
+    return text[0] ? ronde_name_refuse("topo generate: unknown kind", text, names, count, error)
+                   : ronde_fail(error, RONDE_BAD_ARGUMENT, "topo generate: which kind? there are %s",
+                                ronde_names_list(names, count, list));
 }
 
 /* The name of a kind, or else a machine's description, which has a node by its numbers: *out_is_machine. */

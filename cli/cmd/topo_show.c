@@ -62,30 +62,6 @@ static enum ronde_status print_view(const struct ronde_options *options,
     return status == RONDE_OK ? closed : status;
 }
 
-int ronde_topo_show(const struct ronde_options *options)
-{
-    struct ronde_error error = {0};
-    struct ronde_platform *platform = NULL;
-    struct ronde_topo_view view = {.platform = NULL};
-    if (own_of(options)->local && options->argument_count == 0)
-        return ronde_topo_show_local(options);
-    if (options->argument_count < 1 || own_of(options)->local) {
-        ronde_fail(&error, RONDE_BAD_ARGUMENT,
-                   own_of(options)->local ? "topo show --local: no file, it shows this machine"
-                                          : "topo show: which file?");
-        return ronde_report(&error);
-    }
-    enum ronde_status status = ronde_open_argument(options, 0, &platform, &error);
-    if (status == RONDE_OK)
-        status = ronde_topo_view_open(platform, &view, &error);
-    if (status == RONDE_OK)
-        status = options->output.json || options->output.csv ? print_row(options, &view, &error)
-                                                             : print_view(options, &view, &error);
-    ronde_topo_view_close(&view);
-    ronde_platform_destroy(platform);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
-}
-
 /* ronde topo show --local: the GPUs of this machine, how each reaches the others, and what it is near to. */
 
 /* A cell of the matrix: nvidia-smi's words, so that they can be looked up. */
@@ -185,7 +161,7 @@ static void print_matrix(FILE *file, const struct ronde_gpu_survey *survey)
     print_places(file, survey);
 }
 
-int ronde_topo_show_local(const struct ronde_options *options)
+static int show_local(const struct ronde_options *options)
 {
     struct ronde_error error = {0};
     struct ronde_sink sink = {0};
@@ -198,5 +174,29 @@ int ronde_topo_show_local(const struct ronde_options *options)
     else if (status == RONDE_OK)
         status = print_pairs(&sink, &survey, &error);
     status = ronde_sink_close(&sink, status, &error);
+    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+}
+
+int ronde_topo_show(const struct ronde_options *options)
+{
+    struct ronde_error error = {0};
+    struct ronde_platform *platform = NULL;
+    struct ronde_topo_view view = {.platform = NULL};
+    if (own_of(options)->local && options->argument_count == 0)
+        return show_local(options);
+    if (options->argument_count < 1 || own_of(options)->local) {
+        ronde_fail(&error, RONDE_BAD_ARGUMENT,
+                   own_of(options)->local ? "topo show --local: no file, it shows this machine"
+                                          : "topo show: which file?");
+        return ronde_report(&error);
+    }
+    enum ronde_status status = ronde_open_argument(options, 0, &platform, &error);
+    if (status == RONDE_OK)
+        status = ronde_topo_view_open(platform, &view, &error);
+    if (status == RONDE_OK)
+        status = options->output.json || options->output.csv ? print_row(options, &view, &error)
+                                                             : print_view(options, &view, &error);
+    ronde_topo_view_close(&view);
+    ronde_platform_destroy(platform);
     return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
 }

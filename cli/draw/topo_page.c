@@ -54,7 +54,7 @@ static void gather_ranges(const struct ronde_topo_view *view, struct ronde_page 
     }
 }
 
-struct ronde_page ronde_page_of(const struct ronde_topo_view *view, FILE *file)
+static struct ronde_page page_of(const struct ronde_topo_view *view, FILE *file)
 {
     struct ronde_page page = {.file = file};
     bool fits = true;
@@ -343,7 +343,7 @@ static void draw_plane(const struct plane *plane, uint32_t number, uint32_t plan
             draw_host(plane, column, row);
 }
 
-void ronde_page_torus(struct ronde_page *page, const struct ronde_topo_view *view)
+static void draw_torus(struct ronde_page *page, const struct ronde_topo_view *view)
 {
     struct plane plane = {page, view, side_of(&view->torus, 0), side_of(&view->torus, 1), LEFT, 0};
     const uint32_t size = plane.x.radix * plane.y.radix;
@@ -377,9 +377,9 @@ void ronde_page_torus(struct ronde_page *page, const struct ronde_topo_view *vie
 enum ronde_status ronde_topo_view_print_svg(const struct ronde_topo_view *view, FILE *file,
                                             struct ronde_error *error)
 {
-    struct ronde_page page = ronde_page_of(view, file);
+    struct ronde_page page = page_of(view, file);
     if (view->torus.axes == 0)
         return ronde_page_rows(&page, view, error);
-    ronde_page_torus(&page, view);
+    draw_torus(&page, view);
     return RONDE_OK;
 }

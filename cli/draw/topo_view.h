@@ -77,9 +77,6 @@ struct ronde_page {
     bool has_touches;                  /**< some wires carry no rate */
 };
 
-/** A page for the rates of a view, whose wires are gathered into few colours. */
-struct ronde_page ronde_page_of(const struct ronde_topo_view *view, FILE *file);
-
 /** Opens the page: size, style, title and subtitle. */
 void ronde_page_open(const struct ronde_page *page, const struct ronde_topo_view *view,
                      double width, double height);
@@ -99,9 +96,6 @@ void ronde_page_end_wire(const struct ronde_page *page);
 /** Text of a class at a point, cut to a width from its front. */
 void ronde_page_text(const struct ronde_page *page, const char *style, double x, double y,
                      double width, const char *text);
-
-/** The grid of a torus. */
-void ronde_page_torus(struct ronde_page *page, const struct ronde_topo_view *view);
 
 /** Rows and frames. Errors: NO_MEMORY. */
 RONDE_MUST_CHECK enum ronde_status ronde_page_rows(struct ronde_page *page,

@@ -58,9 +58,6 @@ RONDE_MUST_CHECK enum ronde_status
 ronde_html_draw(struct ronde_html *html, const struct ronde_html_picture *picture,
                 ronde_html_drawer draw, void *context, struct ronde_error *error);
 
-/** Whether the bottom of a command should draw: there is a page, and room in it. */
-bool ronde_html_wants_pictures(const struct ronde_html *html);
-
 /**
  * Writes and frees the page of a command that came to `status`, which is returned; with none of OK nothing is written. NULL
  * is allowed. Errors: DEVICE; NO_MEMORY where something of the page found none.

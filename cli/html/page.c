@@ -165,7 +165,7 @@ void ronde_html_row(struct ronde_html *html, const struct ronde_row *row)
     html->data_bytes += rows->length - before;
 }
 
-bool ronde_html_wants_pictures(const struct ronde_html *html)
+static bool wants_pictures(const struct ronde_html *html)
 {
     return html && html->picture_count < MOST_PICTURES;
 }
@@ -173,7 +173,7 @@ bool ronde_html_wants_pictures(const struct ronde_html *html)
 enum ronde_status ronde_html_draw(struct ronde_html *html, const struct ronde_html_picture *picture,
                                   ronde_html_drawer draw, void *context, struct ronde_error *error)
 {
-    if (!ronde_html_wants_pictures(html))
+    if (!wants_pictures(html))
         return RONDE_OK;
     struct picture *own = &html->pictures[html->picture_count];
     *own = (struct picture){.is = *picture};

@@ -192,6 +192,97 @@ static enum ronde_status join(const struct rendezvous *rendezvous,
                : ronde_comm_join(&rendezvous->join, choices, mem, out_comm, error);
 }
 
+/* ---- What the ranks of a team must have been told alike: how often they run what, and whether they look at it ------ */
+
+/* The collective, then options whose value is a number. Those that a schedule or a launch follows from are compared there. */
+#define TOLD_TEXTS 8u
+
+/* What a rank was told, in the words of the command line. */
+struct settings {
+    char texts[TOLD_TEXTS][32]; /* no collective, "", where the argument is a file, whose path may differ */
+    char algorithm[RONDE_MAX_NAMES_BYTES + 8];
+};
+
+/* The names of -a as they were given. */
+static void fill_algorithm(const struct ronde_options *options, char *text, size_t bytes)
+{
+    snprintf(text, bytes, options->what.algorithm_count > 0 ? "-a " : "no -a");
+    for (uint32_t a = 0; a < options->what.algorithm_count; a++) {
+        const size_t used = strlen(text);
+        snprintf(text + used, bytes - used, "%s%s", a ? "," : "", options->what.algorithms[a]);
+    }
+}
+
+static void fill_settings(const struct ronde_options *options, struct settings *out)
+{
+    const struct {
+        const char *word;
+        uint64_t value;
+    } terms[TOLD_TEXTS - 1] = {{"-b", options->sizes.min_bytes},
+                               {"-e", options->sizes.max_bytes},
+                               {"-i", options->sizes.step_bytes},
+                               {"-f", options->sizes.factor},
+                               {"-n", options->backend.iterations},
+                               {"-w", options->backend.warmups},
+                               {"-c", options->backend.check}};
+    enum ronde_collective collective;
+
+    if (options->argument_count > 0 && ronde_collective_parse(options->arguments[0], &collective))
+        snprintf(out->texts[0], sizeof out->texts[0], "%s", ronde_collective_text(collective));
+    for (uint32_t t = 1; t < TOLD_TEXTS; t++)
+        snprintf(out->texts[t], sizeof out->texts[t], "%s %llu", terms[t - 1].word,
+                 (unsigned long long)terms[t - 1].value);
+    if (options->backend.warmups == RONDE_NONE)
+        snprintf(out->texts[6], sizeof out->texts[6], "no -w");
+    fill_algorithm(options, out->algorithm, sizeof out->algorithm);
+}
+
+static enum ronde_status compare_two(const char *mine, const char *theirs, uint32_t rank,
+                                     struct ronde_error *error)
+{
+    return !*mine || !*theirs || strcmp(mine, theirs) == 0
+               ? RONDE_OK
+               : ronde_fail(
+                     error, RONDE_REJECTED,
+                     "rank 0 was started with %.160s, rank %u with %.160s: give all ranks the "
+                     "same",
+                     mine, rank, theirs);
+}
+
+static enum ronde_status compare(const struct settings *all, uint32_t ranks,
+                                 struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t rank = 1; rank < ranks && status == RONDE_OK; rank++) {
+        for (uint32_t t = 0; t < TOLD_TEXTS && status == RONDE_OK; t++)
+            status = compare_two(all[0].texts[t], all[rank].texts[t], rank, error);
+        if (status == RONDE_OK)
+            status = compare_two(all[0].algorithm, all[rank].algorithm, rank, error);
+    }
+    return status;
+}
+
+/* A rank that runs once more than another would wait for it until time is over, and neither could say why. Collective. */
+static enum ronde_status compare_settings(const struct ronde_options *options,
+                                          struct ronde_comm *comm, struct ronde_error *error)
+{
+    const uint32_t ranks = ronde_comm_ranks(comm);
+    struct settings mine = {.algorithm = ""};
+
+    fill_settings(options, &mine);
+    struct settings *all = ronde_mem_new(ronde_mem_default(), ranks, sizeof mine);
+    /* The others are waiting, and hear of it when this rank leaves. */
+    if (!all)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks);
+    enum ronde_status status = ronde_comm_allgather(comm, &mine, sizeof mine, all, error);
+    if (status == RONDE_OK)
+        status = compare(all, ranks, error);
+    ronde_mem_free(ronde_mem_default(), all, ranks, sizeof mine);
+    return status;
+}
+
+/* ---- One process ------------------------------------------------------------------------------------------------- */
+
 /* One process: meets the others and does its part. Results are rank 0's to print. */
 static int take_part(const struct ronde_options *options, const struct rendezvous *rendezvous,
                      ronde_job_body body)
@@ -209,7 +300,7 @@ static int take_part(const struct ronde_options *options, const struct rendezvou
     }
     if (join(rendezvous, &choices, &comm, &error) != RONDE_OK)
         return ronde_report(&error);
-    if (ronde_settings_compare(options, comm, &error) == RONDE_OK)
+    if (compare_settings(options, comm, &error) == RONDE_OK)
         return body(&own, comm);
     ronde_comm_destroy(comm);
     return ronde_report(&error);
@@ -379,119 +470,4 @@ int ronde_job_run(const struct ronde_options *options, struct ronde_launcher *la
                          : take_part(options, &rendezvous, body);
     ronde_shm_folder_close(&folder);
     return code;
-}
-
-/* What the ranks of a team must have been told alike: how often they run what, and whether they look at it. A rank
- * that runs once more than another would wait for it until time is over, and neither could say why. */
-
-/* Options, in the words of the command line. Those that a schedule or a launch follows from are compared there. */
-enum term {
-    TERM_MIN,
-    TERM_MAX,
-    TERM_STEP,
-    TERM_FACTOR,
-    TERM_ITERATIONS,
-    TERM_WARMUPS,
-    TERM_CHECK,
-    TERMS
-};
-
-static const char *const words[TERMS] = {"-b", "-e", "-i", "-f", "-n", "-w", "-c"};
-
-/* An option and its value, or that it was left out. */
-static void describe(char text[32], uint32_t term, uint64_t value)
-{
-    if (term == TERM_WARMUPS && value == RONDE_NONE)
-        snprintf(text, 32, "no %s", words[term]);
-    else
-        snprintf(text, 32, "%s %llu", words[term], (unsigned long long)value);
-}
-
-/* What a rank was told. */
-struct settings {
-    uint64_t terms[TERMS];
-    char algorithm[RONDE_MAX_NAMES_BYTES]; /* of -a; "" = not given */
-    char collective[32]; /* "" where the argument is a file, whose path may differ */
-};
-
-static enum ronde_status refuse(const char *first, uint32_t rank, const char *other,
-                                struct ronde_error *error)
-{
-    return ronde_fail(
-        error, RONDE_REJECTED,
-        "rank 0 was started with %.160s, rank %u with %.160s: give all ranks the same", first, rank,
-        other);
-}
-
-static void describe_algorithm(char text[160], const char *algorithm)
-{
-    snprintf(text, 160, algorithm[0] ? "-a %.150s" : "no -a", algorithm);
-}
-
-static enum ronde_status compare_two(const struct settings *mine, const struct settings *theirs,
-                                     uint32_t rank, struct ronde_error *error)
-{
-    char first[160], other[160];
-    if (strcmp(mine->collective, theirs->collective) != 0 && mine->collective[0] &&
-        theirs->collective[0])
-        return refuse(mine->collective, rank, theirs->collective, error);
-    for (uint32_t term = 0; term < TERMS; term++) {
-        if (mine->terms[term] == theirs->terms[term])
-            continue;
-        describe(first, term, mine->terms[term]);
-        describe(other, term, theirs->terms[term]);
-        return refuse(first, rank, other, error);
-    }
-    if (strcmp(mine->algorithm, theirs->algorithm) == 0)
-        return RONDE_OK;
-    describe_algorithm(first, mine->algorithm);
-    describe_algorithm(other, theirs->algorithm);
-    return refuse(first, rank, other, error);
-}
-
-static enum ronde_status compare(const struct settings *all, uint32_t ranks,
-                                 struct ronde_error *error)
-{
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t rank = 1; rank < ranks && status == RONDE_OK; rank++)
-        status = compare_two(&all[0], &all[rank], rank, error);
-    return status;
-}
-
-/* The names of -a as they were given, and the collective, where one is named. */
-static void fill_names(const struct ronde_options *options, struct settings *out)
-{
-    enum ronde_collective collective;
-    for (uint32_t a = 0; a < options->what.algorithm_count; a++) {
-        const size_t used = strlen(out->algorithm);
-        snprintf(out->algorithm + used, sizeof out->algorithm - used, "%s%s", a ? "," : "",
-                 options->what.algorithms[a]);
-    }
-    if (options->argument_count > 0 && ronde_collective_parse(options->arguments[0], &collective))
-        snprintf(out->collective, sizeof out->collective, "%s", ronde_collective_text(collective));
-}
-
-enum ronde_status ronde_settings_compare(const struct ronde_options *options,
-                                         struct ronde_comm *comm, struct ronde_error *error)
-{
-    const uint32_t ranks = ronde_comm_ranks(comm);
-    struct settings mine = {.terms = {
-                                [TERM_MIN] = options->sizes.min_bytes,
-                                [TERM_MAX] = options->sizes.max_bytes,
-                                [TERM_STEP] = options->sizes.step_bytes,
-                                [TERM_FACTOR] = options->sizes.factor,
-                                [TERM_ITERATIONS] = options->backend.iterations,
-                                [TERM_WARMUPS] = options->backend.warmups,
-                                [TERM_CHECK] = options->backend.check,
-                            }};
-    fill_names(options, &mine);
-    struct settings *all = ronde_mem_new(ronde_mem_default(), ranks, sizeof mine);
-    /* The others are waiting, and hear of it when this rank leaves. */
-    if (!all)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks);
-    enum ronde_status status = ronde_comm_allgather(comm, &mine, sizeof mine, all, error);
-    if (status == RONDE_OK)
-        status = compare(all, ranks, error);
-    ronde_mem_free(ronde_mem_default(), all, ranks, sizeof mine);
-    return status;
 }

@@ -24,17 +24,12 @@ int ronde_job_run(const struct ronde_options *options, struct ronde_launcher *la
                   ronde_job_body body);
 
 /**
- * hosts.c: runs this very command on the hosts of --hosts, a share of the ranks on each, and waits for them. Returns the
+ * remote_launch.c: runs this very command on the hosts of --hosts, a share of the ranks on each, and waits for them. Returns the
  * exit code as ronde_job_run does. Prints its errors.
  */
 int ronde_remote_launch_run(const struct ronde_options *options);
 
-/** hosts.c: where ronde_remote_launch_run has started this process, has it ended (SIGTERM) once that has, or its launcher has. */
+/** remote_launch.c: where ronde_remote_launch_run has started this process, has it ended (SIGTERM) once that has, or its launcher has. */
 void ronde_remote_launch_follow(void);
-
-/** terms.c: holds the ranks to one number of runs, one range of sizes, ... Collective. Errors: REJECTED naming both sides. */
-RONDE_MUST_CHECK enum ronde_status ronde_settings_compare(const struct ronde_options *options,
-                                                          struct ronde_comm *comm,
-                                                          struct ronde_error *error);
 
 #endif

@@ -133,36 +133,6 @@ TAKER(sizes)
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
-/* "unknown WHAT "text"; did you mean X?", or the list of names when nothing is near. */
-static enum ronde_status fail_name(const char *what, const char *text, const char *const *names,
-                                   uint32_t count, struct ronde_error *error)
-{
-    const char *nearest = ronde_nearest(text, names, count);
-    if (nearest)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown %s \"%s\"; did you mean %s?", what,
-                          text, nearest);
-    char list[160] = "";
-    for (uint32_t i = 0; i < count; i++)
-        if (strlen(list) + strlen(names[i]) + 3 < sizeof list) {
-            strcat(list, i ? ", " : "");
-            strcat(list, names[i]);
-        }
-    return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown %s \"%s\"; there are %s", what, text,
-                      list);
-}
-
-/* Which of the names a text is. */
-static enum ronde_status parse_name(const char *what, const char *text, const char *const *names,
-                                    uint32_t count, uint32_t *out, struct ronde_error *error)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(names[i], text) == 0) {
-            *out = i;
-            return RONDE_OK;
-        }
-    return fail_name(what, text, names, count, error);
-}
-
 /* Names of types and operators at most. */
 #define WORD_BYTES 32
 
@@ -191,7 +161,8 @@ static enum ronde_status parse_dtype(const char *text, enum ronde_dtype *out,
     char word[WORD_BYTES];
     return ronde_dtype_parse(in_small_letters(text, word), out)
                ? RONDE_OK
-               : fail_name("element type", text, dtype_names, RONDE_DTYPE_COUNT, error);
+               : ronde_name_refuse("unknown element type", text, dtype_names, RONDE_DTYPE_COUNT,
+                                   error);
 }
 
 static enum ronde_status parse_op(const char *text, enum ronde_op *out, struct ronde_error *error)
@@ -199,7 +170,7 @@ static enum ronde_status parse_op(const char *text, enum ronde_op *out, struct r
     char word[WORD_BYTES];
     return ronde_op_parse(in_small_letters(text, word), out)
                ? RONDE_OK
-               : fail_name("operator", text, op_names, RONDE_OP_COUNT, error);
+               : ronde_name_refuse("unknown operator", text, op_names, RONDE_OP_COUNT, error);
 }
 
 TAKER(dtype)
@@ -305,8 +276,9 @@ TAKER(protocol)
 {
     struct ronde_backend_options *const backend = group;
     uint32_t which = 0;
-    const enum ronde_status status =
-        parse_name(option->name, text, protocol_names, RONDE_PROTOCOL_COUNT, &which, error);
+    (void)option;
+    const enum ronde_status status = ronde_name_parse("unknown protocol", text, protocol_names,
+                                                      RONDE_PROTOCOL_COUNT, &which, error);
     backend->protocol = (enum ronde_protocol)which;
     return status;
 }
@@ -316,7 +288,8 @@ TAKER(buffers)
     static const char *const names[] = {"registered", "user"};
     struct ronde_backend_options *const backend = group;
     uint32_t which = 0;
-    const enum ronde_status status = parse_name("kind of buffers", text, names, 2, &which, error);
+    const enum ronde_status status =
+        ronde_name_parse("unknown kind of buffers", text, names, 2, &which, error);
     (void)option;
     backend->has_buffers = true;
     backend->has_user_buffers = which == 1;
@@ -328,7 +301,8 @@ TAKER(bind)
     static const char *const names[] = {"core", "none"};
     struct ronde_backend_options *const backend = group;
     uint32_t which = 0;
-    const enum ronde_status status = parse_name("binding", text, names, 2, &which, error);
+    const enum ronde_status status =
+        ronde_name_parse("unknown binding", text, names, 2, &which, error);
     (void)option;
     backend->is_unbound = which == 1;
     return status;

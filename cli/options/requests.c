@@ -272,14 +272,14 @@ static enum ronde_status parse_one(const char *word, enum ronde_placement *out_p
                                    struct ronde_error *error)
 {
     const char *names[RONDE_PLACEMENT_COUNT];
-    if (ronde_placement_parse(word, out_placement))
-        return RONDE_OK;
+    uint32_t which = 0;
+
     for (uint32_t i = 0; i < RONDE_PLACEMENT_COUNT; i++)
         names[i] = ronde_placement_text((enum ronde_placement)i);
-    const char *nearest = ronde_nearest(word, names, RONDE_PLACEMENT_COUNT);
-    return ronde_fail(error, RONDE_BAD_ARGUMENT, "--placement: unknown \"%s\"; %s%s%s", word,
-                      nearest ? "did you mean " : "there are file, packed, scattered, auto",
-                      nearest ? nearest : "", nearest ? "?" : "");
+    const enum ronde_status status =
+        ronde_name_parse("--placement: unknown", word, names, RONDE_PLACEMENT_COUNT, &which, error);
+    *out_placement = (enum ronde_placement)which;
+    return status;
 }
 
 /* Adds one that is not there yet. */

@@ -139,8 +139,16 @@ enum ronde_status ronde_node_open(const struct ronde_import_request *request,
     return ronde_import_read(request, ronde_mem_default(), out_import, error);
 }
 
+/* What --topo and the options beside it say. */
+struct topology_request {
+    const char *text;   /* what --topo names */
+    uint32_t nodes;     /* of what describes one node */
+    uint32_t ranks;     /* 0 = not known */
+    const char *fabric; /* joins them; NULL = a switch */
+};
+
 /* Nodes that so many ranks need: one is opened to see how many each has. */
-static enum ronde_status count_nodes(const struct ronde_topology_request *request,
+static enum ronde_status count_nodes(const struct topology_request *request,
                                      struct ronde_import_request *import_request,
                                      struct ronde_error *error)
 {
@@ -156,7 +164,7 @@ static enum ronde_status count_nodes(const struct ronde_topology_request *reques
     return status;
 }
 
-static enum ronde_status open_node(const struct ronde_topology_request *request,
+static enum ronde_status open_node(const struct topology_request *request,
                                    struct ronde_platform **out_platform, struct ronde_error *error)
 {
     struct ronde_import *import = NULL;
@@ -176,7 +184,7 @@ static enum ronde_status open_node(const struct ronde_topology_request *request,
 }
 
 /* What has its nodes in it takes no others. */
-static enum ronde_status refuse_nodes(const struct ronde_topology_request *request,
+static enum ronde_status refuse_nodes(const struct topology_request *request,
                                       struct ronde_error *error)
 {
     return request->nodes == 0 && !request->fabric
@@ -188,9 +196,15 @@ static enum ronde_status refuse_nodes(const struct ronde_topology_request *reque
                      request->text);
 }
 
-enum ronde_status ronde_topology_open(const struct ronde_topology_request *request,
-                                      struct ronde_platform **out_platform,
-                                      struct ronde_error *error)
+/*
+ * Opens a machine: the path of a platform file, of a dump of NCCL or hwloc or of a description (topologies/published/README.md),
+ * the name of a shipped one, or `live`. What is not a platform file describes one node; there are `nodes` of them, 0 = as many
+ * as so many ranks need, or one. Owner: the caller destroys it. Errors: those of the readers; BAD_ARGUMENT for a name that is
+ * not there.
+ */
+static enum ronde_status open_topology(const struct topology_request *request,
+                                       struct ronde_platform **out_platform,
+                                       struct ronde_error *error)
 {
     char path[RONDE_PATH_BYTES], described[RONDE_PATH_BYTES];
     const char *reason = NULL, *text = request->text;
@@ -332,9 +346,9 @@ static uint32_t most_ranks(const struct ronde_options *options)
 enum ronde_status ronde_machine_open(const struct ronde_options *options,
                                      struct ronde_platform **out_platform, struct ronde_error *error)
 {
-    const struct ronde_topology_request request = {options->machine.topo, options->machine.nodes,
-                                                   most_ranks(options), options->machine.fabric};
-    enum ronde_status status = ronde_topology_open(&request, out_platform, error);
+    const struct topology_request request = {options->machine.topo, options->machine.nodes,
+                                             most_ranks(options), options->machine.fabric};
+    enum ronde_status status = open_topology(&request, out_platform, error);
     if (status == RONDE_OK)
         status = take_out(options, *out_platform, error);
     if (status != RONDE_OK) {

@@ -10,23 +10,9 @@
 #include <stdint.h>
 
 /**
- * Opens a machine: the path of a platform file, of a dump of NCCL or hwloc or of a description (topologies/published/README.md),
- * the name of a shipped one, or `live`. What is not a platform file describes one node; there are `nodes` of them, 0 = as many
- * as so many ranks need, or one. Owner: the caller destroys it. Errors: those of the readers; BAD_ARGUMENT for a name that is
- * not there.
+ * The machine of --topo, --nodes and --fabric without what --without, --nics and --degrade LINK=0 take out. Owner: the
+ * caller destroys it. Errors: those of the readers; BAD_ARGUMENT for a name that is not there.
  */
-struct ronde_topology_request {
-    const char *text;   /**< what --topo names */
-    uint32_t nodes;     /**< of what describes one node */
-    uint32_t ranks;     /**< 0 = not known */
-    const char *fabric; /**< joins them; NULL = a switch */
-};
-
-RONDE_MUST_CHECK enum ronde_status ronde_topology_open(const struct ronde_topology_request *request,
-                                                       struct ronde_platform **out_platform,
-                                                       struct ronde_error *error);
-
-/** The machine of --topo, --nodes and --fabric without what --without, --nics and --degrade LINK=0 take out. Errors: as above. */
 RONDE_MUST_CHECK enum ronde_status ronde_machine_open(const struct ronde_options *options,
                                                       struct ronde_platform **out_platform,
                                                       struct ronde_error *error);

@@ -5,6 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *ronde_names_list(const char *const *names, uint32_t count,
+                             char out_list[RONDE_NAMES_BYTES])
+{
+    out_list[0] = '\0';
+    for (uint32_t i = 0; i < count; i++)
+        if (strlen(out_list) + strlen(names[i]) + 3 < RONDE_NAMES_BYTES) {
+            strcat(out_list, i ? ", " : "");
+            strcat(out_list, names[i]);
+        }
+    return out_list;
+}
+
+enum ronde_status ronde_name_refuse(const char *lead, const char *text, const char *const *names,
+                                    uint32_t count, struct ronde_error *error)
+{
+    char list[RONDE_NAMES_BYTES];
+    const char *nearest = ronde_nearest(text, names, count);
+    return nearest ? ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\"; did you mean %s?", lead,
+                                text, nearest)
+                   : ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\"; there are %s", lead, text,
+                                ronde_names_list(names, count, list));
+}
+
+enum ronde_status ronde_name_parse(const char *lead, const char *text, const char *const *names,
+                                   uint32_t count, uint32_t *out, struct ronde_error *error)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(names[i], text) == 0) {
+            *out = i;
+            return RONDE_OK;
+        }
+    return ronde_name_refuse(lead, text, names, count, error);
+}
+
 enum ronde_status ronde_range_parse(const char *what, const char *text, uint32_t *out_first,
                                     uint32_t *out_count, struct ronde_error *error)
 {

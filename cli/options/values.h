@@ -24,6 +24,22 @@ struct ronde_pairs {
     uint32_t ranks; /**< one more than the highest rank named; 0 = not given */
 };
 
+/** Room for a list of names. */
+#define RONDE_NAMES_BYTES 384
+
+/** "a, b, c": as many names as there is room for. Returns out_list. */
+const char *ronde_names_list(const char *const *names, uint32_t count,
+                             char out_list[RONDE_NAMES_BYTES]);
+
+/** Refuses a name: LEAD "TEXT"; did you mean the nearest one, or, where none is near, all of them. Returns BAD_ARGUMENT. */
+enum ronde_status ronde_name_refuse(const char *lead, const char *text, const char *const *names,
+                                    uint32_t count, struct ronde_error *error);
+
+/** Which of the names a text is. Errors: as ronde_name_refuse. */
+RONDE_MUST_CHECK enum ronde_status ronde_name_parse(const char *lead, const char *text,
+                                                    const char *const *names, uint32_t count,
+                                                    uint32_t *out, struct ronde_error *error);
+
 /** Parses "5" or "4..7" into the first and how many. Errors: BAD_ARGUMENT naming `what`. */
 RONDE_MUST_CHECK enum ronde_status ronde_range_parse(const char *what, const char *text,
                                                      uint32_t *out_first, uint32_t *out_count,

@@ -133,7 +133,7 @@ enum ronde_status ronde_comparison_show(struct ronde_comparison *comparison,
 
 /* Scores as comment lines under a table, and as JSON rows. */
 
-void ronde_score_print(const struct ronde_validation *validation, FILE *file)
+static void print_scores(const struct ronde_validation *validation, FILE *file)
 {
     if (validation->algorithm_count < 2)
         return;
@@ -324,7 +324,7 @@ static enum ronde_status sum_up(const struct ronde_validation *grid,
     print_errors(grid, file, scratch);
     if (duels)
         duels(grid, file);
-    ronde_score_print(grid, file);
+    print_scores(grid, file);
     ronde_mem_free(ronde_mem_default(), scratch, total, sizeof *scratch);
     return RONDE_OK;
 }

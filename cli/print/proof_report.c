@@ -4,7 +4,7 @@
  */
 #include "results.h"
 
-double ronde_received_bound(enum ronde_collective collective, uint32_t ranks)
+static double received_bound(enum ronde_collective collective, uint32_t ranks)
 {
     if (ranks > 1 && collective == RONDE_SCATTER)
         return 1.0;
@@ -51,7 +51,7 @@ struct ronde_account ronde_proof_report_of(const struct ronde_schedule *schedule
                                     .v_form = ronde_v_form_text(schedule->v_form),
                                     .proof = proof};
     account.sent_bound = ronde_sent_bound(schedule->collective, schedule->ranks);
-    account.received_bound = ronde_received_bound(schedule->collective, schedule->ranks);
+    account.received_bound = received_bound(schedule->collective, schedule->ranks);
     const struct ronde_volume volume = ronde_schedule_volume(schedule);
     account.sent_max = volume.sent;
     account.received_max = volume.received;
@@ -70,7 +70,7 @@ struct ronde_account ronde_proof_report_rejected(const struct ronde_compile_requ
     account.algorithm = request->algorithm;
     account.ranks = request->ranks;
     account.sent_bound = ronde_sent_bound(request->collective, request->ranks);
-    account.received_bound = ronde_received_bound(request->collective, request->ranks);
+    account.received_bound = received_bound(request->collective, request->ranks);
     return account;
 }
 

@@ -114,9 +114,6 @@ RONDE_MUST_CHECK enum ronde_status ronde_paragraph_print(const struct ronde_comp
 
 /* Scores of a filled grid, for people and for programs. */
 
-/** Prints the sums, a line a source; nothing where there is no pair. */
-void ronde_score_print(const struct ronde_validation *validation, FILE *file);
-
 /**
  * Writes the scores as JSON: for each source a row per pair, then the sum. Nothing for a table, nor as CSV, whose columns are
  * those of records. Errors: as ronde_sink_row.
@@ -301,9 +298,6 @@ void ronde_proof_report_add_msccl(struct ronde_account *account,
 struct ronde_account ronde_proof_report_rejected(const struct ronde_compile_request *request,
                                                  const struct ronde_proof *proof);
 
-/** Blocks some rank must receive whatever the algorithm: N-1 at the root of gather, 1 below that of scatter. */
-double ronde_received_bound(enum ronde_collective collective, uint32_t ranks);
-
 /** Blocks some rank must send whatever the algorithm: 2(N-1)/N for all_reduce, N-1 for one block per rank, 1 for one. */
 double ronde_sent_bound(enum ronde_collective collective, uint32_t ranks);
 
@@ -320,16 +314,10 @@ RONDE_MUST_CHECK enum ronde_status ronde_run_is_nccl_tests(const struct ronde_op
 /** nccl-tests' name of the program that measures a collective, e.g. "alltoall_perf"; NULL where it has none. */
 const char *ronde_nccl_tests_program(enum ronde_collective collective);
 
-/** The lines before the columns, and the columns. */
-void ronde_run_nccl_tests_head(const struct ronde_run_session *session);
-
 /** A size: nccl-tests' thirteen columns, then algorithm and protocol. NULL where the schedule does not run so. */
 void ronde_run_nccl_tests_row(const struct ronde_run_session *session,
                               const struct ronde_record *out_of_place,
                               const struct ronde_record *in_place);
-
-/** The lines behind the columns. */
-void ronde_run_nccl_tests_end(const struct ronde_run_session *session);
 
 /* What a calibration has found, for people. */
 

@@ -95,57 +95,6 @@ static void print_effort(const struct ronde_run_session *session)
     fputs("#\n", session->sink.file);
 }
 
-void ronde_run_print_head(const struct ronde_run_session *session)
-{
-    char basis[RONDE_BASIS_BYTES];
-    FILE *file = session->sink.file;
-    if (session->is_nccl_tests) {
-        ronde_run_nccl_tests_head(session);
-        return;
-    }
-    print_subject(session);
-    fprintf(file, "# %s%s%s\n", session->machine,
-            ronde_target_is_oversubscribed(&session->target, session->request.ranks)
-                ? "; oversubscribed: more ranks than cores"
-                : "",
-            ronde_run_has_registered(session) ? "; registered buffers" : "");
-    print_binding(session);
-    print_lines(session);
-    if (session->is_autotuned)
-        ronde_sink_say(&session->sink, "algorithms by %s",
-                       ronde_basis_text(&session->race.autotune.selector, basis));
-    print_effort(session);
-    ronde_sink_head(&session->sink, &table);
-}
-
-enum ronde_status ronde_run_print_record(struct ronde_run_session *session,
-                                         const struct ronde_record *record,
-                                         struct ronde_error *error)
-{
-    struct ronde_record_row row;
-    ronde_record_layout(record, &row);
-    return ronde_sink_print(&session->sink, &table, &row.row, error);
-}
-
-void ronde_run_print_verdict(const struct ronde_run_session *session)
-{
-    FILE *file = session->sink.file;
-    if (session->is_nccl_tests) {
-        ronde_run_nccl_tests_end(session);
-        return;
-    }
-    if (!ronde_run_is_checked(session))
-        fprintf(file, "# Not checked (%s)\n",
-                ronde_target_moves_data(&session->target) ? "-c 0" : "no data is moved");
-    else
-        fprintf(file, "# Out of bounds values : %" PRIu64 " %s\n", session->wrong,
-                session->wrong ? "FAILED" : "OK");
-    fprintf(file, "# Avg bus bandwidth    : %g\n", session->busbw_sum / session->rows);
-    if (session->most_warmups > 0)
-        fprintf(file, "# Warm-up runs         : %u to %u before a measurement\n",
-                session->least_warmups, session->most_warmups);
-}
-
 /* nccl-tests' table, byte by byte as its 2.19 prints it (src/util.cu), with two columns behind it that its users
  * ask for. A time is the mean of the iterations, as there, of the slowest rank. */
 
@@ -210,7 +159,7 @@ static void print_settings(const struct ronde_run_session *session)
             options->backend.check);
 }
 
-void ronde_run_nccl_tests_head(const struct ronde_run_session *session)
+static void print_nccl_tests_head(const struct ronde_run_session *session)
 {
     FILE *file = session->sink.file;
     const char *program = ronde_nccl_tests_program(session->request.collective);
@@ -276,7 +225,7 @@ void ronde_run_nccl_tests_row(const struct ronde_run_session *session,
             ronde_record_protocol_text(record));
 }
 
-void ronde_run_nccl_tests_end(const struct ronde_run_session *session)
+static void print_nccl_tests_end(const struct ronde_run_session *session)
 {
     FILE *file = session->sink.file;
     const char *program = ronde_nccl_tests_program(session->request.collective);
@@ -286,4 +235,57 @@ void ronde_run_nccl_tests_end(const struct ronde_run_session *session)
                                            : "OK");
     fprintf(file, "# %-20s : %g \n#\n# Collective test concluded: %s\n", "Avg bus bandwidth",
             session->busbw_sum / session->rows, program ? program : "ronde run");
+}
+
+/* ---- Either table ----------------------------------------------------------------------------------------------- */
+
+void ronde_run_print_head(const struct ronde_run_session *session)
+{
+    char basis[RONDE_BASIS_BYTES];
+    FILE *file = session->sink.file;
+    if (session->is_nccl_tests) {
+        print_nccl_tests_head(session);
+        return;
+    }
+    print_subject(session);
+    fprintf(file, "# %s%s%s\n", session->machine,
+            ronde_target_is_oversubscribed(&session->target, session->request.ranks)
+                ? "; oversubscribed: more ranks than cores"
+                : "",
+            ronde_run_has_registered(session) ? "; registered buffers" : "");
+    print_binding(session);
+    print_lines(session);
+    if (session->is_autotuned)
+        ronde_sink_say(&session->sink, "algorithms by %s",
+                       ronde_basis_text(&session->race.autotune.selector, basis));
+    print_effort(session);
+    ronde_sink_head(&session->sink, &table);
+}
+
+enum ronde_status ronde_run_print_record(struct ronde_run_session *session,
+                                         const struct ronde_record *record,
+                                         struct ronde_error *error)
+{
+    struct ronde_record_row row;
+    ronde_record_layout(record, &row);
+    return ronde_sink_print(&session->sink, &table, &row.row, error);
+}
+
+void ronde_run_print_verdict(const struct ronde_run_session *session)
+{
+    FILE *file = session->sink.file;
+    if (session->is_nccl_tests) {
+        print_nccl_tests_end(session);
+        return;
+    }
+    if (!ronde_run_is_checked(session))
+        fprintf(file, "# Not checked (%s)\n",
+                ronde_target_moves_data(&session->target) ? "-c 0" : "no data is moved");
+    else
+        fprintf(file, "# Out of bounds values : %" PRIu64 " %s\n", session->wrong,
+                session->wrong ? "FAILED" : "OK");
+    fprintf(file, "# Avg bus bandwidth    : %g\n", session->busbw_sum / session->rows);
+    if (session->most_warmups > 0)
+        fprintf(file, "# Warm-up runs         : %u to %u before a measurement\n",
+                session->least_warmups, session->most_warmups);
 }
