@@ -171,7 +171,9 @@ static int run_verb(const struct ronde_command *command, int argc, char **argv)
 static int run_command(const struct ronde_command *command, int argc, char **argv)
 {
     static struct ronde_options options;
+    struct ronde_call call = {.options = &options};
     struct ronde_error error = {0};
+
     if (command->verbs)
         return run_verb(command, argc, argv);
     if (ronde_options_parse(command, argc, argv, &options, &error) != RONDE_OK)
@@ -184,7 +186,11 @@ static int run_command(const struct ronde_command *command, int argc, char **arg
         return ronde_report(&error);
     if (options.output.json || options.output.csv)
         ronde_progress_silence();
-    return command->run(&options);
+    enum ronde_status status = command->run(&call, &error);
+    ronde_progress_end();
+    status = ronde_sink_close(&call.sink, status, &error);
+    ronde_platform_destroy(call.platform);
+    return status == RONDE_OK ? call.code : ronde_report(&error);
 }
 
 /* `ronde help COMMAND [VERB]` is `ronde COMMAND [VERB] --help`; `all` shows all there is. */

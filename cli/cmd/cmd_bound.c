@@ -115,27 +115,22 @@ static enum ronde_status print_sizes(const struct ronde_options *options,
     return status;
 }
 
-static int bound_command(const struct ronde_options *options)
+static enum ronde_status bound_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct ronde_platform *platform = NULL;
+    const struct ronde_options *options = call->options;
     struct ronde_compile_request request;
     struct ronde_bound bound;
-    struct ronde_sink sink = {0};
-    enum ronde_status status = ronde_open_platform(options, &platform, &error);
+
+    enum ronde_status status = ronde_open_platform(options, &call->platform, error);
     if (status == RONDE_OK)
-        status = ronde_open_request(options, &request, &error);
+        status = ronde_open_request(options, &request, error);
     if (status == RONDE_OK)
-        status = ronde_bound_find(platform, &request, ronde_mem_default(), &bound, &error);
+        status = ronde_bound_find(call->platform, &request, ronde_mem_default(), &bound, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, &error);
-    if (status == RONDE_OK && ronde_sink_is_table(&sink))
-        print_head(&bound, platform, &sink);
-    if (status == RONDE_OK)
-        status = print_sizes(options, &bound, &sink, &error);
-    status = ronde_sink_close(&sink, status, &error);
-    ronde_platform_destroy(platform);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+        status = ronde_sink_open(options, &call->sink, error);
+    if (status == RONDE_OK && ronde_sink_is_table(&call->sink))
+        print_head(&bound, call->platform, &call->sink);
+    return status == RONDE_OK ? print_sizes(options, &bound, &call->sink, error) : status;
 }
 
 static const struct ronde_option_use uses[] = {

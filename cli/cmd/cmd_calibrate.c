@@ -120,32 +120,31 @@ static enum ronde_status measure(const struct ronde_options *options, uint32_t r
                     : ronde_calibrate(&how, ranks, out_report, error);
 }
 
-static int calibrate_command(const struct ronde_options *options)
+static enum ronde_status calibrate_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
+    const struct ronde_options *options = call->options;
     struct ronde_calibration_report report;
     const uint32_t ranks = options->what.rank_counts ? options->what.ranks[0] : DEFAULT_RANKS;
     const char *missing = NULL;
-    enum ronde_status status = RONDE_OK;
+
     /* Said before the measurement, not after it. */
     if (options->output.json && !ronde_json_available(&missing))
-        status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
+    enum ronde_status status = measure(options, ranks, &report, error);
     if (status == RONDE_OK)
-        status = measure(options, ranks, &report, &error);
-    if (status == RONDE_OK)
-        status = print_report(&report, options, &error);
+        status = print_report(&report, options, error);
     if (status == RONDE_OK && options->output.path)
-        status = ronde_calibration_check(&report, &error);
+        status = ronde_calibration_check(&report, error);
     if (status == RONDE_OK && options->output.path)
-        status = ronde_calibration_store(&report, options->output.path, &error);
+        status = ronde_calibration_store(&report, options->output.path, error);
     if (status != RONDE_OK)
-        return ronde_report(&error);
+        return status;
     ronde_calibration_warn(&report);
     if (options->output.path)
         ronde_note("wrote %s", options->output.path);
     else
         ronde_note("not stored: -o FILE writes the platform file");
-    return RONDE_EXIT_OK;
+    return RONDE_OK;
 }
 
 #define OWN(member) offsetof(struct calibrate_options, member)

@@ -327,21 +327,19 @@ static enum ronde_status check_options(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-static int check_command(const struct ronde_options *options)
+static enum ronde_status check_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct ronde_sink sink = {0};
+    const struct ronde_options *options = call->options;
     uint32_t rejected = 0;
-    enum ronde_status status = check_options(options, &error);
+
+    enum ronde_status status = check_options(options, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, &error);
+        status = ronde_sink_open(options, &call->sink, error);
     if (status == RONDE_OK)
-        status = own_of(options)->all ? prove_all(options, &sink, &rejected, &error)
-                                      : check_one(options, &sink, &error);
-    status = ronde_sink_close(&sink, status, &error);
-    if (status == RONDE_OK)
-        return rejected ? RONDE_EXIT_NO : RONDE_EXIT_OK;
-    return ronde_report(&error);
+        status = own_of(options)->all ? prove_all(options, &call->sink, &rejected, error)
+                                      : check_one(options, &call->sink, error);
+    call->code = rejected ? RONDE_EXIT_NO : RONDE_EXIT_OK;
+    return status;
 }
 
 #define OWN(member) offsetof(struct check_options, member)

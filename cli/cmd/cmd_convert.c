@@ -215,27 +215,25 @@ static enum ronde_status convert_to_workload(const struct ronde_options *options
     return status;
 }
 
-static int convert_command(const struct ronde_options *options)
+static enum ronde_status convert_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_options own = *options;
-    struct ronde_error error = {0};
+    struct ronde_options own = *call->options;
     struct ronde_msccl_style style;
     enum format format = FORMAT_RONDE;
     char *text = NULL;
     size_t bytes = 0;
-    enum ronde_status status = name_output(&own, &error);
+
+    enum ronde_status status = name_output(&own, error);
     if (status == RONDE_OK)
-        status = find_format(&own, &format, &error);
+        status = find_format(&own, &format, error);
     if (status == RONDE_OK)
-        status = find_style(&own, format, &style, &error);
-    if (status == RONDE_OK && (format == FORMAT_GOAL || format == FORMAT_CHAKRA)) {
-        status = convert_to_workload(&own, &error);
-    } else if (status == RONDE_OK) {
-        status = print_as(&own, format, &style, &text, &bytes, &error);
-        if (status == RONDE_OK)
-            status = ronde_schedule_text_write(&own, text, bytes, &error);
-    }
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+        status = find_style(&own, format, &style, error);
+    if (status != RONDE_OK)
+        return status;
+    if (format == FORMAT_GOAL || format == FORMAT_CHAKRA)
+        return convert_to_workload(&own, error);
+    status = print_as(&own, format, &style, &text, &bytes, error);
+    return status == RONDE_OK ? ronde_schedule_text_write(&own, text, bytes, error) : status;
 }
 
 static const struct ronde_option_use uses[] = {

@@ -332,43 +332,42 @@ static enum ronde_status show_trust(const struct demo *demo, struct ronde_error 
 }
 
 /* The cheatsheet: no files, no measurements, the same output everywhere. */
-static int run_cheatsheet(const struct ronde_options *options)
+static enum ronde_status run_cheatsheet(const struct ronde_options *options,
+                                        struct ronde_error *error)
 {
-    struct ronde_error error = {0};
     const char *operation = own_of(options)->operation ? own_of(options)->operation : "all";
-    return show_examples(options, operation, &error) == RONDE_OK ? RONDE_EXIT_OK
-                                                                 : ronde_report(&error);
+    return show_examples(options, operation, error);
 }
 
-static int demo_command(const struct ronde_options *options)
+static enum ronde_status demo_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
+    const struct ronde_options *options = call->options;
     struct demo demo = {.options = options, .screen = ronde_screen_of(stdout)};
     const char *missing = NULL;
     if (own_of(options)->operation || own_of(options)->world_size)
-        return run_cheatsheet(options);
-    enum ronde_status status = choose_folder(&demo, &error);
+        return run_cheatsheet(options, error);
+    enum ronde_status status = choose_folder(&demo, error);
     demo.nowhere = fopen("/dev/null", "w");
     if (status == RONDE_OK && !demo.nowhere)
-        status = ronde_fail(&error, RONDE_IO, "/dev/null: cannot be written");
+        status = ronde_fail(error, RONDE_IO, "/dev/null: cannot be written");
     if (status == RONDE_OK && !own_of(options)->again)
-        status = show_tour(&demo, &error);
+        status = show_tour(&demo, error);
     /* Everything beyond the tour rests on the platform file and its replay. */
     if (status == RONDE_OK && !ronde_topologies_available(&missing))
-        status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
+        status = ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
     if (status == RONDE_OK && !ronde_sim_simgrid_available(&missing))
-        status = ronde_fail(&error, RONDE_UNAVAILABLE, "%s", missing);
+        status = ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
     if (status == RONDE_OK)
-        status = show_calibration(&demo, &error);
+        status = show_calibration(&demo, error);
     if (status == RONDE_OK)
-        status = show_comparison(&demo, &error);
+        status = show_comparison(&demo, error);
     if (status == RONDE_OK)
-        status = show_trust(&demo, &error);
+        status = show_trust(&demo, error);
     ronde_comparison_close(&demo.comparison);
     ronde_platform_destroy(demo.platform);
     if (demo.nowhere)
         fclose(demo.nowhere);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }
 
 #define OWN(member) offsetof(struct demo_options, member)

@@ -16,7 +16,7 @@ struct session {
     struct ronde_nccl_bands bands;
     struct ronde_nccl_site site; /* of --topo */
     struct ronde_published published;
-    struct ronde_sink sink;
+    struct ronde_sink *sink;
     struct ronde_diagnosis diagnosis;
     bool is_wrong;
 };
@@ -82,7 +82,7 @@ static bool has_rows(const struct ronde_published *published, bool is_faulty)
 /* What was measured, then what its source has marked as faulty. */
 static enum ronde_status diagnose(struct session *session, struct ronde_error *error)
 {
-    struct ronde_doctor_view view = {.sink = &session->sink,
+    struct ronde_doctor_view view = {.sink = session->sink,
                                      .published = &session->published,
                                      .spread = &session->spread,
                                      .bands = &session->bands,
@@ -152,27 +152,26 @@ static enum ronde_status draw(struct session *session, struct ronde_error *error
                                 error);
 }
 
-static int doctor_command(const struct ronde_options *options)
+static enum ronde_status doctor_command(struct ronde_call *call, struct ronde_error *error)
 {
     static struct session session;
-    struct ronde_error error = {0};
-    session = (struct session){.options = options};
-    enum ronde_status status = ronde_plot_check(options->output.plot, &error);
+    const struct ronde_options *options = call->options;
+
+    session = (struct session){.options = options, .sink = &call->sink};
+    enum ronde_status status = ronde_plot_check(options->output.plot, error);
     if (status == RONDE_OK)
-        status = read_all(&session, &error);
+        status = read_all(&session, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &session.sink, &error);
+        status = ronde_sink_open(options, session.sink, error);
     if (status == RONDE_OK)
-        status = diagnose(&session, &error);
+        status = diagnose(&session, error);
     if (status == RONDE_OK)
-        status = draw(&session, &error);
-    status = ronde_sink_close(&session.sink, status, &error);
+        status = draw(&session, error);
     if (session.published.mem)
         ronde_published_close(&session.published);
     ronde_nccl_site_close(&session.site);
-    if (status != RONDE_OK)
-        return ronde_report(&error);
-    return session.is_wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
+    call->code = session.is_wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
+    return status;
 }
 
 static const struct ronde_option own_rows[] = {

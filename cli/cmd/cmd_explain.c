@@ -128,7 +128,7 @@ struct session {
     struct ronde_published published; /* the log that is read */
     struct ronde_diagnosis diagnosis;
     bool has_diagnosis;
-    struct ronde_sink sink;
+    struct ronde_sink *sink;
 };
 
 static enum ronde_status name_files(struct session *session, struct ronde_error *error)
@@ -264,12 +264,12 @@ static enum ronde_status explain(struct session *session, struct ronde_error *er
     if (status == RONDE_OK)
         status = open_machine(session, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(session->options, &session->sink, error);
+        status = ronde_sink_open(session->options, session->sink, error);
     if (status == RONDE_OK)
         status = read_files(session, error);
     if (status == RONDE_OK && own->to)
         return ronde_explain_workload(&session->traces, own->step, ronde_mem_default(),
-                                      session->sink.file, error);
+                                      session->sink->file, error);
     if (status == RONDE_OK)
         status =
             ronde_explain(&session->traces, own->step, ronde_mem_default(), &session->found, error);
@@ -282,7 +282,7 @@ static enum ronde_status explain(struct session *session, struct ronde_error *er
                                         &session->constants, &session->spread, &session->diagnosis,
                                         &session->has_diagnosis, error);
     const struct ronde_explain_view view = {
-        .sink = &session->sink,
+        .sink = session->sink,
         .traces = &session->traces,
         .found = &session->found,
         .machine = session->options->machine.topo ? &session->site.machine : NULL,
@@ -291,21 +291,20 @@ static enum ronde_status explain(struct session *session, struct ronde_error *er
     return status == RONDE_OK ? ronde_explain_print(&view, error) : status;
 }
 
-static int explain_command(const struct ronde_options *options)
+static enum ronde_status explain_command(struct ronde_call *call, struct ronde_error *error)
 {
     static struct session session;
-    struct ronde_error error = {0};
-    session = (struct session){.options = options};
+
+    session = (struct session){.options = call->options, .sink = &call->sink};
     ronde_traces_open(&session.traces, ronde_mem_default());
     session.found.mem = ronde_mem_default();
-    enum ronde_status status = explain(&session, &error);
-    status = ronde_sink_close(&session.sink, status, &error);
+    const enum ronde_status status = explain(&session, error);
     ronde_explanation_close(&session.found);
     ronde_traces_close(&session.traces);
     job_files_close(&session.files);
     ronde_list_free(ronde_mem_default(), &session.logs, sizeof(uint32_t));
     ronde_nccl_site_close(&session.site);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }
 
 static const struct explain_options defaults = {.step = RONDE_TRACE_NONE};

@@ -69,6 +69,17 @@ static void print_heading(struct ronde_sink *sink, const char *heading)
         fprintf(sink->file, "%s\n", heading);
 }
 
+static enum ronde_status print_entries(struct ronde_sink *sink, const char *heading,
+                                       const struct entry *entries, size_t count,
+                                       struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    print_heading(sink, heading);
+    for (size_t i = 0; i < count && status == RONDE_OK; i++)
+        status = print_entry(sink, &entries[i], error);
+    return status;
+}
+
 /* Known only by proving a schedule. */
 static enum ronde_status find_v_form(const struct ronde_algorithm *algorithm,
                                      const char **out_v_form, struct ronde_error *error)
@@ -87,29 +98,25 @@ static enum ronde_status find_v_form(const struct ronde_algorithm *algorithm,
     return status;
 }
 
-static void print_collective(struct ronde_sink *sink, const char *name)
-{
-    if (ronde_sink_is_table(sink))
-        fprintf(sink->file, "%-26s v-form\n", name);
-}
-
 /* A collective without any algorithm is not shown: there is nothing to ask for. */
-static enum ronde_status list_collective(struct ronde_sink *sink, enum ronde_collective collective,
-                                         struct ronde_error *error)
+static enum ronde_status list_collectives(struct ronde_sink *sink, struct ronde_error *error)
 {
-    uint32_t total = 0, shown = 0;
+    uint32_t total = 0;
     const struct ronde_algorithm *const *all = ronde_algorithms(&total);
-    const char *name = ronde_collective_text(collective);
     enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; status == RONDE_OK && i < total; i++) {
-        if (all[i]->collective != collective)
-            continue;
-        if (shown++ == 0)
-            print_collective(sink, name);
-        struct entry entry = {"algorithm", name, all[i]->name, true, all[i]->summary, NULL};
-        status = find_v_form(all[i], &entry.v_form, error);
-        if (status == RONDE_OK)
-            status = print_entry(sink, &entry, error);
+
+    for (uint32_t c = 0; c < RONDE_COLLECTIVE_COUNT; c++) {
+        const char *name = ronde_collective_text((enum ronde_collective)c);
+        for (uint32_t i = 0, shown = 0; status == RONDE_OK && i < total; i++) {
+            if (all[i]->collective != (enum ronde_collective)c)
+                continue;
+            if (shown++ == 0 && ronde_sink_is_table(sink))
+                fprintf(sink->file, "%-26s v-form\n", name);
+            struct entry entry = {"algorithm", name, all[i]->name, true, all[i]->summary, NULL};
+            status = find_v_form(all[i], &entry.v_form, error);
+            if (status == RONDE_OK)
+                status = print_entry(sink, &entry, error);
+        }
     }
     return status;
 }
@@ -229,6 +236,16 @@ static enum ronde_status list_executors(struct ronde_sink *sink, bool are_proces
     return status;
 }
 
+static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_error *error)
+{
+    return list_executors(sink, false, error);
+}
+
+static enum ronde_status list_transports(struct ronde_sink *sink, struct ronde_error *error)
+{
+    return list_executors(sink, true, error);
+}
+
 /* One line of the list about a GPU or what it needs. */
 static enum ronde_status print_gpu(struct ronde_sink *sink, const char *name, bool is_here,
                                    const char *text, struct ronde_error *error)
@@ -336,28 +353,25 @@ static enum ronde_status list_tables(struct ronde_sink *sink, struct ronde_error
 /* What is linked in or found on the PATH, and the package that brings what is not. */
 static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_error *error)
 {
-    struct entry entries[7] = {
-        {"component", NULL, "simgrid", false, NULL, NULL},
-        {"component", NULL, "libxml2", false, NULL, NULL},
-        {"component", NULL, "jansson", false, NULL, NULL},
-        {"component", NULL, "pmix", false, NULL, NULL},
-        {"component", NULL, "gnuplot", false, NULL, NULL},
-        {"component", NULL, "protobuf", false, NULL, NULL},
-        {"component", NULL, "zlib", false, NULL, NULL},
-    };
+    static const struct {
+        const char *name;
+        bool (*is_available)(const char **out_text);
+    } components[] = {{"simgrid", ronde_sim_simgrid_available},
+                      {"libxml2", ronde_topologies_available},
+                      {"jansson", ronde_json_available},
+                      {"pmix", ronde_pmix_available},
+                      {"gnuplot", ronde_plot_available},
+                      {"protobuf", ronde_chakra_available},
+                       {"zlib", ronde_traces_gzip_available}};
     enum ronde_status status = RONDE_OK;
-    entries[0].is_available = ronde_sim_simgrid_available(&entries[0].text);
-    entries[1].is_available = ronde_topologies_available(&entries[1].text);
-    entries[2].is_available = ronde_json_available(&entries[2].text);
-    entries[3].is_available = ronde_pmix_available(&entries[3].text);
-    entries[4].is_available = ronde_plot_available(&entries[4].text);
-    entries[5].is_available = ronde_chakra_available(&entries[5].text);
-    entries[6].is_available = ronde_traces_gzip_available(&entries[6].text);
+
     print_heading(sink, "components");
-    for (size_t i = 0; status == RONDE_OK && i < 7; i++) {
-        if (!entries[i].text)
-            entries[i].text = "built in";
-        status = print_entry(sink, &entries[i], error);
+    for (size_t i = 0; status == RONDE_OK && i < sizeof components / sizeof components[0]; i++) {
+        const char *text = NULL;
+        const bool is_here = components[i].is_available(&text);
+        const struct entry entry = {
+            "component", NULL, components[i].name, is_here, text ? text : "built in", NULL};
+        status = print_entry(sink, &entry, error);
     }
     return status;
 }
@@ -410,42 +424,22 @@ static enum ronde_status list_plugins(struct ronde_sink *sink, struct ronde_erro
         {"plugin", NULL, "libnccl-profiler-ronde.so", true,
          "NCCL_PROFILER_PLUGIN=ronde: what NCCL ran as records, for ronde doctor and validate", NULL},
     };
-    enum ronde_status status = RONDE_OK;
-    print_heading(sink, "plug-ins for NCCL");
-    for (size_t i = 0; status == RONDE_OK && i < sizeof entries / sizeof entries[0]; i++)
-        status = print_entry(sink, &entries[i], error);
-    return status;
+    return print_entries(sink, "plug-ins for NCCL", entries, sizeof entries / sizeof entries[0],
+                         error);
 }
 
-static int list_command(const struct ronde_options *options)
+static enum ronde_status list_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct ronde_sink sink = {0};
-    enum ronde_status status = ronde_sink_open(options, &sink, &error);
-    for (uint32_t c = 0; status == RONDE_OK && c < RONDE_COLLECTIVE_COUNT; c++)
-        status = list_collective(&sink, (enum ronde_collective)c, &error);
-    if (status == RONDE_OK)
-        status = list_topologies(&sink, &error);
-    if (status == RONDE_OK)
-        status = list_machines(&sink, &error);
-    if (status == RONDE_OK)
-        status = list_executors(&sink, false, &error);
-    if (status == RONDE_OK)
-        status = list_gpus(&sink, &error);
-    if (status == RONDE_OK)
-        status = list_gpu_direct(&sink, &error);
-    if (status == RONDE_OK)
-        status = list_executors(&sink, true, &error);
-    if (status == RONDE_OK)
-        status = list_tables(&sink, &error);
-    if (status == RONDE_OK)
-        status = list_formats(&sink, &error);
-    if (status == RONDE_OK)
-        status = list_plugins(&sink, &error);
-    if (status == RONDE_OK)
-        status = list_components(&sink, &error);
-    status = ronde_sink_close(&sink, status, &error);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    static enum ronde_status (*const parts[])(struct ronde_sink * sink,
+                                              struct ronde_error * error) = {
+        list_collectives, list_topologies, list_machines,   list_backends,
+        list_gpus,        list_gpu_direct, list_transports, list_tables,
+        list_formats,     list_plugins,    list_components};
+
+    enum ronde_status status = ronde_sink_open(call->options, &call->sink, error);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == RONDE_OK; i++)
+        status = parts[i](&call->sink, error);
+    return status;
 }
 
 static const struct ronde_option_use uses[] = {

@@ -67,16 +67,14 @@ static enum ronde_status check_options(const struct ronde_options *options,
     return ronde_plot_check(options->output.plot, error);
 }
 
-static enum ronde_status print_plan(const struct ronde_options *options,
-                                    const struct ronde_plan *plan, struct ronde_sink *sink,
+static enum ronde_status print_plan(struct ronde_call *call, const struct ronde_plan *plan,
                                     struct ronde_error *error)
 {
-    enum ronde_status status = ronde_sink_open(options, sink, error);
+    const char *plot = call->options->output.plot;
+    enum ronde_status status = ronde_sink_open(call->options, &call->sink, error);
     if (status == RONDE_OK)
-        status = ronde_plan_print(plan, sink, error);
-    if (status == RONDE_OK && options->output.plot)
-        status = ronde_plan_plot(plan, options->output.plot, error);
-    return ronde_sink_close(sink, status, error);
+        status = ronde_plan_print(plan, &call->sink, error);
+    return status == RONDE_OK && plot ? ronde_plan_plot(plan, plot, error) : status;
 }
 
 /* Sizes that come to the same number of elements are one. */
@@ -114,43 +112,40 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
                             (unsigned)total);
 }
 
-static int plan_by_table(const struct ronde_options *options)
+static enum ronde_status plan_by_table(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct ronde_platform *platform = NULL;
+    const struct ronde_options *options = call->options;
     struct ronde_compile_request request;
     struct ronde_tune_options how = ronde_tune_options_of(options);
     struct ronde_selector selector = {.quotes = NULL};
     struct ronde_plan plan = {.selector = NULL};
     struct offered offered = {.count = 0};
-    struct ronde_sink sink = {0};
-    enum ronde_status status = check_options(options, &error);
+    enum ronde_status status = check_options(options, error);
     if (status == RONDE_OK && options->machine.topo)
-        status = ronde_open_platform(options, &platform, &error);
+        status = ronde_open_platform(options, &call->platform, error);
     if (status == RONDE_OK)
-        status = find_request(options, platform, &request, &error);
+        status = find_request(options, call->platform, &request, error);
     how.plan_progress.on_progress = show_progress;
     if (status == RONDE_OK)
-        status = ronde_selector_open(&how, &request, &selector, &error);
+        status = ronde_selector_open(&how, &request, &selector, error);
     if (status == RONDE_OK)
-        status = offer_files(options, &selector, &offered, &error);
+        status = offer_files(options, &selector, &offered, error);
     if (status == RONDE_OK)
-        status =
-            ronde_selector_rely(&selector, platform, ronde_executor_times_of(options->backend.name),
-                                ronde_usable_cores(), &error);
+        status = ronde_selector_rely(&selector, call->platform,
+                                     ronde_executor_times_of(options->backend.name),
+                                     ronde_usable_cores(), error);
     /* A picture has a curve for every candidate. */
     selector.settles_all = options->output.plot || options->output.html;
     if (status == RONDE_OK)
-        status = make_plan(options, &selector, &plan, &error);
+        status = make_plan(options, &selector, &plan, error);
     ronde_progress_end();
     if (status == RONDE_OK)
-        status = print_plan(options, &plan, &sink, &error);
+        status = print_plan(call, &plan, error);
     ronde_plan_free(&plan);
     ronde_selector_close(&selector);
     for (uint32_t i = 0; i < offered.count; i++)
         ronde_schedule_destroy(offered.schedules[i]);
-    ronde_platform_destroy(platform);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }
 
 /* --to, or what the output's name says. */
@@ -161,27 +156,25 @@ static const char *format_of(const struct ronde_options *options)
     return !to && dot && strcmp(dot, ".tuner") == 0 ? "nccl-tuner" : to;
 }
 
-static int plan_command(const struct ronde_options *options)
+static enum ronde_status plan_command(struct ronde_call *call, struct ronde_error *error)
 {
+    const struct ronde_options *options = call->options;
     const char *to = format_of(options);
-    struct ronde_error error = {0};
     const bool is_nccl = options->style && !ronde_is_mpi_style(options->style);
-    if (!is_nccl && ronde_refuse_anchor(options, &error) != RONDE_OK)
-        return ronde_report(&error);
-    if (to && !options->style) {
-        ronde_fail(
-            &error, RONDE_BAD_ARGUMENT,
+
+    if (!is_nccl && ronde_refuse_anchor(options, error) != RONDE_OK)
+        return RONDE_BAD_ARGUMENT;
+    if (to && !options->style)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
             "--to %s: which of NCCL's algorithms and protocols is fastest, only --style nccl "
             "knows",
             to);
-        return ronde_report(&error);
-    }
     if (to)
-        return ronde_nccl_tuner_file(options, to);
+        return ronde_nccl_tuner_file(call, to, error);
     if (options->style)
-        return ronde_is_mpi_style(options->style) ? ronde_mpi_style(options, true)
-                                                  : ronde_nccl_style(options, true);
-    return plan_by_table(options);
+        return is_nccl ? ronde_nccl_style(call, true, error) : ronde_mpi_style(call, true, error);
+    return plan_by_table(call, error);
 }
 
 static const struct ronde_option compared_rows[] = {

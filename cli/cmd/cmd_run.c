@@ -404,17 +404,19 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
     return session.wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
 }
 
-static int run_command(const struct ronde_options *given)
+static enum ronde_status run_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_options options = *given;
+    struct ronde_options options = *call->options;
     struct ronde_launcher launcher;
-    struct ronde_error error = {0};
-    if (ronde_run_backend(&options, &launcher, &error) != RONDE_OK) {
+    const enum ronde_status status = ronde_run_backend(&options, &launcher, error);
+
+    if (status != RONDE_OK) {
         ronde_launcher_close(&launcher);
-        return ronde_report(&error);
+        return status;
     }
-    return ronde_job_is_wanted(options.backend.name) ? ronde_job_run(&options, &launcher, run)
-                                                     : run(&options, NULL);
+    call->code = ronde_job_is_wanted(options.backend.name) ? ronde_job_run(&options, &launcher, run)
+                                                           : run(&options, NULL);
+    return RONDE_OK;
 }
 
 #define OWN(member) offsetof(struct ronde_what_options, member)

@@ -31,14 +31,13 @@ static const struct sim_options *own_of(const struct ronde_options *options)
 /* What both commands hold. The second half is made anew for each placement of the ranks. */
 struct session {
     const struct ronde_options *options;
-    struct ronde_tune_options how; /* the same as predict/ takes it */
-    struct ronde_platform *platform;
+    struct ronde_tune_options how;        /* the same as predict/ takes it */
+    struct ronde_call *call;              /* has the platform and the sink */
     struct ronde_compile_request request; /* before ranks are placed */
     struct ronde_schedule *given;         /* from a file, the same for all placements; else NULL */
     struct ronde_placements placements;
     struct ronde_scenario scenario;
     bool has_scenario;
-    struct ronde_sink sink;
     struct ronde_curves curves; /* of --plot */
 
     struct ronde_selector selector; /* where no algorithm was named; made anew for each placement */
@@ -117,7 +116,7 @@ static enum ronde_status draw(const struct session *session, struct ronde_error 
     char title[256];
     snprintf(title, sizeof title, "%s, simulated on %s",
              ronde_collective_text(session->request.collective),
-             ronde_platform_facts(session->platform)->name);
+             ronde_platform_facts(session->call->platform)->name);
     return session->options->output.plot ? ronde_curves_plot(&session->curves, title, NULL,
                                                              session->options->output.plot, error)
                                          : RONDE_OK;
@@ -135,13 +134,13 @@ static enum ronde_status sim_size(struct session *session, struct ronde_error *e
     if (status == RONDE_OK && ronde_candidate_label(session->is, label)[0])
         ronde_record_label(&view.record, label);
     if (status == RONDE_OK)
-        status = ronde_view_print(&view, &session->sink, error);
+        status = ronde_view_print(&view, &session->call->sink, error);
     if (status == RONDE_OK)
         status = draw_record(session, &view.record, error);
     if (status == RONDE_OK && view.is_kept && session->is_last)
         status = ronde_view_draw(&view, &own_of(session->options)->views, error);
     if (status == RONDE_OK && session->is_last)
-        status = ronde_view_page(&view, session->sink.html, error);
+        status = ronde_view_page(&view, session->call->sink.html, error);
     ronde_kept_release(&view.kept);
     return status;
 }
@@ -155,24 +154,24 @@ static enum ronde_status price_size(struct session *session, struct ronde_error 
     if (session->is->algorithm)
         status = ronde_record_closed_form(&session->forecast, &view.record, error);
     if (status == RONDE_OK && session->is->algorithm)
-        status = ronde_view_print(&view, &session->sink, error);
+        status = ronde_view_print(&view, &session->call->sink, error);
     if (status == RONDE_OK && session->is->algorithm)
         status = draw_record(session, &view.record, error);
     if (status == RONDE_OK)
         status = ronde_record_dag(&session->forecast, &view.record, error);
     name_record(session, &view.record);
     if (status == RONDE_OK)
-        status = ronde_view_print(&view, &session->sink, error);
+        status = ronde_view_print(&view, &session->call->sink, error);
     if (status == RONDE_OK)
         status = draw_record(session, &view.record, error);
-    return status == RONDE_OK ? ronde_view_page(&view, session->sink.html, error) : status;
+    return status == RONDE_OK ? ronde_view_page(&view, session->call->sink.html, error) : status;
 }
 
 /* What was replayed or priced, on what. */
 static void print_head(const struct session *session)
 {
     const struct ronde_schedule *schedule = session->is->schedule;
-    const struct ronde_platform_facts *facts = ronde_platform_facts(session->platform);
+    const struct ronde_platform_facts *facts = ronde_platform_facts(session->call->platform);
     const uint64_t slot_bytes = session->forecast.slot_bytes;
     const bool is_cut = !session->is_whole && (ronde_is_chosen(session->options) ||
                                                ronde_schedule_is_pipelined(schedule));
@@ -181,14 +180,14 @@ static void print_head(const struct session *session)
     /* Of a choice every size may have another schedule. */
     if (!ronde_is_chosen(session->options))
         snprintf(hash, sizeof hash, ", schedule %016" PRIx64, schedule->hash);
-    ronde_sink_say(&session->sink, "ronde %s: %s %s, %u ranks on %s (%s)", RONDE_VERSION,
+    ronde_sink_say(&session->call->sink, "ronde %s: %s %s, %u ranks on %s (%s)", RONDE_VERSION,
                    ronde_collective_text(schedule->collective),
                    ronde_is_auto(session->options) ? "auto" : schedule->algorithm, schedule->ranks,
-                   facts->name, ronde_platform_path(session->platform));
-    ronde_sink_say(&session->sink, "slot bytes %s%s",
+                   facts->name, ronde_platform_path(session->call->platform));
+    ronde_sink_say(&session->call->sink, "slot bytes %s%s",
                    slot_bytes ? ronde_cell_size(slot_bytes).text : unlimited, hash);
-    fputs("#\n", session->sink.file);
-    ronde_view_head(&session->sink);
+    fputs("#\n", session->call->sink.file);
+    ronde_view_head(&session->call->sink);
 }
 
 /* What is asked for, by name or as a file. */
@@ -216,7 +215,7 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
         status = ronde_scenario_of(options, &own_of(options)->scenario, &session->scenario, error);
     session->has_scenario = !ronde_scenario_is_empty(&session->scenario);
     /* What --degrade scales is part of the scenario. */
-    return status == RONDE_OK ? ronde_open_healthy_platform(options, &session->platform, error)
+    return status == RONDE_OK ? ronde_open_healthy_platform(options, &session->call->platform, error)
                               : status;
 }
 
@@ -224,7 +223,6 @@ static void close_session(struct session *session)
 {
     ronde_curves_free(&session->curves);
     ronde_scenario_free(&session->scenario);
-    ronde_platform_destroy(session->platform);
     ronde_schedule_destroy(session->given);
 }
 
@@ -238,13 +236,13 @@ open_forecast(struct session *session, const struct ronde_candidate *candidate,
     /* What else happens in a scenario takes links from what the bound is of. */
     session->share = (struct ronde_bound_share){.is_known = false};
     if (!session->has_scenario)
-        session->share =
-            ronde_bound_share_find(session->platform, &candidate->request, candidate->host_of);
+        session->share = ronde_bound_share_find(session->call->platform, &candidate->request,
+                                                candidate->host_of);
     /* Beside others all algorithms are whole; trees made for a machine are nothing without pieces. */
     session->is_whole =
         session->has_scenario && strcmp(candidate->schedule->algorithm, RONDE_SYNTHESIZED) != 0;
     enum ronde_status status =
-        ronde_sim_check_engine(session->platform, session->options->engine.name,
+        ronde_sim_check_engine(session->call->platform, session->options->engine.name,
                                &session->forecast.sim, error);
     if (status == RONDE_OK)
         status = ronde_forecast_check(&session->forecast, error);
@@ -256,7 +254,7 @@ open_forecast(struct session *session, const struct ronde_candidate *candidate,
 /* An algorithm by name, or a schedule from a file, which keeps its own order unless it is asked to be laid. */
 static enum ronde_status open_algorithm(struct session *session, struct ronde_error *error)
 {
-    const struct ronde_setup setup = {.platform = session->platform,
+    const struct ronde_setup setup = {.platform = session->call->platform,
                                       .request = session->request,
                                       .given = session->given,
                                       .is_placed = session->how.is_placed,
@@ -266,7 +264,7 @@ static enum ronde_status open_algorithm(struct session *session, struct ronde_er
     if (status != RONDE_OK)
         return status;
     const struct ronde_forecast forecast =
-        ronde_candidate_forecast(&session->own, session->platform, &session->how);
+        ronde_candidate_forecast(&session->own, session->call->platform, &session->how);
     return open_forecast(session, &session->own, &forecast, error);
 }
 
@@ -275,7 +273,7 @@ static enum ronde_status open_chooser(struct session *session, struct ronde_erro
     struct ronde_compile_request plain = session->request;
     enum ronde_status status = ronde_selector_open(&session->how, &plain, &session->selector, error);
     if (status == RONDE_OK)
-        status = ronde_selector_rely(&session->selector, session->platform, NULL, 0, error);
+        status = ronde_selector_rely(&session->selector, session->call->platform, NULL, 0, error);
     /* The engine asked for replays what is chosen; comparing a dozen algorithms is for what suits the platform. */
     session->selector.platform_pricer.engine = NULL;
     return status;
@@ -292,8 +290,8 @@ static void close_placement(struct session *session)
 /* Results are opened when nothing can be refused any more: what stood in the file is then gone. */
 static enum ronde_status open_sink(struct session *session, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_sink_open(session->options, &session->sink, error);
-    if (status == RONDE_OK && ronde_sink_is_table(&session->sink))
+    const enum ronde_status status = ronde_sink_open(session->options, &session->call->sink, error);
+    if (status == RONDE_OK && ronde_sink_is_table(&session->call->sink))
         print_head(session);
     return status;
 }
@@ -314,12 +312,12 @@ static enum ronde_status choose(struct session *session, uint64_t count, struct 
         status = open_forecast(session, best, &forecast, error);
     }
     session->forecast = forecast;
-    if (status == RONDE_OK && !session->sink.file)
+    if (status == RONDE_OK && !session->call->sink.file)
         status = open_sink(session, error);
-    if (status == RONDE_OK && is_other && ronde_sink_is_table(&session->sink)) {
+    if (status == RONDE_OK && is_other && ronde_sink_is_table(&session->call->sink)) {
         ronde_selector_say(&session->selector, &decision, text, sizeof text);
         ronde_progress_hide();
-        fprintf(session->sink.file, "# algorithm %s\n", text);
+        fprintf(session->call->sink.file, "# algorithm %s\n", text);
     }
     return status;
 }
@@ -406,7 +404,7 @@ static enum ronde_status open_placement(struct session *session, struct ronde_er
     if (ronde_is_chosen(session->options))
         return open_chooser(session, error);
     enum ronde_status status = open_algorithm(session, error);
-    if (status == RONDE_OK && !session->sink.file)
+    if (status == RONDE_OK && !session->call->sink.file)
         status = open_sink(session, error);
     return status;
 }
@@ -431,22 +429,25 @@ walk_placements(struct session *session,
     return status;
 }
 
-static int predict(const struct ronde_options *options,
-                   enum ronde_status (*one_size)(struct session *, struct ronde_error *))
+static enum ronde_status
+predict(struct ronde_call *call, const struct ronde_options *options,
+        enum ronde_status (*one_size)(struct session *, struct ronde_error *),
+        struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct session session = {.options = options, .how = ronde_tune_options_of(options)};
-    enum ronde_status status = ronde_plot_check(options->output.plot, &error);
+    struct session session = {.options = options,
+                              .call = call,
+                              .how = ronde_tune_options_of(options)};
+
+    enum ronde_status status = ronde_plot_check(options->output.plot, error);
     if (status == RONDE_OK)
-        status = open_session(&session, &error);
+        status = open_session(&session, error);
     if (status == RONDE_OK)
-        status = walk_placements(&session, one_size, &error);
+        status = walk_placements(&session, one_size, error);
     ronde_progress_end();
     if (status == RONDE_OK)
-        status = draw(&session, &error);
-    status = ronde_sink_close(&session.sink, status, &error);
+        status = draw(&session, error);
     close_session(&session);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }
 
 /* What belongs to a replay is refused where there is none, not ignored. */
@@ -465,34 +466,32 @@ static enum ronde_status check_no_replay(const char *who, const struct ronde_opt
     return RONDE_OK;
 }
 
-static int price_command(const struct ronde_options *options)
+static enum ronde_status price(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_options own = *options;
-    struct ronde_error error = {0};
-    if (check_no_replay("--engine price", options, &error) != RONDE_OK)
-        return ronde_report(&error);
+    struct ronde_options own = *call->options;
     own.engine.name = "auto"; /* of the comparison, where the best is priced */
-    return predict(&own, price_size);
+    const enum ronde_status status = check_no_replay("--engine price", &own, error);
+    return status == RONDE_OK ? predict(call, &own, price_size, error) : status;
 }
 
-static int sim_command(const struct ronde_options *options)
+static enum ronde_status sim_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    const bool is_nccl = options->style && !ronde_is_mpi_style(options->style);
-    if ((own_of(options)->steps || !is_nccl) && ronde_refuse_anchor(options, &error) != RONDE_OK)
-        return ronde_report(&error);
+    const struct ronde_options *options = call->options;
+    const bool is_mpi = options->style && ronde_is_mpi_style(options->style);
+    const bool is_nccl = options->style && !is_mpi;
+
+    if ((own_of(options)->steps || !is_nccl) && ronde_refuse_anchor(options, error) != RONDE_OK)
+        return RONDE_BAD_ARGUMENT;
     if (own_of(options)->steps)
-        return ronde_steps_command(options);
+        return ronde_steps_command(call, error);
     if (!options->style)
-        return strcmp(options->engine.name, "price") == 0 ? price_command(options)
-                                                          : predict(options, sim_size);
-    if (ronde_is_mpi_style(options->style))
-        return check_no_replay("--style", options, &error) == RONDE_OK
-                   ? ronde_mpi_style(options, false)
-                   : ronde_report(&error);
-    if (check_no_replay("--style nccl is a model, which", options, &error) != RONDE_OK)
-        return ronde_report(&error);
-    return ronde_nccl_style(options, false);
+        return strcmp(options->engine.name, "price") == 0 ? price(call, error)
+                                                          : predict(call, options, sim_size, error);
+    const enum ronde_status status =
+        check_no_replay(is_mpi ? "--style" : "--style nccl is a model, which", options, error);
+    if (status != RONDE_OK)
+        return status;
+    return is_mpi ? ronde_mpi_style(call, false, error) : ronde_nccl_style(call, false, error);
 }
 
 #define OWN(member) offsetof(struct ronde_engine_options, member)

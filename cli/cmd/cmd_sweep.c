@@ -52,7 +52,7 @@ struct session {
     bool is_of_all; /* algorithms, as none was named */
     struct ronde_platform *platform;
     struct ronde_sweep sweep;
-    struct ronde_sink sink;
+    struct ronde_sink *sink;
     struct unit *units;
     uint32_t unit_count;
     size_t done_before; /* points of an earlier run */
@@ -230,7 +230,7 @@ static enum ronde_status on_line(void *self, const char *line, struct ronde_erro
     if (status != RONDE_OK)
         return status;
     ronde_progress_hide();
-    if (fprintf(session->sink.file, "%s\n", line) < 0 || fflush(session->sink.file) != 0)
+    if (fprintf(session->sink->file, "%s\n", line) < 0 || fflush(session->sink->file) != 0)
         return ronde_fail(error, RONDE_DEVICE, "cannot write a result");
     show_progress(session);
     return RONDE_OK;
@@ -303,7 +303,7 @@ static enum ronde_status open_output(struct session *session, struct ronde_error
 {
     const char *path = session->options->output.path;
     struct stat found;
-    session->sink = (struct ronde_sink){.file = stdout, .json = true};
+    *session->sink = (struct ronde_sink){.file = stdout, .json = true};
     if (own_of(session->options)->resume && !path)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--resume needs --output, the file to go on with");
@@ -317,9 +317,9 @@ static enum ronde_status open_output(struct session *session, struct ronde_error
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s holds results: go on with --resume, or remove it", path);
     }
-    session->sink.file = fopen(path, "a");
-    return session->sink.file ? RONDE_OK
-                              : ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
+    session->sink->file = fopen(path, "a");
+    return session->sink->file ? RONDE_OK
+                               : ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
 }
 
 static uint32_t job_count(const struct ronde_options *options)
@@ -430,35 +430,35 @@ static enum ronde_status check_components(const struct ronde_options *options,
     return status == RONDE_OK ? ronde_plot_check(own_of(options)->map, error) : status;
 }
 
-static int sweep_command(const struct ronde_options *options)
+static enum ronde_status sweep_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
+    const struct ronde_options *options = call->options;
     struct ronde_options own = *options;
-    struct session session = {.options = &own, .is_of_all = options->what.algorithm_count == 0};
+    struct session session = {.options = &own,
+                              .is_of_all = options->what.algorithm_count == 0,
+                              .sink = &call->sink};
     struct ronde_sweep_options how;
-    enum ronde_status status = check_components(options, &error);
+
+    enum ronde_status status = check_components(options, error);
     if (status == RONDE_OK)
-        status = ronde_open_platform(options, &session.platform, &error);
+        status = ronde_open_platform(options, &call->platform, error);
+    session.platform = call->platform;
     if (status == RONDE_OK)
-        status = ronde_default_grid(session.platform, false, &own, &error);
+        status = ronde_default_grid(session.platform, false, &own, error);
     if (status == RONDE_OK)
-        status = ronde_sweep_options_of(&own, own_of(options)->shard, &how, &error);
+        status = ronde_sweep_options_of(&own, own_of(options)->shard, &how, error);
     if (status == RONDE_OK)
-        status = check_files(&own, &how, &error);
+        status = check_files(&own, &how, error);
     if (status == RONDE_OK)
-        status = ronde_sweep_open(&how, session.platform, &session.sweep, &error);
+        status = ronde_sweep_open(&how, session.platform, &session.sweep, error);
     if (status == RONDE_OK)
-        status = open_output(&session, &error);
+        status = open_output(&session, error);
     if (status == RONDE_OK)
-        status = run(&session, &error);
-    status = ronde_sink_close(&session.sink, status, &error);
-    const uint32_t failed = session.failed;
+        status = run(&session, error);
     free(session.units);
     ronde_sweep_close(&session.sweep);
-    ronde_platform_destroy(session.platform);
-    if (status != RONDE_OK)
-        return ronde_report(&error);
-    return failed ? RONDE_EXIT_FAILED : RONDE_EXIT_OK;
+    call->code = session.failed ? RONDE_EXIT_FAILED : RONDE_EXIT_OK;
+    return status;
 }
 
 #define OWN(member) offsetof(struct sweep_options, member)

@@ -120,37 +120,37 @@ static enum ronde_status draw(const struct ronde_options *options,
     return status == RONDE_OK ? closed : status;
 }
 
-static int synthesize_command(const struct ronde_options *options)
+static enum ronde_status synthesize_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct ronde_platform *platform = NULL;
+    const struct ronde_options *options = call->options;
     struct ronde_schedule *schedule = NULL;
     struct ronde_synthesis_request request;
     struct ronde_synthesis made;
     char *text = NULL;
     size_t bytes = 0;
     enum ronde_status status = RONDE_OK;
+
     if (options->output.plot)
-        status = ronde_picture_check(options->output.plot, &error);
+        status = ronde_picture_check(options->output.plot, error);
     if (status == RONDE_OK)
-        status = ronde_open_platform(options, &platform, &error);
+        status = ronde_open_platform(options, &call->platform, error);
     if (status == RONDE_OK)
-        status = find_request(options, &request, &error);
+        status = find_request(options, &request, error);
     request.progress = (struct ronde_synthesis_progress){show_progress, NULL};
     if (status == RONDE_OK)
-        status = ronde_synthesize(platform, &request, ronde_mem_default(), &schedule, &made, &error);
+        status = ronde_synthesize(call->platform, &request, ronde_mem_default(), &schedule, &made,
+                                  error);
     ronde_progress_end();
     if (status == RONDE_OK)
-        status = ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, &error);
+        status = ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, error);
     if (status == RONDE_OK)
-        status = ronde_schedule_text_write(options, text, bytes, &error);
+        status = ronde_schedule_text_write(options, text, bytes, error);
     if (status == RONDE_OK)
-        status = draw(options, schedule, platform, &error);
+        status = draw(options, schedule, call->platform, error);
     if (status == RONDE_OK)
         say(&made, own_of(options)->for_bytes);
     ronde_schedule_destroy(schedule);
-    ronde_platform_destroy(platform);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }
 
 #define OWN(member) offsetof(struct synthesize_options, member)

@@ -99,37 +99,22 @@ static void print_table(const struct ronde_sink *sink, const struct answer *answ
     }
 }
 
-static enum ronde_status print(const struct ronde_options *options, const struct answer *answer,
-                               struct ronde_error *error)
+static enum ronde_status check(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_sink sink = {0};
-    const struct ronde_row row = {answer->fields, answer->count};
-    enum ronde_status status = ronde_sink_open(options, &sink, error);
+    struct answer answer = {.count = 0};
+
+    if (call->options->argument_count < 1)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "topo check: which file?");
+    enum ronde_status status = ronde_open_argument(call->options, 0, &call->platform, error);
+    if (status == RONDE_OK)
+        status = ronde_sink_open(call->options, &call->sink, error);
     if (status != RONDE_OK)
         return status;
-    if (ronde_sink_is_table(&sink))
-        print_table(&sink, answer);
-    else
-        status = ronde_sink_row(&sink, &row, error);
-    return ronde_sink_close(&sink, status, error);
-}
-
-static int topo_check(const struct ronde_options *options)
-{
-    struct ronde_error error = {0};
-    struct ronde_platform *platform = NULL;
-    struct answer answer = {.count = 0};
-    enum ronde_status status = RONDE_OK;
-    if (options->argument_count < 1)
-        status = ronde_fail(&error, RONDE_BAD_ARGUMENT, "topo check: which file?");
-    if (status == RONDE_OK)
-        status = ronde_open_argument(options, 0, &platform, &error);
-    if (status == RONDE_OK) {
-        collect(platform, &answer);
-        status = print(options, &answer, &error);
-    }
-    ronde_platform_destroy(platform);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    collect(call->platform, &answer);
+    if (!ronde_sink_is_table(&call->sink))
+        return ronde_sink_row(&call->sink, &(struct ronde_row){answer.fields, answer.count}, error);
+    print_table(&call->sink, &answer);
+    return RONDE_OK;
 }
 
 /* ronde topo import: a machine described by NCCL, RCCL, hwloc or in some lines, or this machine, as a platform
@@ -194,25 +179,24 @@ static void print_summary(const struct ronde_import *import)
     fprintf(stderr, "%u hosts\n", summary.hosts);
 }
 
-int ronde_topo_import(const struct ronde_options *options)
+enum ronde_status ronde_topo_import(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
     struct ronde_import_request request;
     struct ronde_import *import = NULL;
-    struct ronde_sink sink = {0};
-    enum ronde_status status = request_of(options, &request, &error);
+
+    enum ronde_status status = request_of(call->options, &request, error);
     if (status == RONDE_OK)
-        status = ronde_node_open(&request, &import, &error);
+        status = ronde_node_open(&request, &import, error);
     /* Opened last, so that a refused file leaves an existing one alone. */
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, &error);
+        status = ronde_sink_open(call->options, &call->sink, error);
     if (status == RONDE_OK)
-        status = ronde_import_write(import, sink.file, &error);
-    status = ronde_sink_close(&sink, status, &error);
+        status = ronde_import_write(import, call->sink.file, error);
+    status = ronde_sink_close(&call->sink, status, error);
     if (status == RONDE_OK)
         print_summary(import);
     ronde_import_destroy(import);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }
 
 #define OWN(member) offsetof(struct ronde_topo_options, member)
@@ -332,7 +316,7 @@ static const struct ronde_command verbs[] = {
      .examples = "  ronde topo check pod.xml\n  ronde topo check dgx-h100 --json\n",
      .uses = check_uses,
      .max_arguments = 1,
-     .run = topo_check},
+     .run = check},
 };
 
 const struct ronde_command ronde_command_topo = {

@@ -425,33 +425,33 @@ static void print_next(const struct ronde_tuning *session)
                options->backend.name);
 }
 
-static int tune_command(const struct ronde_options *options)
+static enum ronde_status tune_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
+    const struct ronde_options *options = call->options;
     struct ronde_tuning session = {.options = options};
     struct ronde_measured sizes = {.size_count = 0};
     enum ronde_collective collective = RONDE_ALL_REDUCE;
-    int code = RONDE_EXIT_OK;
-    enum ronde_status status = check_backend(options, &error);
+
+    enum ronde_status status = check_backend(options, error);
     if (status == RONDE_OK && options->argument_count > 0)
-        status = ronde_parse_collective(options->arguments[0], &collective, &error);
+        status = ronde_parse_collective(options->arguments[0], &collective, error);
     if (status == RONDE_OK)
-        status = tune_sizes(options, &sizes, &error);
+        status = tune_sizes(options, &sizes, error);
     if (status == RONDE_OK)
-        status = list_ranks(&session, &error);
+        status = list_ranks(&session, error);
     if (status == RONDE_OK)
-        status = find_path(&session, &error);
+        status = find_path(&session, error);
     if (status == RONDE_OK)
-        status = measure_all(&session, &code, &error);
-    if (status == RONDE_OK && code == RONDE_EXIT_OK)
-        status = tune_write(&session, &error);
-    if (status == RONDE_OK && code == RONDE_EXIT_OK)
+        status = measure_all(&session, &call->code, error);
+    if (status == RONDE_OK && call->code == RONDE_EXIT_OK)
+        status = tune_write(&session, error);
+    if (status == RONDE_OK && call->code == RONDE_EXIT_OK)
         print_next(&session);
     for (uint32_t round = 0; round < RONDE_TUNE_ROUNDS; round++)
         for (uint32_t i = 0; i < session.rank_counts; i++)
             ronde_measured_destroy(session.parts[round][i], ronde_mem_default());
     ronde_measured_destroy(session.old, ronde_mem_default());
-    return status == RONDE_OK ? code : ronde_report(&error);
+    return status;
 }
 
 static const struct ronde_option own_rows[] = {

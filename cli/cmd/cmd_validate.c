@@ -27,7 +27,7 @@ struct session {
     struct ronde_rig_measurer rig;
     struct ronde_measurer measurer; /* of the rig, where there is one */
     struct ronde_comparison comparison;
-    struct ronde_sink sink;
+    struct ronde_sink *sink;
     struct ronde_sink records; /* beside what is printed */
 };
 
@@ -36,7 +36,7 @@ static void print_head(const struct session *session)
 {
     const struct ronde_options *options = session->options;
     const struct ronde_platform_facts *facts = ronde_platform_facts(session->platform);
-    FILE *file = session->sink.file;
+    FILE *file = session->sink->file;
     const char *text = NULL;
     fprintf(file, "# ronde %s: %s on %s, backend %s\n", RONDE_VERSION,
             ronde_collective_text(session->comparison.grid.collective), session->comparison.machine,
@@ -69,23 +69,23 @@ static enum ronde_status compare(struct session *session, struct ronde_error *er
 {
     const struct ronde_options *options = session->options;
     const struct ronde_validation *grid = &session->comparison.grid;
-    const bool is_table = ronde_sink_is_table(&session->sink);
-    struct ronde_comparison_printer printer = {.sink = &session->sink,
+    const bool is_table = ronde_sink_is_table(session->sink);
+    struct ronde_comparison_printer printer = {.sink = session->sink,
                                                .records = session->records.file ? &session->records
                                                                                 : NULL};
     if (is_table)
         print_head(session);
     enum ronde_status status = ronde_comparison_show(&session->comparison, &printer, error);
     if (status == RONDE_OK && is_table && own_of(options)->rig)
-        fprintf(session->sink.file,
+        fprintf(session->sink->file,
                 "#\n# %u repetitions, and %u that other processes disturbed (more than 0.3 core)\n",
                 session->rig.tally.kept, session->rig.tally.discarded);
     if (status == RONDE_OK && is_table)
-        status = ronde_summary_print(grid, session->sink.file, error);
+        status = ronde_summary_print(grid, session->sink->file, error);
     if (status == RONDE_OK)
-        status = ronde_score_rows(grid, &session->sink, error);
+        status = ronde_score_rows(grid, session->sink, error);
     if (status == RONDE_OK)
-        status = ronde_answer_validation(session->sink.html, grid, error);
+        status = ronde_answer_validation(session->sink->html, grid, error);
     if (status == RONDE_OK && printer.records)
         status = ronde_score_rows(grid, printer.records, error);
     if (status == RONDE_OK && options->output.plot)
@@ -123,11 +123,12 @@ static enum ronde_status open_comparison(struct session *session, struct ronde_e
 }
 
 /* What an earlier run has measured: summed up, and drawn again where that is asked for. */
-static enum ronde_status sum_up(const struct ronde_options *options, struct ronde_error *error)
+static enum ronde_status sum_up(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_sink sink = {0};
+    const struct ronde_options *options = call->options;
     struct ronde_recorded recorded = {.grid = {.points = NULL}};
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
+
     if (options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--from: of which collective is missing");
     if (options->output.json || options->output.csv || own_of(options)->records)
@@ -136,62 +137,66 @@ static enum ronde_status sum_up(const struct ronde_options *options, struct rond
     if (status == RONDE_OK)
         status = ronde_recorded_read(own_of(options)->from, collective, &recorded, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, error);
+        status = ronde_sink_open(options, &call->sink, error);
     if (status == RONDE_OK) {
-        fprintf(sink.file, "# ronde %s: %s from %s\n", RONDE_VERSION,
+        fprintf(call->sink.file, "# ronde %s: %s from %s\n", RONDE_VERSION,
                 ronde_collective_text(collective), own_of(options)->from);
-        status = ronde_summary_print(&recorded.grid, sink.file, error);
+        status = ronde_summary_print(&recorded.grid, call->sink.file, error);
     }
     if (status == RONDE_OK && options->output.plot)
         status = ronde_plot_validation(&recorded.grid, options->output.plot, error);
-    status = ronde_sink_close(&sink, status, error);
     ronde_recorded_close(&recorded);
     return status;
 }
 
-static int validate_command(const struct ronde_options *options)
+/* Measured here, or between the hosts of a rig. */
+static enum ronde_status measure(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct ronde_options own = *options;
-    struct session session = {.options = &own};
+    struct ronde_options own = *call->options;
+    struct session session = {.options = &own, .sink = &call->sink};
+
+    enum ronde_status status = check_components(&own, error);
+    if (status == RONDE_OK)
+        status = ronde_open_platform(&own, &call->platform, error);
+    session.platform = call->platform;
+    if (status == RONDE_OK)
+        status = ronde_default_grid(session.platform, true, &own, error);
+    if (status == RONDE_OK)
+        status = open_comparison(&session, error);
+    if (status == RONDE_OK)
+        status = ronde_sink_open(&own, session.sink, error);
+    if (status == RONDE_OK)
+        status = open_records(&session, error);
+    if (status == RONDE_OK)
+        status = compare(&session, error);
+    const enum ronde_status kept = session.records.rows > 0 ? RONDE_OK : status;
+    const enum ronde_status closed = ronde_sink_close(&session.records, kept, error);
+    status = status == RONDE_OK ? closed : status;
+    status = ronde_sink_close(session.sink, status, error);
+    if (status == RONDE_OK && session.comparison.wrong > 0) {
+        ronde_note("ronde: results differ from host");
+        call->code = RONDE_EXIT_NO;
+    }
+    ronde_comparison_close(&session.comparison);
+    return status;
+}
+
+static enum ronde_status validate_command(struct ronde_call *call, struct ronde_error *error)
+{
+    const struct ronde_options *options = call->options;
     const char *published = own_of(options)->published;
     const bool is_table = published && ronde_collective_table_is(published);
     const bool is_costs = published && !is_table && ronde_nccl_tables_is(published);
-    if ((!published || is_table || is_costs) && ronde_refuse_anchor(options, &error) != RONDE_OK)
-        return ronde_report(&error);
+
+    if ((!published || is_table || is_costs) && ronde_refuse_anchor(options, error) != RONDE_OK)
+        return RONDE_BAD_ARGUMENT;
     if (is_table)
-        return ronde_validate_collectives(options);
+        return ronde_validate_collectives(call, error);
     if (is_costs)
-        return ronde_validate_nccl_tables(options);
+        return ronde_validate_nccl_tables(call, error);
     if (published)
-        return ronde_validate_published(options);
-    if (own_of(options)->from)
-        return sum_up(options, &error) == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
-    enum ronde_status status = check_components(options, &error);
-    if (status == RONDE_OK)
-        status = ronde_open_platform(options, &session.platform, &error);
-    if (status == RONDE_OK)
-        status = ronde_default_grid(session.platform, true, &own, &error);
-    if (status == RONDE_OK)
-        status = open_comparison(&session, &error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(&own, &session.sink, &error);
-    if (status == RONDE_OK)
-        status = open_records(&session, &error);
-    if (status == RONDE_OK)
-        status = compare(&session, &error);
-    const enum ronde_status kept = session.records.rows > 0 ? RONDE_OK : status;
-    const enum ronde_status closed = ronde_sink_close(&session.records, kept, &error);
-    status = status == RONDE_OK ? closed : status;
-    status = ronde_sink_close(&session.sink, status, &error);
-    const bool is_wrong = session.comparison.wrong > 0;
-    ronde_comparison_close(&session.comparison);
-    ronde_platform_destroy(session.platform);
-    if (status != RONDE_OK)
-        return ronde_report(&error);
-    if (is_wrong)
-        ronde_note("ronde: results differ from host");
-    return is_wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
+        return ronde_validate_published(call, error);
+    return own_of(options)->from ? sum_up(call, error) : measure(call, error);
 }
 
 #define OWN(member) offsetof(struct ronde_validate_options, member)

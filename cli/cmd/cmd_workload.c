@@ -235,75 +235,69 @@ static enum ronde_status open_step(const struct ronde_options *options,
     return status;
 }
 
-static int sim_command(const struct ronde_options *options)
+static enum ronde_status sim_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
+    const struct ronde_options *options = call->options;
     /* A machine that is described has as many nodes as the step's ranks need. */
     struct ronde_options on_ranks = *options;
     struct ronde_workload *step = NULL;
-    struct ronde_platform *platform = NULL;
     struct ronde_workload_result result = {0};
-    struct ronde_sink sink = {0};
     static struct nccl_calls nccl;
     const char *reason = NULL;
-    enum ronde_status status = check_file(options, &error);
+
+    enum ronde_status status = check_file(options, error);
     /* What no step can help is said first. */
     if (status == RONDE_OK && (!options->machine.topo || !ronde_topologies_available(&reason)))
-        status = ronde_open_platform(options, &platform, &error);
+        status = ronde_open_platform(options, &call->platform, error);
     if (status == RONDE_OK)
-        status = open_step(options, &step, &error);
+        status = open_step(options, &step, error);
     if (status == RONDE_OK) {
         on_ranks.what.rank_counts = 1;
         on_ranks.what.ranks[0] = step->ranks;
-        status = ronde_open_platform(&on_ranks, &platform, &error);
+        status = ronde_open_platform(&on_ranks, &call->platform, error);
     }
     if (status == RONDE_OK)
-        status = simulate(&on_ranks, step, platform, &nccl, &result, &error);
+        status = simulate(&on_ranks, step, call->platform, &nccl, &result, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, &error);
-    if (status == RONDE_OK) {
-        const struct ronde_workload_report report = {
-            .path = options->arguments[0],
-            .workload = step,
-            .platform = platform,
-            .result = &result,
-            .has_alternatives = own_of(options)->what_if > 0,
-            .is_nccl = options->style != NULL,
-            .algorithm = options->what.algorithm_count > 0 ? options->what.algorithms[0] : NULL};
-        status = ronde_workload_print(&report, &sink, &error);
-        if (status == RONDE_OK)
-            status =
-                ronde_workload_draw(&report, &own_of(options)->views, options->output.plot, &error);
-    }
-    status = ronde_sink_close(&sink, status, &error);
+        status = ronde_sink_open(options, &call->sink, error);
+    const struct ronde_workload_report report = {.path = options->arguments[0],
+                                                 .workload = step,
+                                                 .platform = call->platform,
+                                                 .result = &result,
+                                                 .has_alternatives = own_of(options)->what_if > 0,
+                                                 .is_nccl = options->style != NULL,
+                                                 .algorithm = options->what.algorithm_count > 0
+                                                                  ? options->what.algorithms[0]
+                                                                  : NULL};
+    if (status == RONDE_OK)
+        status = ronde_workload_print(&report, &call->sink, error);
+    if (status == RONDE_OK)
+        status = ronde_workload_draw(&report, &own_of(options)->views, options->output.plot, error);
     ronde_workload_result_free(&result);
     ronde_nccl_site_close(&nccl.site);
     ronde_workload_destroy(step);
-    ronde_platform_destroy(platform);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }
 
 /* --- gpt ------------------------------------------------------------------------------------------------ */
 
-static int gpt_command(const struct ronde_options *options)
+static enum ronde_status gpt_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct ronde_gpt gpt = own_of(options)->gpt;
+    struct ronde_gpt gpt = own_of(call->options)->gpt;
     char *text = NULL;
     size_t bytes = 0;
-    enum ronde_status status = RONDE_OK;
+
     if (gpt.layers == 0 || gpt.hidden == 0)
-        status = ronde_fail(&error, RONDE_BAD_ARGUMENT,
-                            "which model? say --model, or --layers and --hidden");
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "which model? say --model, or --layers and --hidden");
     if (gpt.micro == 0)
         gpt.micro = gpt.pp > 1 ? 4 * gpt.pp : 1;
     if (gpt.batch == 0 && (uint64_t)gpt.dp * gpt.micro <= UINT32_MAX)
         gpt.batch = gpt.dp * gpt.micro;
-    if (status == RONDE_OK)
-        status = ronde_gpt_print(&gpt, ronde_mem_default(), &text, &bytes, &error);
-    if (status == RONDE_OK)
-        status = ronde_schedule_text_write(options, text, bytes, &error);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    const enum ronde_status status =
+        ronde_gpt_print(&gpt, ronde_mem_default(), &text, &bytes, error);
+    return status == RONDE_OK ? ronde_schedule_text_write(call->options, text, bytes, error)
+                              : status;
 }
 
 /* --- convert ---------------------------------------------------------------------------------------------- */
@@ -339,25 +333,25 @@ static enum ronde_status expand(const struct ronde_options *options,
     return status;
 }
 
-static int convert_command(const struct ronde_options *options)
+static enum ronde_status convert_command(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct ronde_options own = *options;
+    struct ronde_options own = *call->options;
     struct ronde_workload *step = NULL;
-    enum ronde_status status = check_file(options, &error);
-    if (status == RONDE_OK && options->argument_count > 1 && options->output.path)
-        status = ronde_fail(&error, RONDE_BAD_ARGUMENT, "two outputs: %s and --output %s",
-                            options->arguments[1], options->output.path);
-    if (options->argument_count > 1)
-        own.output.path = options->arguments[1];
+
+    enum ronde_status status = check_file(&own, error);
+    if (status == RONDE_OK && own.argument_count > 1 && own.output.path)
+        status = ronde_fail(error, RONDE_BAD_ARGUMENT, "two outputs: %s and --output %s",
+                            own.arguments[1], own.output.path);
+    if (own.argument_count > 1)
+        own.output.path = own.arguments[1];
     if (status == RONDE_OK)
-        status = ronde_workload_read(options->arguments[0], ronde_mem_default(), &step, &error);
+        status = ronde_workload_read(own.arguments[0], ronde_mem_default(), &step, error);
     if (status == RONDE_OK)
-        status = expand(&own, &step, &error);
+        status = expand(&own, &step, error);
     if (status == RONDE_OK)
-        status = ronde_workload_write(&own, own_of(options)->format.to, step, &error);
+        status = ronde_workload_write(&own, own_of(&own)->format.to, step, error);
     ronde_workload_destroy(step);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }
 
 #define OWN(member) offsetof(struct workload_options, member)

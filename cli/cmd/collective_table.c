@@ -30,7 +30,7 @@ struct session {
     const struct ronde_options *options;
     struct ronde_platform *platform;
     struct ronde_collective_table table;
-    struct ronde_sink sink;
+    struct ronde_sink *sink;
 };
 
 static const struct ronde_validate_options *own_of(const struct session *session)
@@ -66,7 +66,7 @@ static enum ronde_status print_row(struct session *session, const struct ronde_t
         ronde_field_text("engine", row->engine),
         ronde_field_text("kind", "simulated"),
     };
-    return ronde_sink_row(&session->sink, &RONDE_ROW(fields), error);
+    return ronde_sink_row(session->sink, &RONDE_ROW(fields), error);
 }
 
 static enum ronde_status print_score(struct session *session, const char *collective,
@@ -78,7 +78,7 @@ static enum ronde_status print_score(struct session *session, const char *collec
         ronde_field_integer("rows", score->rows),   ronde_field_real("median", score->median),
         ronde_field_real("p90", score->p90),        ronde_field_real("lean", score->lean),
     };
-    return ronde_sink_print(&session->sink, &score_table, &RONDE_ROW(fields), error);
+    return ronde_sink_print(session->sink, &score_table, &RONDE_ROW(fields), error);
 }
 
 /* The top of the page of --html. */
@@ -87,15 +87,15 @@ static void answer(const struct session *session, const struct ronde_table_score
     const struct ronde_table_winners winners = ronde_collective_table_winners(&session->table);
     const char *machine = ronde_platform_facts(session->platform)->name;
     if (score->rows == 0) {
-        ronde_html_answer(session->sink.html, "No row of %s could be replayed on %s.",
+        ronde_html_answer(session->sink->html, "No row of %s could be replayed on %s.",
                           path_of(session), machine);
         return;
     }
-    ronde_html_answer(session->sink.html,
+    ronde_html_answer(session->sink->html,
                       "Collectives replayed on %s: off by %.1f %% in the median of %zu rows.",
                       machine, 100 * score->median, score->rows);
     ronde_html_sure(
-        session->sink.html,
+        session->sink->html,
         "Measurements are others'; a replay in ten is off by more than %.0f %%. The "
         "algorithm named as fastest is within 5 %% of the fastest at %zu of %zu points.",
         100 * score->p90, winners.right, winners.points);
@@ -133,27 +133,27 @@ static void print_left_out(const struct session *session)
     const struct ronde_table_winners winners = ronde_collective_table_winners(&session->table);
     if (winners.points > 0)
         ronde_sink_say(
-            &session->sink,
+            session->sink,
             "among a library's algorithms the one named as fastest is within 5 %% of the "
             "fastest at %zu of %zu points (%.0f %%); it takes %.0f %% longer in the mean",
             winners.right, winners.points, 100.0 * (double)winners.right / (double)winners.points,
             100.0 * winners.lost);
     if (counts[RONDE_TABLE_FITTED] > 0)
-        ronde_sink_say(&session->sink,
+        ronde_sink_say(session->sink,
                        "%zu rows of the algorithms that the machine's constants come from are not "
                        "counted",
                        counts[RONDE_TABLE_FITTED]);
     if (counts[RONDE_TABLE_OTHER] > 0)
-        ronde_sink_say(&session->sink, "%zu rows are of other numbers of ranks than %u",
+        ronde_sink_say(session->sink, "%zu rows are of other numbers of ranks than %u",
                        counts[RONDE_TABLE_OTHER], ronde_platform_facts(session->platform)->hosts);
     if (counts[RONDE_TABLE_UNKNOWN] > 0)
         ronde_sink_say(
-            &session->sink,
+            session->sink,
             "%zu rows are of algorithms that are not ronde's, faulty, in segments, of several "
             "ranks a node, or of GPUs",
             counts[RONDE_TABLE_UNKNOWN]);
     if (counts[RONDE_TABLE_REFUSED] > 0)
-        ronde_sink_say(&session->sink, "%zu rows could not be replayed; --json shows them",
+        ronde_sink_say(session->sink, "%zu rows could not be replayed; --json shows them",
                        counts[RONDE_TABLE_REFUSED]);
 }
 
@@ -169,52 +169,50 @@ static enum ronde_status print_rows(struct session *session, struct ronde_error 
 static enum ronde_status show(struct session *session, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    if (ronde_sink_is_table(&session->sink)) {
-        ronde_sink_say(&session->sink, "ronde %s: %s replayed on %s (%s)", RONDE_VERSION,
+    if (ronde_sink_is_table(session->sink)) {
+        ronde_sink_say(session->sink, "ronde %s: %s replayed on %s (%s)", RONDE_VERSION,
                        path_of(session), ronde_platform_facts(session->platform)->name,
                        ronde_platform_path(session->platform));
-        ronde_sink_say(&session->sink, "simulated; %s",
+        ronde_sink_say(session->sink, "simulated; %s",
                        ronde_platform_facts(session->platform)->measured_by);
-        ronde_sink_head(&session->sink, &score_table);
+        ronde_sink_head(session->sink, &score_table);
         status = print_scores(session, error);
         if (status == RONDE_OK)
             print_left_out(session);
-        return status == RONDE_OK && session->sink.html ? print_rows(session, error) : status;
+        return status == RONDE_OK && session->sink->html ? print_rows(session, error) : status;
     }
     return print_rows(session, error);
 }
 
-int ronde_validate_collectives(const struct ronde_options *options)
+enum ronde_status ronde_validate_collectives(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct session session = {.options = options};
+    const struct ronde_options *options = call->options;
+    struct session session = {.options = options, .sink = &call->sink};
     const struct ronde_tune_options how = ronde_tune_options_of(options);
-    enum ronde_status status = RONDE_OK;
+
     if (!options->machine.topo)
-        status = ronde_fail(&error, RONDE_BAD_ARGUMENT,
-                            "--published %s is of collectives with named algorithms: --topo FILE "
-                            "says on what machine (ronde calibrate --from-table makes one)",
-                            path_of(&session));
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--published %s is of collectives with named algorithms: --topo FILE "
+                          "says on what machine (ronde calibrate --from-table makes one)",
+                          path_of(&session));
+    enum ronde_status status = ronde_plot_check(options->output.plot, error);
     if (status == RONDE_OK)
-        status = ronde_plot_check(options->output.plot, &error);
-    if (status == RONDE_OK)
-        status = ronde_open_platform(options, &session.platform, &error);
+        status = ronde_open_platform(options, &call->platform, error);
+    session.platform = call->platform;
     if (status == RONDE_OK)
         status = ronde_collective_table_read(path_of(&session), own_of(&session)->meanings,
-                                             &session.table, &error);
+                                             &session.table, error);
     if (status == RONDE_OK)
         status = ronde_collective_table_predict(&session.table, session.platform, &how,
-                                                options->engine.name, show_progress, &error);
+                                                options->engine.name, show_progress, error);
     ronde_progress_end();
     if (status == RONDE_OK && options->output.plot)
         status =
-            ronde_collective_plot(&session.table, path_of(&session), options->output.plot, &error);
+            ronde_collective_plot(&session.table, path_of(&session), options->output.plot, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &session.sink, &error);
+        status = ronde_sink_open(options, session.sink, error);
     if (status == RONDE_OK)
-        status = show(&session, &error);
-    status = ronde_sink_close(&session.sink, status, &error);
+        status = show(&session, error);
     ronde_collective_table_close(&session.table);
-    ronde_platform_destroy(session.platform);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }

@@ -1,13 +1,22 @@
 /**
- * The commands: each describes itself in a file of its own. Every one prints its own errors and returns the exit code.
+ * The commands: each describes itself in a file of its own.
  */
 #ifndef RONDE_CLI_COMMANDS_H
 #define RONDE_CLI_COMMANDS_H
 
 #include "cli/options/options.h"
+#include "cli/print/printer.h"
 
 #include "ronde/import.h"
 #include "ronde/workload.h"
+
+/** A command at work. Whoever calls it closes what is open here, prints the error, and ends with the code where there is none. */
+struct ronde_call {
+    const struct ronde_options *options; /**< as typed */
+    struct ronde_platform *platform;     /**< the machine, once it is opened */
+    struct ronde_sink sink; /**< results, once it is opened: when nothing can be refused any more */
+    int code;               /**< 0, or that the answer is no */
+};
 
 /** Commands, and verbs of one, at most. */
 #define RONDE_MOST_COMMANDS 32u
@@ -34,11 +43,14 @@ extern const struct ronde_command ronde_command_tune;  /**< times of this machin
 extern const struct ronde_command ronde_command_calibrate; /**< this machine as a platform file */
 
 /** ronde topo show FILE: a tree on a terminal, or an SVG. */
-int ronde_topo_show(const struct ronde_options *options);
+RONDE_MUST_CHECK enum ronde_status ronde_topo_show(struct ronde_call *call,
+                                                   struct ronde_error *error);
 /** ronde topo generate KIND: a platform file of any size. */
-int ronde_topo_generate(const struct ronde_options *options);
+RONDE_MUST_CHECK enum ronde_status ronde_topo_generate(struct ronde_call *call,
+                                                       struct ronde_error *error);
 /** ronde topo import FILE: NCCL topology XML or hwloc XML to a platform file. */
-int ronde_topo_import(const struct ronde_options *options);
+RONDE_MUST_CHECK enum ronde_status ronde_topo_import(struct ronde_call *call,
+                                                     struct ronde_error *error);
 
 /* What the verbs of `ronde topo` share. */
 

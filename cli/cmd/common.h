@@ -71,7 +71,10 @@ RONDE_MUST_CHECK enum ronde_status ronde_open_platform(const struct ronde_option
                                                        struct ronde_platform **out_platform,
                                                        struct ronde_error *error);
 
-/** sim --steps: the schedule alone, round by round. Returns the exit code. */
-int ronde_steps_command(const struct ronde_options *options);
+struct ronde_call;
+
+/** sim --steps: the schedule alone, round by round. Errors: those of the schedule; as ronde_rounds_print. */
+RONDE_MUST_CHECK enum ronde_status ronde_steps_command(struct ronde_call *call,
+                                                       struct ronde_error *error);
 
 #endif

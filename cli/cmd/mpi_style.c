@@ -37,7 +37,7 @@ struct session {
     uint32_t ranks;
     struct rival rivals[MOST_RIVALS];
     uint32_t rival_count;
-    struct ronde_sink sink;
+    struct ronde_sink *sink;
     bool is_plan;
 };
 
@@ -227,7 +227,7 @@ static enum ronde_status print_choice(struct session *session, uint64_t bytes,
         ronde_field_real("busbw_GBps", algbw_GBps * ronde_collective_bus_factor(session->collective,
                                                                                 session->ranks)),
         ronde_field_text("kind", "simulated")};
-    return ronde_sink_print(&session->sink, &table, &RONDE_ROW(fields), error);
+    return ronde_sink_print(session->sink, &table, &RONDE_ROW(fields), error);
 }
 
 static enum ronde_status print_plan(struct session *session, uint64_t bytes,
@@ -248,7 +248,7 @@ static enum ronde_status print_plan(struct session *session, uint64_t bytes,
                                          ronde_field_real("time_us", least_us),
                                          ronde_field_real("slower", us / least_us),
                                          ronde_field_text("kind", "simulated")};
-    return ronde_sink_print(&session->sink, &table, &RONDE_ROW(fields), error);
+    return ronde_sink_print(session->sink, &table, &RONDE_ROW(fields), error);
 }
 
 static enum ronde_status show_size(struct session *session, uint64_t bytes,
@@ -284,14 +284,14 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
     static const struct ronde_table table = RONDE_TABLE(columns), plan = RONDE_TABLE(plan_columns);
     const struct ronde_options *options = session->options;
     enum ronde_status status = RONDE_OK;
-    if (ronde_sink_is_table(&session->sink)) {
-        ronde_sink_say(&session->sink, "ronde %s: %s as %s chooses by its own rules, replayed on %s",
+    if (ronde_sink_is_table(session->sink)) {
+        ronde_sink_say(session->sink, "ronde %s: %s as %s chooses by its own rules, replayed on %s",
                        RONDE_VERSION, ronde_collective_text(session->collective), options->style,
                        ronde_platform_facts(session->platform)->name);
-        ronde_sink_say(&session->sink,
+        ronde_sink_say(session->sink,
                        "rules by ranks and bytes, for operations that commute; whole blocks, one "
                        "channel; no time: ronde has no algorithm that sends the same messages");
-        ronde_sink_head(&session->sink, session->is_plan ? &plan : &table);
+        ronde_sink_head(session->sink, session->is_plan ? &plan : &table);
     }
     if (options->what.rank_counts == 0)
         return show_ranks(session, ronde_platform_facts(session->platform)->hosts, error);
@@ -300,22 +300,21 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
     return status;
 }
 
-int ronde_mpi_style(const struct ronde_options *options, bool is_plan)
+enum ronde_status ronde_mpi_style(struct ronde_call *call, bool is_plan, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
+    const struct ronde_options *options = call->options;
     struct session session = {.options = options,
+                              .sink = &call->sink,
                               .is_plan = is_plan,
                               .how = ronde_tune_options_of(options)};
-    enum ronde_status status = check_options(&session, &error);
+
+    enum ronde_status status = check_options(&session, error);
     if (session.how.slot_bytes == 0)
         session.how.slot_bytes = WHOLE_BYTES;
     if (status == RONDE_OK)
-        status = ronde_open_platform(options, &session.platform, &error);
+        status = ronde_open_platform(options, &call->platform, error);
+    session.platform = call->platform;
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &session.sink, &error);
-    if (status == RONDE_OK)
-        status = show(&session, &error);
-    status = ronde_sink_close(&session.sink, status, &error);
-    ronde_platform_destroy(session.platform);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+        status = ronde_sink_open(options, &call->sink, error);
+    return status == RONDE_OK ? show(&session, error) : status;
 }

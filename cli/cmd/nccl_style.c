@@ -22,7 +22,7 @@ struct session {
     struct ronde_nccl_bands bands;
     struct ronde_nccl_site site;
     enum ronde_collective collective;
-    struct ronde_sink sink;
+    struct ronde_sink *sink;
     struct ronde_curves curves; /* of --plot */
     uint32_t log_nodes;         /* hosts of --nccl-log; 0 = none was given */
     bool is_plan; /* NCCL's choice beside the fastest, not how long what was asked for takes */
@@ -136,13 +136,13 @@ static const char *limiting(const struct session *session, const struct ronde_nc
 static void answer(const struct session *session, const struct ronde_nccl_call *call,
                    struct ronde_nccl_choice choice, double us)
 {
-    ronde_html_answer(session->sink.html, "%s by NCCL on %u ranks of %s: %s takes %s us (%s, %s).",
+    ronde_html_answer(session->sink->html, "%s by NCCL on %u ranks of %s: %s takes %s us (%s, %s).",
                       ronde_collective_text(call->collective), call->ranks,
                       session->site.machine.name, ronde_cell_tick(call->bytes).text,
                       ronde_cell_us(1e3 * us).text, ronde_nccl_algorithm_text(choice.algorithm),
                       ronde_nccl_protocol_text(choice.protocol));
     ronde_html_sure(
-        session->sink.html,
+        session->sink->html,
         "A model of how NCCL executes it; nothing was measured here. How far it is off on "
         "published measurements: docs/results/validation-nccl.md of ronde.");
 }
@@ -179,7 +179,7 @@ static enum ronde_status print(struct session *session, const struct ronde_nccl_
                                                           limiting(session, call, choice)),
                                          ronde_field_text("kind", "modelled")};
     answer(session, call, choice, us);
-    return ronde_sink_print(&session->sink, &table, &RONDE_ROW(fields), error);
+    return ronde_sink_print(session->sink, &table, &RONDE_ROW(fields), error);
 }
 
 /* One size by every algorithm that was named; without names what NCCL takes. */
@@ -252,13 +252,13 @@ static enum ronde_status plan_size(struct session *session, const struct ronde_n
         session->worst_bytes = call->bytes;
     }
     if (session->worst > LEAST_GAIN)
-        ronde_html_answer(session->sink.html,
+        ronde_html_answer(session->sink->html,
                           "%s by NCCL on %u ranks of %s: its own choice takes up to %.2f times the "
                           "fastest it could choose, at %s.",
                           ronde_collective_text(call->collective), call->ranks,
                           session->site.machine.name, session->worst,
                           ronde_cell_tick(session->worst_bytes).text);
-    return ronde_sink_print(&session->sink, &table, &RONDE_ROW(fields), error);
+    return ronde_sink_print(session->sink, &table, &RONDE_ROW(fields), error);
 }
 
 /* A size of one choice in the picture: a colour for each algorithm, a dash for each protocol. */
@@ -386,22 +386,22 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
 {
     const struct ronde_options *options = session->options;
     enum ronde_status status = RONDE_OK;
-    if (ronde_sink_is_table(&session->sink)) {
-        ronde_sink_say(&session->sink,
+    if (ronde_sink_is_table(session->sink)) {
+        ronde_sink_say(session->sink,
                        "ronde %s: %s as NCCL executes it on %s, a model: "
                        "docs/results/validation-nccl.md",
                        RONDE_VERSION, ronde_collective_text(session->collective),
                        session->site.machine.name);
-        fputs("# ", session->sink.file);
-        ronde_print_nccl_machine(session->sink.file, &session->site.machine);
+        fputs("# ", session->sink->file);
+        ronde_print_nccl_machine(session->sink->file, &session->site.machine);
         if (!session->site.platform && session->site.machine.nics > 0)
             fputs("\n# between nodes only NICs limit: a description says nothing of the fabric",
-                  session->sink.file);
+                  session->sink->file);
         fputs("\n# from, to: where four of five times lie on machines that no constant was fitted "
               "to\n#\n",
-              session->sink.file);
+              session->sink->file);
         const struct ronde_table table = table_of(session);
-        ronde_sink_head(&session->sink, &table);
+        ronde_sink_head(session->sink, &table);
     }
     if (options->what.nccl_log)
         return show_log(session, error);
@@ -415,32 +415,32 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
     return status;
 }
 
-int ronde_nccl_style(const struct ronde_options *options, bool is_plan)
+enum ronde_status ronde_nccl_style(struct ronde_call *call, bool is_plan, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct session session = {.options = options, .is_plan = is_plan};
-    enum ronde_status status = check_options(options, &error);
+    const struct ronde_options *options = call->options;
+    struct session session = {.options = options, .sink = &call->sink, .is_plan = is_plan};
+
+    enum ronde_status status = check_options(options, error);
     if (status == RONDE_OK)
-        status = ronde_parse_collective(options->arguments[0], &session.collective, &error);
+        status = ronde_parse_collective(options->arguments[0], &session.collective, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &session.constants, &error);
+        status = ronde_nccl_constants_read(NULL, &session.constants, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_bands_read(NULL, &session.bands, &error);
+        status = ronde_nccl_bands_read(NULL, &session.bands, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_site_open(options, &session.site, &error);
+        status = ronde_nccl_site_open(options, &session.site, error);
     if (status == RONDE_OK)
         status = ronde_nccl_anchor(options, &session.site.machine, &session.constants,
-                                   &session.bands, &error);
+                                   &session.bands, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &session.sink, &error);
+        status = ronde_sink_open(options, session.sink, error);
     if (status == RONDE_OK)
-        status = show(&session, &error);
+        status = show(&session, error);
     if (status == RONDE_OK)
-        status = draw(&session, &error);
-    status = ronde_sink_close(&session.sink, status, &error);
+        status = draw(&session, error);
     ronde_curves_free(&session.curves);
     ronde_nccl_site_close(&session.site);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }
 
 /* What NCCL has decided is in the log: nothing that is said beside it may be ignored. */

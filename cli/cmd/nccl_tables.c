@@ -30,7 +30,7 @@ struct session {
     struct ronde_nccl_constants constants;
     struct ronde_nccl_machine machine;
     struct ronde_nccl_tables tables;
-    struct ronde_sink sink;
+    struct ronde_sink *sink;
 };
 
 static const struct ronde_validate_options *own_of(const struct ronde_options *options)
@@ -70,7 +70,7 @@ static enum ronde_status print_cost(struct session *session, const struct ronde_
         ronde_field_real("model_us", model_us),
         ronde_field_real("error", model_us / us - 1),
     };
-    return ronde_sink_row(&session->sink, &RONDE_ROW(fields), error);
+    return ronde_sink_row(session->sink, &RONDE_ROW(fields), error);
 }
 
 static enum ronde_status print_costs(struct session *session, struct ronde_error *error)
@@ -109,25 +109,25 @@ static enum ronde_status print_group(struct session *session, size_t first, size
         ronde_field_integer("elsewhere", score.elsewhere),
     };
     return status == RONDE_OK && score.calls > 0
-               ? ronde_sink_print(&session->sink, &table, &RONDE_ROW(fields), error)
+               ? ronde_sink_print(session->sink, &table, &RONDE_ROW(fields), error)
                : status;
 }
 
 static enum ronde_status print_table(struct session *session, struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
-    ronde_sink_say(&session->sink,
+    ronde_sink_say(session->sink,
                    "ronde %s: NCCL's own costs in %s, and our copy of its formula on %s",
                    RONDE_VERSION, own_of(session->options)->published, session->machine.name);
-    fputs("#\n", session->sink.file);
-    ronde_sink_head(&session->sink, &table);
+    fputs("#\n", session->sink->file);
+    ronde_sink_head(session->sink, &table);
     for (size_t i = 0, end; status == RONDE_OK && i < session->tables.count; i = end) {
         end = ronde_nccl_tables_group(&session->tables, i);
         status = print_group(session, i, end, error);
     }
-    fputs("#\n", session->sink.file);
+    fputs("#\n", session->sink->file);
     ronde_sink_say(
-        &session->sink,
+        session->sink,
         "single calls without registered buffers; costs: those that both have, and how far "
         "ours are off; lacking: NCCL has them and we do not, excess: the other way round; "
         "same choice: calls in which the least cost is the same one's; elsewhere: NCCL "
@@ -164,28 +164,28 @@ static enum ronde_status check_options(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-int ronde_validate_nccl_tables(const struct ronde_options *options)
+enum ronde_status ronde_validate_nccl_tables(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct session session = {.options = options};
-    enum ronde_status status = check_options(options, &error);
+    const struct ronde_options *options = call->options;
+    struct session session = {.options = options, .sink = &call->sink};
+
+    enum ronde_status status = check_options(options, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &session.constants, &error);
+        status = ronde_nccl_constants_read(NULL, &session.constants, error);
     if (status == RONDE_OK)
-        status = ronde_open_nccl_machine(options, &session.machine, &error);
+        status = ronde_open_nccl_machine(options, &session.machine, error);
     if (status == RONDE_OK)
         status = ronde_nccl_tables_read(own_of(options)->published, ronde_mem_default(),
-                                        &session.tables, &error);
+                                        &session.tables, error);
     if (status == RONDE_OK)
-        status = check_calls(&session, &error);
+        status = check_calls(&session, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &session.sink, &error);
+        status = ronde_sink_open(options, session.sink, error);
     if (status == RONDE_OK)
-        status = ronde_sink_is_table(&session.sink) ? print_table(&session, &error)
-                                                    : print_costs(&session, &error);
-    status = ronde_sink_close(&session.sink, status, &error);
+        status = ronde_sink_is_table(session.sink) ? print_table(&session, error)
+                                                   : print_costs(&session, error);
     ronde_nccl_tables_close(&session.tables);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }
 
 /* plan --style nccl --to nccl-tuner: the file of a machine for libnccl-tuner-ronde.so. */
@@ -251,32 +251,32 @@ static enum ronde_status find_nodes(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-int ronde_nccl_tuner_file(const struct ronde_options *options, const char *to)
+enum ronde_status ronde_nccl_tuner_file(struct ronde_call *call, const char *to,
+                                        struct ronde_error *error)
 {
-    struct ronde_error error = {0};
+    const struct ronde_options *options = call->options;
     struct ronde_nccl_constants constants;
     struct ronde_nccl_bands bands;
     struct ronde_nccl_site site = {.platform = NULL};
-    struct ronde_sink sink = {0};
     struct ronde_nccl_tuner_request request = {.constants = &constants, .bands = &bands};
-    enum ronde_status status = check_file_options(options, to, &error);
+
+    enum ronde_status status = check_file_options(options, to, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &constants, &error);
+        status = ronde_nccl_constants_read(NULL, &constants, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_bands_read(NULL, &bands, &error);
+        status = ronde_nccl_bands_read(NULL, &bands, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_site_open(options, &site, &error);
+        status = ronde_nccl_site_open(options, &site, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_anchor(options, &site.machine, &constants, &bands, &error);
+        status = ronde_nccl_anchor(options, &site.machine, &constants, &bands, error);
     if (status == RONDE_OK)
-        status = find_nodes(options, &site, &request.nodes, &error);
+        status = find_nodes(options, &site, &request.nodes, error);
     request.machine = &site.machine;
     request.platform = site.platform;
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, &error);
+        status = ronde_sink_open(options, &call->sink, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_tuner_file_write(&request, sink.file, &error);
-    status = ronde_sink_close(&sink, status, &error);
+        status = ronde_nccl_tuner_file_write(&request, call->sink.file, error);
     ronde_nccl_site_close(&site);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }

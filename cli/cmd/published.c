@@ -42,7 +42,7 @@ struct session {
     struct ronde_published published;
     struct ronde_published
         whole; /* of a mode that is fitted to other systems' rows: see read_whole; else of no row */
-    struct ronde_sink sink;
+    struct ronde_sink *sink;
 };
 
 /* What --fit names beside the modes: what is printed for files of the model. */
@@ -128,12 +128,12 @@ static enum ronde_status draw(struct session *session, struct ronde_error *error
                           "--plot %s: with %u systems this is to be a folder, which is there", plot,
                           session->published.system_count);
     return ronde_published_plot(&session->published, plot, is_folder(plot),
-                                session->sink.is_markdown ? session->sink.file : NULL, error);
+                                session->sink->is_markdown ? session->sink->file : NULL, error);
 }
 
 static struct ronde_published_view view_of(struct session *session, unsigned mode)
 {
-    return (struct ronde_published_view){.sink = &session->sink,
+    return (struct ronde_published_view){.sink = session->sink,
                                          .published = &session->published,
                                          .mode = &modes[mode],
                                          .bands = &session->bands,
@@ -146,16 +146,16 @@ static void answer(struct session *session, uint32_t system,
 {
     const size_t rows = score->count[RONDE_PUBLISHED_PREDICTED];
     if (session->published.system_count > 1) {
-        ronde_html_answer(session->sink.html,
+        ronde_html_answer(session->sink->html,
                           "NCCL on %u systems, measured and predicted: a line each.",
                           session->published.system_count);
         return;
     }
-    ronde_html_answer(session->sink.html,
+    ronde_html_answer(session->sink->html,
                       "NCCL on %s: predictions are off by %.1f %% in the median of %zu rows.",
                       session->published.systems[system].name, 100 * score->median, rows);
     ronde_html_sure(
-        session->sink.html,
+        session->sink->html,
         "Measurements are others'; a prediction in ten is off by more than %.0f %%. NCCL's own "
         "formula is off by %.0f %% in the median.",
         100 * score->p90, 100 * score->nccl_median);
@@ -164,7 +164,7 @@ static void answer(struct session *session, uint32_t system,
 /* All systems in one mode. */
 static enum ronde_status show_mode(struct session *session, unsigned mode, struct ronde_error *error)
 {
-    const bool is_table = ronde_sink_is_table(&session->sink);
+    const bool is_table = ronde_sink_is_table(session->sink);
     const struct ronde_published_view view = view_of(session, mode);
     struct ronde_published_score scores[RONDE_PUBLISHED_MAX_SYSTEMS];
     struct ronde_published_score bare[RONDE_PUBLISHED_MAX_SYSTEMS];
@@ -186,7 +186,7 @@ static enum ronde_status show_mode(struct session *session, unsigned mode, struc
             status = ronde_published_print_score(&view, session->published.systems[s].name,
                                                  &scores[s], error);
         /* Of a table the page of --html alone has rows. */
-        if (status == RONDE_OK && (!is_table || session->sink.html))
+        if (status == RONDE_OK && (!is_table || session->sink->html))
             status = ronde_published_print_rows(&view, s, error);
         if (status == RONDE_OK)
             answer(session, s, &scores[s]);
@@ -199,9 +199,9 @@ static enum ronde_status show_mode(struct session *session, unsigned mode, struc
                                       session->published.system_count);
     if (status == RONDE_OK && !is_table)
         return ronde_published_print_refused(&view, error);
-    if (status == RONDE_OK && (!session->sink.is_markdown || mode == NOMINAL))
+    if (status == RONDE_OK && (!session->sink->is_markdown || mode == NOMINAL))
         status = ronde_published_print_crossovers(&view, error);
-    if (status == RONDE_OK && (!session->sink.is_markdown || mode == NOMINAL))
+    if (status == RONDE_OK && (!session->sink->is_markdown || mode == NOMINAL))
         ronde_published_print_whys(&view);
     return status;
 }
@@ -232,7 +232,7 @@ static void show_constants(struct session *session)
         if (!(constant->start > 0))
             continue;
         ronde_nccl_constant_name(i, name, sizeof name);
-        fprintf(session->sink.file, "%s %.4g start %.4g\n", name, constant->value, constant->start);
+        fprintf(session->sink->file, "%s %.4g start %.4g\n", name, constant->value, constant->start);
     }
 }
 
@@ -280,7 +280,7 @@ static enum ronde_status take_machine(struct session *session, struct ronde_erro
 static void print_machines(const struct session *session)
 {
     const struct ronde_published *published = &session->published;
-    FILE *file = session->sink.file;
+    FILE *file = session->sink->file;
     fprintf(file, "# machines by the table's own words (--auto-topo)\n");
     for (uint32_t s = 0; s < published->system_count; s++) {
         const struct ronde_published_system *system = &published->systems[s];
@@ -375,10 +375,10 @@ static enum ronde_status show_bands(struct session *session, struct ronde_error 
         return status;
     for (unsigned k = 0; k < RONDE_NCCL_BAND_KIND_COUNT; k++)
         for (unsigned s = 0; s < RONDE_NCCL_BAND_SIZES; s++)
-            fprintf(session->sink.file, "%s %u %.3f %.3f %u\n",
+            fprintf(session->sink->file, "%s %u %.3f %.3f %u\n",
                     ronde_nccl_band_kind_text((enum ronde_nccl_band_kind)k), s, bands.at[k][s].low,
                     bands.at[k][s].high, bands.systems[k][s]);
-    fprintf(session->sink.file,
+    fprintf(session->sink->file,
             "# of systems that bands were made without %.0f %% of %zu rows lie inside; high over "
             "low is %.2f in the median\n",
             100. * (double)sure.inside / (double)(sure.rows > 0 ? sure.rows : 1), sure.rows,
@@ -394,7 +394,7 @@ static void show_spread(struct session *session)
     ronde_doctor_spread_of(&session->published, &spread);
     for (unsigned p = 0; p < RONDE_DOCTOR_PLACES; p++)
         for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++)
-            fprintf(session->sink.file, "%u %u %.3f %u\n", p, c, spread.off[p][c],
+            fprintf(session->sink->file, "%u %u %.3f %u\n", p, c, spread.off[p][c],
                     spread.systems[p][c]);
 }
 
@@ -408,9 +408,9 @@ static enum ronde_status show(struct session *session, unsigned mode, struct ron
         return show_bands(session, error);
     if (mode >= MODE_COUNT)
         return RONDE_OK;
-    if (session->sink.is_markdown)
+    if (session->sink->is_markdown)
         return show_all(session, error);
-    if (own_of(session->options)->auto_topo && ronde_sink_is_table(&session->sink))
+    if (own_of(session->options)->auto_topo && ronde_sink_is_table(session->sink))
         print_machines(session);
     const enum ronde_status status = show_mode(session, mode, error);
     return status == RONDE_OK ? draw(session, error) : status;
@@ -440,42 +440,41 @@ static enum ronde_status check_options(const struct ronde_options *options, unsi
     return RONDE_OK;
 }
 
-int ronde_validate_published(const struct ronde_options *options)
+enum ronde_status ronde_validate_published(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct session session = {.options = options};
+    const struct ronde_options *options = call->options;
+    struct session session = {.options = options, .sink = &call->sink};
     unsigned mode = NOMINAL;
-    enum ronde_status status = find_mode(own_of(options)->fit, &mode, &error);
+    enum ronde_status status = find_mode(own_of(options)->fit, &mode, error);
     if (status == RONDE_OK)
-        status = check_options(options, mode, &error);
+        status = check_options(options, mode, error);
     if (status == RONDE_OK)
-        status = ronde_plot_check(options->output.plot, &error);
+        status = ronde_plot_check(options->output.plot, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &session.constants, &error);
+        status = ronde_nccl_constants_read(NULL, &session.constants, error);
     if (status == RONDE_OK)
-        status = ronde_nccl_bands_read(NULL, &session.bands, &error);
+        status = ronde_nccl_bands_read(NULL, &session.bands, error);
     if (status == RONDE_OK)
-        status = read_published(&session, &error);
+        status = read_published(&session, error);
     if (status == RONDE_OK) {
         const struct ronde_log_facts *log = &session.published.log;
         if (log->unread_count > 0)
             ronde_note("%s:%u: %s (%u left out)", own_of(options)->published, log->unread_line,
                        log->unread, log->unread_count);
         ronde_published_choose(&session.published, &session.constants);
-        status = take_machine(&session, &error);
+        status = take_machine(&session, error);
     }
     if (status == RONDE_OK)
-        status = take_anchor(&session, mode, &error);
+        status = take_anchor(&session, mode, error);
     if (status == RONDE_OK)
-        status = read_whole(&session, mode, &error);
+        status = read_whole(&session, mode, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &session.sink, &error);
+        status = ronde_sink_open(options, session.sink, error);
     if (status == RONDE_OK)
-        status = show(&session, mode, &error);
-    status = ronde_sink_close(&session.sink, status, &error);
+        status = show(&session, mode, error);
     if (session.published.mem)
         ronde_published_close(&session.published);
     if (session.whole.mem)
         ronde_published_close(&session.whole);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }

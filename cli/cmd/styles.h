@@ -5,7 +5,7 @@
 #ifndef RONDE_CLI_CMD_STYLES_H
 #define RONDE_CLI_CMD_STYLES_H
 
-#include "cli/options/options.h"
+#include "commands.h"
 
 #include "ronde/nccl_graph.h"
 #include "ronde/nccl_platform.h"
@@ -92,9 +92,10 @@ RONDE_MUST_CHECK enum ronde_status ronde_refuse_anchor(const struct ronde_option
 
 /**
  * Predicts every size, rank count and algorithm that is asked for; `is_plan`: sets what NCCL would choose beside what would
- * be fastest. Returns the exit code.
+ * be fastest. Errors: BAD_ARGUMENT; those of the model and the sink.
  */
-int ronde_nccl_style(const struct ronde_options *options, bool is_plan);
+RONDE_MUST_CHECK enum ronde_status ronde_nccl_style(struct ronde_call *call, bool is_plan,
+                                                    struct ronde_error *error);
 
 /* --nccl-log: the rings and trees of an NCCL log as the schedule that a command is about. */
 
@@ -109,11 +110,13 @@ RONDE_MUST_CHECK enum ronde_status ronde_nccl_log_schedule(const struct ronde_op
 /* NCCL's tuner: plan --to nccl-tuner, the file that libnccl-tuner-ronde.so reads, and validate --published of its
  * records. */
 
-/** Writes the file of a whole machine; `to` is to be nccl-tuner. Returns the exit code. */
-int ronde_nccl_tuner_file(const struct ronde_options *options, const char *to);
+/** Writes the file of a whole machine; `to` is to be nccl-tuner. */
+RONDE_MUST_CHECK enum ronde_status ronde_nccl_tuner_file(struct ronde_call *call, const char *to,
+                                                         struct ronde_error *error);
 
-/** NCCL's own costs (RONDE_TUNER_RECORD) beside our copy of its formula on the machine of --topo. Returns the exit code. */
-int ronde_validate_nccl_tables(const struct ronde_options *options);
+/** NCCL's own costs (RONDE_TUNER_RECORD) beside our copy of its formula on the machine of --topo. */
+RONDE_MUST_CHECK enum ronde_status ronde_validate_nccl_tables(struct ronde_call *call,
+                                                              struct ronde_error *error);
 
 /* ronde validate --published: measurements that others have published beside the model of NCCL. */
 
@@ -130,11 +133,13 @@ struct ronde_validate_options {
     bool replay;           /**< --replay */
 };
 
-/** Reads, predicts, scores and prints; returns the exit code. */
-int ronde_validate_published(const struct ronde_options *options);
+/** Reads, predicts, scores and prints. */
+RONDE_MUST_CHECK enum ronde_status ronde_validate_published(struct ronde_call *call,
+                                                            struct ronde_error *error);
 
 /** The same of collectives whose algorithms are ronde's (ronde/collective_table.h), replayed on --topo. */
-int ronde_validate_collectives(const struct ronde_options *options);
+RONDE_MUST_CHECK enum ronde_status ronde_validate_collectives(struct ronde_call *call,
+                                                              struct ronde_error *error);
 
 /* --style openmpi and mpich of ronde sim and plan: what an MPI library takes by itself, and how long that takes on
  * a machine. */
@@ -143,8 +148,9 @@ int ronde_validate_collectives(const struct ronde_options *options);
 bool ronde_is_mpi_style(const char *style);
 
 /**
- * Replays what the library takes at every size; `is_plan`: sets the fastest of its algorithms beside it. Returns the exit code.
+ * Replays what the library takes at every size; `is_plan`: sets the fastest of its algorithms beside it.
  */
-int ronde_mpi_style(const struct ronde_options *options, bool is_plan);
+RONDE_MUST_CHECK enum ronde_status ronde_mpi_style(struct ronde_call *call, bool is_plan,
+                                                   struct ronde_error *error);
 
 #endif

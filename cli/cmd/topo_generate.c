@@ -139,24 +139,24 @@ static enum ronde_status request_of(const struct ronde_options *options,
 }
 
 /* A refused request must not empty the file of an earlier one, so the output is opened only for a good one. */
-static enum ronde_status generate(const struct ronde_options *options,
+static enum ronde_status generate(struct ronde_call *call,
                                   const struct ronde_generate_request *request,
                                   struct ronde_error *error)
 {
-    struct ronde_sink sink = {0};
     FILE *rehearsal = tmpfile();
     if (!rehearsal)
         return ronde_fail(error, RONDE_DEVICE, "topo generate: no temporary file");
     enum ronde_status status = ronde_generate(request, rehearsal, error);
     rewind(rehearsal);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, error);
+        status = ronde_sink_open(call->options, &call->sink, error);
+
     char block[65536];
     size_t bytes;
     while (status == RONDE_OK && (bytes = fread(block, 1, sizeof block, rehearsal)) > 0)
-        fwrite(block, 1, bytes, sink.file);
+        fwrite(block, 1, bytes, call->sink.file);
     fclose(rehearsal);
-    return ronde_sink_close(&sink, status, error);
+    return status;
 }
 
 /* What only a generated fabric and a generated node have: without any of it a description is imported, by both verbs alike. */
@@ -167,21 +167,20 @@ static bool asks_for_generator(const struct ronde_options *options)
            options->what.shape.count > 0 || options->argument_count > 1;
 }
 
-int ronde_topo_generate(const struct ronde_options *options)
+enum ronde_status ronde_topo_generate(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
+    const struct ronde_options *options = call->options;
     struct ronde_generate_request request;
     struct ronde_node_description node;
     struct ronde_nccl_machine machine;
     bool is_machine = false;
-    enum ronde_status status = check_kind(options, &machine, &is_machine, &error);
+
+    enum ronde_status status = check_kind(options, &machine, &is_machine, error);
     if (status == RONDE_OK && is_machine && !asks_for_generator(options))
-        return ronde_topo_import(options);
+        return ronde_topo_import(call, error);
     if (status == RONDE_OK)
-        status = request_of(options, &request, &error);
+        status = request_of(options, &request, error);
     if (status == RONDE_OK)
-        status = take_node(options, is_machine ? &machine : NULL, &node, &request, &error);
-    if (status == RONDE_OK)
-        status = generate(options, &request, &error);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+        status = take_node(options, is_machine ? &machine : NULL, &node, &request, error);
+    return status == RONDE_OK ? generate(call, &request, error) : status;
 }

@@ -19,11 +19,10 @@ static const struct ronde_topo_options *own_of(const struct ronde_options *optio
 }
 
 /* The numbers of the title, for programs. */
-static enum ronde_status print_row(const struct ronde_options *options,
-                                   const struct ronde_topo_view *view, struct ronde_error *error)
+static enum ronde_status print_row(struct ronde_call *call, const struct ronde_topo_view *view,
+                                   struct ronde_error *error)
 {
     const struct ronde_platform_facts *facts = ronde_platform_facts(view->platform);
-    struct ronde_sink sink;
     const struct ronde_field fields[] = {
         ronde_field_text("topology", ronde_platform_path(view->platform)),
         ronde_field_text("machine", facts->name),
@@ -32,11 +31,8 @@ static enum ronde_status print_row(const struct ronde_options *options,
         ronde_field_integer("switches", view->shape.vertex_count - facts->hosts),
         ronde_field_integer("wires", view->shape.edge_count),
     };
-    enum ronde_status status = ronde_sink_open(options, &sink, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_sink_row(&sink, &RONDE_ROW(fields), error);
-    return ronde_sink_close(&sink, status, error);
+    const enum ronde_status status = ronde_sink_open(call->options, &call->sink, error);
+    return status == RONDE_OK ? ronde_sink_row(&call->sink, &RONDE_ROW(fields), error) : status;
 }
 
 /* To the file of -o, else to stdout. */
@@ -161,42 +157,39 @@ static void print_matrix(FILE *file, const struct ronde_gpu_survey *survey)
     print_places(file, survey);
 }
 
-static int show_local(const struct ronde_options *options)
+static enum ronde_status show_local(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct ronde_sink sink = {0};
     struct ronde_gpu_survey survey;
-    enum ronde_status status = ronde_gpu_survey(ronde_mem_default(), &survey, &error);
+
+    enum ronde_status status = ronde_gpu_survey(ronde_mem_default(), &survey, error);
     if (status == RONDE_OK)
-        status = ronde_sink_open(options, &sink, &error);
-    if (status == RONDE_OK && ronde_sink_is_table(&sink))
-        print_matrix(sink.file, &survey);
-    else if (status == RONDE_OK)
-        status = print_pairs(&sink, &survey, &error);
-    status = ronde_sink_close(&sink, status, &error);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+        status = ronde_sink_open(call->options, &call->sink, error);
+    if (status != RONDE_OK)
+        return status;
+    if (!ronde_sink_is_table(&call->sink))
+        return print_pairs(&call->sink, &survey, error);
+    print_matrix(call->sink.file, &survey);
+    return RONDE_OK;
 }
 
-int ronde_topo_show(const struct ronde_options *options)
+enum ronde_status ronde_topo_show(struct ronde_call *call, struct ronde_error *error)
 {
-    struct ronde_error error = {0};
-    struct ronde_platform *platform = NULL;
+    const struct ronde_options *options = call->options;
     struct ronde_topo_view view = {.platform = NULL};
+
     if (own_of(options)->local && options->argument_count == 0)
-        return show_local(options);
-    if (options->argument_count < 1 || own_of(options)->local) {
-        ronde_fail(&error, RONDE_BAD_ARGUMENT,
-                   own_of(options)->local ? "topo show --local: no file, it shows this machine"
-                                          : "topo show: which file?");
-        return ronde_report(&error);
-    }
-    enum ronde_status status = ronde_open_argument(options, 0, &platform, &error);
+        return show_local(call, error);
+    if (options->argument_count < 1 || own_of(options)->local)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          own_of(options)->local
+                              ? "topo show --local: no file, it shows this machine"
+                              : "topo show: which file?");
+    enum ronde_status status = ronde_open_argument(options, 0, &call->platform, error);
     if (status == RONDE_OK)
-        status = ronde_topo_view_open(platform, &view, &error);
+        status = ronde_topo_view_open(call->platform, &view, error);
     if (status == RONDE_OK)
-        status = options->output.json || options->output.csv ? print_row(options, &view, &error)
-                                                             : print_view(options, &view, &error);
+        status = options->output.json || options->output.csv ? print_row(call, &view, error)
+                                                             : print_view(options, &view, error);
     ronde_topo_view_close(&view);
-    ronde_platform_destroy(platform);
-    return status == RONDE_OK ? RONDE_EXIT_OK : ronde_report(&error);
+    return status;
 }

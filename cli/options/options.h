@@ -215,6 +215,8 @@ struct ronde_option_use {
     bool is_own;       /**< in the command's own */
 };
 
+struct ronde_call;
+
 /** A command. */
 struct ronde_command {
     const char *name;      /**< as typed */
@@ -226,7 +228,8 @@ struct ronde_command {
     bool is_rare;                        /**< shown by `ronde --help all` only */
     const struct ronde_command *verbs; /**< where the first word says which, those; else NULL */
     uint32_t verb_count;               /**< how many; each is called as typed, "topo show" */
-    int (*run)(const struct ronde_options *options); /**< returns the exit code */
+    enum ronde_status (*run)(struct ronde_call *call,
+                             struct ronde_error *error); /**< see cmd/commands.h */
 };
 
 /**

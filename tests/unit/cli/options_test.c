@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-static int never_run(const struct ronde_options *options)
+static enum ronde_status never_run(struct ronde_call *call, struct ronde_error *error)
 {
-    (void)options;
-    return 0;
+    (void)call, (void)error;
+    return RONDE_OK;
 }
 
 static const struct ronde_option bench_rows[] = {
