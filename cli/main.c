@@ -6,7 +6,6 @@
 
 #include "ronde/comm.h"
 #include "ronde/executors.h"
-#include "ronde/hw.h"
 #include "ronde/schedules.h"
 #include "ronde/sim.h"
 #include "ronde/topologies.h"

@@ -1,6 +1,5 @@
 /* ronde bound: the least time that any schedule can take on a machine. */
 #include "cli/options/option_groups.h"
-#include "cli/print/report.h"
 #include "commands.h"
 #include "common.h"
 

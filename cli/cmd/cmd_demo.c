@@ -10,7 +10,6 @@
 #include "cli/html/html.h"
 #include "cli/options/option_groups.h"
 #include "cli/options/requests.h"
-#include "cli/print/report.h"
 #include "cli/print/results.h"
 #include "commands.h"
 

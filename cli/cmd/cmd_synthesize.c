@@ -10,8 +10,6 @@
 #include "ronde/synthesize.h"
 #include "ronde/text.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* ronde topo: one verb each for pictures, generators, importers and checks of platform files. */
 #include "cli/options/option_groups.h"
 #include "cli/options/topology.h"
-#include "cli/print/report.h"
 #include "commands.h"
 #include "common.h"
 

@@ -9,7 +9,6 @@
 #include "cli/options/option_groups.h"
 #include "cli/print/report.h"
 #include "commands.h"
-#include "common.h"
 #include "run.h"
 
 #include "ronde/benchmark.h"

@@ -1,7 +1,6 @@
 /* ronde workload: steps of programs, replayed, made, and written in other formats. */
 #include "cli/options/option_groups.h"
 #include "cli/options/requests.h"
-#include "cli/print/report.h"
 #include "cli/print/results.h"
 #include "commands.h"
 #include "common.h"

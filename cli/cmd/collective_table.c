@@ -9,7 +9,6 @@
 #include "common.h"
 #include "styles.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

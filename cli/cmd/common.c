@@ -3,7 +3,6 @@
 
 #include "cli/options/requests.h"
 #include "cli/options/topology.h"
-#include "cli/print/report.h"
 #include "cli/print/results.h"
 #include "commands.h"
 

@@ -3,7 +3,6 @@
 
 #include "cli/options/requests.h"
 #include "cli/print/printer.h"
-#include "cli/print/report.h"
 #include "common.h"
 
 #include "ronde/mpi_rules.h"

@@ -2,7 +2,6 @@
 #include "cli/draw/gnuplot.h"
 #include "cli/html/html.h"
 #include "cli/print/report.h"
-#include "common.h"
 #include "styles.h"
 
 #include "ronde/nccl_tuner.h"

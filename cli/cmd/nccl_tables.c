@@ -1,7 +1,5 @@
 /* validate --published of RONDE_TUNER_RECORD: NCCL's own costs beside our copy of its formula. See styles.h. */
 #include "cli/print/printer.h"
-#include "cli/print/report.h"
-#include "common.h"
 #include "styles.h"
 
 #include "ronde/nccl_tuner.h"

@@ -2,7 +2,6 @@
 #include "cli/print/results.h"
 #include "run.h"
 
-#include "ronde/hw.h"
 #include "ronde/warmup.h"
 
 /* What measuring and printing both ask of a session. */

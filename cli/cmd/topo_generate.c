@@ -1,8 +1,6 @@
 /* ronde topo generate: a platform file of one of the usual kinds, of any size. */
 #include "commands.h"
-#include "common.h"
 
-#include "cli/print/report.h"
 #include "styles.h"
 
 #include "ronde/generate.h"

@@ -1,12 +1,9 @@
 /* ronde topo show: a platform as a tree, or as a picture. */
 #include "cli/draw/svg.h"
 #include "cli/draw/topo_view.h"
-#include "cli/options/topology.h"
-#include "cli/print/report.h"
 #include "commands.h"
 #include "common.h"
 
-#include "ronde/engine.h"
 #include "ronde/gpus.h"
 #include "ronde/output_file.h"
 

@@ -4,7 +4,6 @@
 #include "cli/print/printer.h"
 #include "ronde/score.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Who takes at most so many times as long as the fastest is as fast. */

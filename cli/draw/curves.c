@@ -1,5 +1,4 @@
 /* Curves of bus bandwidth over size, a panel for each number of ranks, as a gnuplot script. See gnuplot.h. */
-#include "cli/print/printer.h"
 #include "gnuplot.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* Measured and predicted bus bandwidth over size, as gnuplot scripts. See gnuplot.h. */
 #include "gnuplot.h"
 
-#include "cli/print/printer.h"
 #include "cli/print/report.h"
 
 #include "ronde/data_files.h"

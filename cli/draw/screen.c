@@ -1,8 +1,6 @@
 /* Width, colours and line breaks of what people read. */
 #include "screen.h"
 
-#include "cli/options/values.h"
-
 #include "ronde/ir.h"
 
 #include <stdlib.h>

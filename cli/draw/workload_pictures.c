@@ -11,7 +11,6 @@
 
 #include "ronde/output_file.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

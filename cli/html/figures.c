@@ -10,9 +10,7 @@
 #include "ronde/mem.h"
 #include "ronde/schedules.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct ronde_html_figures *ronde_html_figures_open(void)

@@ -4,7 +4,6 @@
 #include "cli/draw/svg.h"
 #include "cli/print/printer.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

@@ -2,14 +2,12 @@
 #include "job.h"
 
 #include "children.h"
-#include "cli/cmd/common.h"
 #include "cli/options/requests.h"
 #include "cli/print/report.h"
 
 #include "ronde/bind.h"
 #include "ronde/comm.h"
 #include "ronde/executors.h"
-#include "ronde/hw.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

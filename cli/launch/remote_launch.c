@@ -12,10 +12,7 @@
 #include "job.h"
 
 #include "children.h"
-#include "cli/cmd/common.h"
 #include "cli/print/report.h"
-
-#include "ronde/hw.h"
 
 #include <errno.h>
 #include <fcntl.h>

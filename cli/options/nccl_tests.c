@@ -10,7 +10,6 @@
 #include "cli/print/results.h"
 
 #include <getopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What becomes of an option whose value is not the one without consequence. */

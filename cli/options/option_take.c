@@ -3,8 +3,6 @@
 
 #include "cli/draw/svg.h"
 
-#include "ronde/builder.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

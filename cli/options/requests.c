@@ -10,7 +10,6 @@
 
 #include "ronde/schedules.h"
 #include "ronde/synthesize.h"
-#include "ronde/values.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "topology.h"
 
 #include "cli/cmd/commands.h"
-#include "cli/cmd/styles.h"
 
 #include "ronde/data_files.h"
 #include "ronde/nccl_node.h"

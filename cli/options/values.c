@@ -2,7 +2,6 @@
 #include "values.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *ronde_names_list(const char *const *names, uint32_t count,

@@ -8,7 +8,6 @@
 
 #include "ronde/why.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
