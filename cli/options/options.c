@@ -1,9 +1,6 @@
 /*
- * Options: groups of rows, of which a command takes some, parsed by argp without its printing and exiting.
- *
- * argp would end the program with its own text and code on a bad option. Here every error is one line and a status, so argp
- * runs silently and says only where it stopped; the second half finds the words for it. An option that a command does not
- * take is unknown to it: nothing is ignored.
+ * Options: groups of rows, of which a command takes some, parsed by getopt_long without its printing. Every error is one line
+ * and a status. An option that a command does not take is unknown to it: nothing is ignored.
  */
 #include "options.h"
 
@@ -11,8 +8,8 @@
 
 #include "ronde/values.h"
 
-#include <argp.h>
 #include <errno.h>
+#include <getopt.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,15 +21,15 @@
 /* The key of an option without a letter is its place behind these. */
 #define FIRST_KEY 256
 
-/* The options of one command. argp hands its parser one opaque pointer. */
+/* The options of one command. */
 struct parsing {
     const struct ronde_command *command;
     struct ronde_options *options;
     struct ronde_error *error;
     struct ronde_own_option own[MOST_OPTIONS];
-    struct argp_option rows[MOST_OPTIONS];
+    struct option rows[MOST_OPTIONS];   /* as getopt_long wants them */
+    char letters[2 * MOST_OPTIONS + 2]; /* the same */
     uint32_t count;
-    int stopped_at; /* index into argv where getopt was when something was wrong */
 };
 
 static const struct ronde_option help_row = {"help", 'h', NULL,
@@ -56,7 +53,7 @@ static bool has_own(const struct parsing *parsing, const char *name, int letter)
 {
     for (uint32_t i = 0; i < parsing->count; i++)
         if ((name && strcmp(parsing->own[i].option->name, name) == 0) ||
-            (letter && parsing->rows[i].key == letter))
+            (letter && parsing->rows[i].val == letter))
             return true;
     return false;
 }
@@ -70,10 +67,11 @@ static void add_own(struct parsing *parsing, const struct ronde_option *option,
         return;
     const bool has_letter = option->letter && !has_own(parsing, NULL, option->letter);
     parsing->own[at] = (struct ronde_own_option){option, has_letter ? option->letter : 0, use};
-    parsing->rows[at] =
-        (struct argp_option){.name = option->name,
-                             .key = has_letter ? option->letter : FIRST_KEY + (int)at,
-                             .arg = option->value};
+    parsing->rows[at] = (struct option){option->name, option->value != NULL, NULL,
+                                        has_letter ? option->letter : FIRST_KEY + (int)at};
+    if (has_letter)
+        sprintf(parsing->letters + strlen(parsing->letters), "%c%s", option->letter,
+                option->value ? ":" : "");
     parsing->count++;
 }
 
@@ -85,10 +83,10 @@ static void add_uses(struct parsing *parsing, const struct ronde_option_use *use
                 add_own(parsing, &use->group->rows[i], use);
 }
 
-/* Lists a command's options, or those of all its verbs; argp's rows end with one of zeroes. */
+/* Lists a command's options, or those of all its verbs; getopt's rows end with one of zeroes. */
 static void open_parsing(const struct ronde_command *command, struct parsing *out)
 {
-    *out = (struct parsing){.command = command, .stopped_at = 1};
+    *out = (struct parsing){.command = command, .letters = ":"};
     if (command->uses)
         add_uses(out, command->uses);
     for (uint32_t v = 0; v < command->verb_count; v++)
@@ -106,7 +104,7 @@ static enum ronde_status take_option(struct parsing *parsing, int key, const cha
 {
     for (uint32_t i = 0; i < parsing->count; i++) {
         const struct ronde_option *option = parsing->own[i].option;
-        if (parsing->rows[i].key != key)
+        if (parsing->rows[i].val != key)
             continue;
         if (option == &help_row) {
             parsing->options->help = true;
@@ -136,29 +134,6 @@ static enum ronde_status take_argument(struct parsing *parsing, const char *text
     return RONDE_OK;
 }
 
-/* argp's side of the conversation: what it asks for beyond options is nothing to do. */
-static error_t on_key(int key, char *text, struct argp_state *state)
-{
-    struct parsing *parsing = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-    case ARGP_KEY_END:
-    case ARGP_KEY_FINI:
-    case ARGP_KEY_SUCCESS:
-    case ARGP_KEY_NO_ARGS:
-        return 0;
-    case ARGP_KEY_ERROR:
-        parsing->stopped_at = state->next;
-        return 0;
-    case ARGP_KEY_ARG:
-        return take_argument(parsing, text) == RONDE_OK ? 0 : EINVAL;
-    case ARGP_KEY_ARGS:
-        return ARGP_ERR_UNKNOWN;
-    default:
-        return take_option(parsing, key, text) == RONDE_OK ? 0 : EINVAL;
-    }
-}
-
 /* What has a value even in commands that do not ask for it. */
 static const struct ronde_option_use everywhere[] = {
     RONDE_TAKES(what, NULL),    RONDE_TAKES(sizes, NULL), RONDE_TAKES(engine, NULL),
@@ -182,30 +157,7 @@ static enum ronde_status finish(const struct parsing *parsing, const struct rond
     return status;
 }
 
-/* ---- What stopped argp, in words -------------------------------------------------------------------------------- */
-
-/* The row a word on the command line means, as getopt_long reads it: a letter, a long name or an unambiguous prefix. */
-static const struct argp_option *option_of(const struct argp_option *own, const char *word)
-{
-    const struct argp_option *found = NULL;
-    uint32_t matches = 0;
-    if (word[1] != '-') {
-        for (; own->name; own++)
-            if (own->key == word[1])
-                return own;
-        return NULL;
-    }
-    const size_t length = strcspn(word + 2, "=");
-    for (; own->name; own++) {
-        if (strncmp(own->name, word + 2, length) != 0)
-            continue;
-        if (own->name[length] == '\0')
-            return own;
-        found = own;
-        matches++;
-    }
-    return matches == 1 ? found : NULL;
-}
+/* ---- What stopped getopt, in words ------------------------------------------------------------------------------ */
 
 /* Letters by which other benchmarks and launchers are told how many ranks there are: -g GPUs, -t threads, -np, -p. */
 static bool means_ranks(const struct parsing *parsing, const char *word)
@@ -233,27 +185,22 @@ static enum ronde_status fail_option(const struct parsing *parsing, const char *
 }
 
 /*
- * argp only says where it stopped. getopt steps over a word it has read to its end, so the culprit is the word before,
- * or, inside a cluster of letters, the word itself.
+ * getopt steps over a word it has read to its end, so the culprit is the word before, or, inside a cluster of letters, the
+ * word itself.
  */
-static enum ronde_status explain(const struct parsing *parsing, char **argv, int argc)
+static enum ronde_status explain(const struct parsing *parsing, int key, char **argv)
 {
-    const char *command = parsing->command->name;
-    for (int at = parsing->stopped_at - 1; at <= parsing->stopped_at; at++) {
-        if (at < 1 || at >= argc || argv[at][0] != '-' || argv[at][1] == '\0')
-            continue;
-        const struct argp_option *option = option_of(parsing->rows, argv[at]);
-        if (!option)
-            return fail_option(parsing, argv[at]);
-        if (option->arg && at == argc - 1)
-            return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: option %s needs a value",
-                              command, argv[at]);
-        if (!option->arg && strchr(argv[at], '='))
+    const char *command = parsing->command->name, *word = argv[optind - 1];
+
+    if (key == ':')
+        return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: option %s needs a value",
+                          command, word);
+    for (uint32_t i = 0; i < parsing->count; i++)
+        if (parsing->rows[i].val == optopt)
             return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "%s: option --%s takes no value",
-                              command, option->name);
-    }
-    return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
-                      "%s: cannot read the options; see ronde %s --help", command, command);
+                              command, parsing->rows[i].name);
+    const bool is_read = word[0] == '-' && word[1] != '-' && word[strlen(word) - 1] == optopt;
+    return fail_option(parsing, optopt == 0 || is_read ? word : argv[optind]);
 }
 
 enum ronde_status ronde_options_parse(const struct ronde_command *command, int argc, char **argv,
@@ -267,13 +214,20 @@ enum ronde_status ronde_options_parse(const struct ronde_command *command, int a
     parsing.error = error;
     set_defaults(everywhere, out_options);
     set_defaults(command->uses, out_options);
-    const struct argp argp = {.options = parsing.rows, .parser = on_key};
-    if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &parsing) !=
-        0)
-        return error->status != RONDE_OK ? error->status : explain(&parsing, argv, argc);
+    enum ronde_status status = RONDE_OK;
+    opterr = 0;
+    optind = 0;
+    for (int key; status == RONDE_OK &&
+                  (key = getopt_long(argc, argv, parsing.letters, parsing.rows, NULL)) != -1;)
+        status = key == '?' || key == ':' ? explain(&parsing, key, argv)
+                                          : take_option(&parsing, key, optarg);
+    for (int i = optind; i < argc && status == RONDE_OK; i++)
+        status = take_argument(&parsing, argv[i]);
+    if (status != RONDE_OK)
+        return status;
     if (out_options->help)
         return RONDE_OK;
-    const enum ronde_status status = finish(&parsing, everywhere);
+    status = finish(&parsing, everywhere);
     return status == RONDE_OK ? finish(&parsing, command->uses) : status;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The command line: groups of options, each a struct and a table of rows; a command takes some rows of some groups.
  *
- * argp parses them. What a command does not take is refused with the nearest name. Letters and sizes are nccl-tests' where
+ * getopt_long parses them. What a command does not take is refused with the nearest name. Letters and sizes are nccl-tests' where
  * it has them, so that a pasted command line works.
  */
 #ifndef RONDE_CLI_OPTIONS_H
