@@ -60,11 +60,6 @@ static void print_head(const struct ronde_bound *bound, const struct ronde_platf
     ronde_sink_head(sink, &table);
 }
 
-static struct ronde_field rate_field(const char *name, double GBps)
-{
-    return isfinite(GBps) ? ronde_field_real(name, GBps) : ronde_field_null(name);
-}
-
 static enum ronde_status print_point(const struct ronde_bound *bound, const struct point *point,
                                      const struct ronde_options *options, struct ronde_sink *sink,
                                      struct ronde_error *error)
@@ -83,16 +78,16 @@ static enum ronde_status print_point(const struct ronde_bound *bound, const stru
         has_root ? ronde_field_integer("root", bound->root) : ronde_field_null("root"),
         ronde_field_real("time_ns", point->time_ns),
         ronde_field_real("algbw_GBps", point->algbw_GBps),
-        rate_field("bound_GBps", bound->GBps),
+        ronde_field_real("bound_GBps", bound->GBps),
         ronde_field_text("bound_exact", exact[0] ? exact : NULL),
-        rate_field("certain_GBps", bound->certain_GBps),
+        ronde_field_real("certain_GBps", bound->certain_GBps),
         ronde_field_boolean("tight", bound->is_tight),
         ronde_field_real("latency_ns", bound->latency_ns),
         ronde_field_text("limit", point->limit),
         ronde_field_text("cut", bound->cut[0] ? bound->cut : NULL),
         bound->cut[0] ? ronde_field_integer("cut_ranks", bound->cut_ranks)
                       : ronde_field_null("cut_ranks"),
-        bound->cut[0] ? ronde_field_real("cut_GBps", bound->cut_GBps) : ronde_field_null("cut_GBps"),
+        ronde_field_real("cut_GBps", bound->cut[0] ? bound->cut_GBps : NAN),
         ronde_field_text("version", RONDE_VERSION),
     };
     return ronde_sink_print(sink, &table, &RONDE_ROW(fields), error);

@@ -108,31 +108,25 @@ static enum ronde_status open_target(const struct ronde_options *options,
     return status;
 }
 
-/* A collective by name, or all of them. */
-static enum ronde_status show_operation(struct ronde_show *show, const char *name,
-                                        struct ronde_error *error)
-{
-    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
-    const bool is_all = strcmp(name, "all") == 0;
-    const enum ronde_status status =
-        is_all ? RONDE_OK : ronde_parse_collective(name, &collective, error);
-    return status == RONDE_OK ? ronde_tour(show, collective, error) : status;
-}
-
-/* A wrong example ends the demo: nothing after it would mean anything. */
-static enum ronde_status show_examples(const struct ronde_options *options, const char *operation,
+/* The cheatsheet: a collective by name, or all of them; no files, no measurements, the same output everywhere. */
+static enum ronde_status show_examples(const struct ronde_options *options,
                                        struct ronde_error *error)
 {
+    const char *operation = own_of(options)->operation ? own_of(options)->operation : "all";
+    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
     struct ronde_target target = {0};
     struct ronde_show show = {.target = &target,
                               .file = stdout,
                               .ranks = own_of(options)->world_size};
+
     if (show.ranks > RONDE_TOUR_MAX_RANKS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "world size %u is more than %u; see ronde run",
                           show.ranks, RONDE_TOUR_MAX_RANKS);
     enum ronde_status status = open_target(options, &target, error);
+    if (status == RONDE_OK && strcmp(operation, "all") != 0)
+        status = ronde_parse_collective(operation, &collective, error);
     if (status == RONDE_OK)
-        status = show_operation(&show, operation, error);
+        status = ronde_tour(&show, collective, error);
     ronde_target_close(&target);
     if (status == RONDE_OK && show.wrong)
         return ronde_fail(error, RONDE_REJECTED, "%u examples came out wrong", show.wrong);
@@ -330,21 +324,13 @@ static enum ronde_status show_trust(const struct demo *demo, struct ronde_error 
     return status;
 }
 
-/* The cheatsheet: no files, no measurements, the same output everywhere. */
-static enum ronde_status run_cheatsheet(const struct ronde_options *options,
-                                        struct ronde_error *error)
-{
-    const char *operation = own_of(options)->operation ? own_of(options)->operation : "all";
-    return show_examples(options, operation, error);
-}
-
 static enum ronde_status demo_command(struct ronde_call *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct demo demo = {.options = options, .screen = ronde_screen_of(stdout)};
     const char *missing = NULL;
     if (own_of(options)->operation || own_of(options)->world_size)
-        return run_cheatsheet(options, error);
+        return show_examples(options, error);
     enum ronde_status status = choose_folder(&demo, error);
     demo.nowhere = fopen("/dev/null", "w");
     if (status == RONDE_OK && !demo.nowhere)

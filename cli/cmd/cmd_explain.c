@@ -15,50 +15,33 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Files of a job: what is named, and what is in folders that are. */
+/* ---- Files of a job: what is named, and what is in folders that are ----------------------------------------------- */
 
-/** Paths, one after the other. */
-struct ronde_job_files {
-    struct ronde_list paths; /**< of char * */
-    struct ronde_list named; /**< of bool: it was named itself, not its folder */
+struct job_file {
+    char *path;
+    bool is_named; /* itself, not its folder */
 };
-
-/* Files and folders of a job. */
 
 /* Files of a job at most: a rank each. */
 #define MOST_FILES 65536u
 
-/* Path number i. */
-static const char *job_files_path(const struct ronde_job_files *files, uint32_t i)
-{
-    return ((char *const *)files->paths.items)[i];
-}
-
-/* Whether path number i was named itself. */
-static bool job_files_is_named(const struct ronde_job_files *files, uint32_t i)
-{
-    return ((const bool *)files->named.items)[i];
-}
-
-static enum ronde_status add(struct ronde_job_files *files, const char *folder, const char *name,
+static enum ronde_status add(struct ronde_list *files, const char *folder, const char *name,
                              struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
     const size_t bytes = strlen(name) + (folder ? strlen(folder) + 1 : 0) + 1;
-    if (files->paths.count == MOST_FILES)
+
+    if (files->count == MOST_FILES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%.200s: more than %u files of one job", name,
                           MOST_FILES);
     char *path = ronde_mem_new(mem, bytes, 1);
-    char **to = path ? ronde_list_push(mem, &files->paths, sizeof *to) : NULL;
-    if (to)
-        *to = path;
-    else
+    struct job_file *file = path ? ronde_list_push(mem, files, sizeof *file) : NULL;
+    if (!file) {
         ronde_mem_free(mem, path, bytes, 1);
-    bool *is_named = to ? ronde_list_push(mem, &files->named, sizeof *is_named) : NULL;
-    if (!is_named)
         return ronde_fail(error, RONDE_NO_MEMORY, "%.200s: no memory", name);
-    *is_named = folder == NULL;
+    }
     snprintf(path, bytes, "%s%s%s", folder ? folder : "", folder ? "/" : "", name);
+    *file = (struct job_file){path, folder == NULL};
     return RONDE_OK;
 }
 
@@ -71,7 +54,7 @@ static bool is_file(const char *folder, const char *name)
 }
 
 /* Ranks in the order of their numbers: rank2 comes before rank10. */
-static enum ronde_status add_folder(struct ronde_job_files *files, const char *folder,
+static enum ronde_status add_folder(struct ronde_list *files, const char *folder,
                                     struct ronde_error *error)
 {
     struct dirent **entries = NULL;
@@ -89,7 +72,7 @@ static enum ronde_status add_folder(struct ronde_job_files *files, const char *f
 }
 
 /* Adds a file, or the files of a folder in the order of their names; not those of its folders. Errors: IO, NO_MEMORY. */
-static enum ronde_status job_files_add(struct ronde_job_files *files, const char *path,
+static enum ronde_status job_files_add(struct ronde_list *files, const char *path,
                                        struct ronde_error *error)
 {
     struct stat info;
@@ -99,14 +82,12 @@ static enum ronde_status job_files_add(struct ronde_job_files *files, const char
 }
 
 /* Frees them. */
-static void job_files_close(struct ronde_job_files *files)
+static void job_files_close(struct ronde_list *files)
 {
-    const struct ronde_mem *mem = ronde_mem_default();
-    char **paths = files->paths.items;
-    for (uint32_t i = 0; i < files->paths.count; i++)
-        ronde_mem_free(mem, paths[i], strlen(paths[i]) + 1, 1);
-    ronde_list_free(mem, &files->paths, sizeof *paths);
-    ronde_list_free(mem, &files->named, sizeof(bool));
+    struct job_file *all = files->items;
+    for (uint32_t i = 0; i < files->count; i++)
+        ronde_mem_free(ronde_mem_default(), all[i].path, strlen(all[i].path) + 1, 1);
+    ronde_list_free(ronde_mem_default(), files, sizeof *all);
 }
 
 /* What is the command's own. */
@@ -118,8 +99,8 @@ struct explain_options {
 /* What the command holds. */
 struct session {
     const struct ronde_options *options;
-    struct ronde_job_files files;
-    struct ronde_list logs; /* of uint32_t: files that are none of the traces' kinds */
+    struct ronde_list files; /* of struct job_file */
+    struct ronde_list logs;  /* of uint32_t: files that are none of the traces' kinds */
     struct ronde_traces traces;
     struct ronde_explanation found;
     struct ronde_nccl_site site;
@@ -148,12 +129,13 @@ static enum ronde_status name_files(struct session *session, struct ronde_error 
 static enum ronde_status read_file(struct session *session, uint32_t file, uint32_t *read,
                                    struct ronde_error *error)
 {
-    const char *path = job_files_path(&session->files, file);
+    const struct job_file *is = (const struct job_file *)session->files.items + file;
+    const char *path = is->path;
     enum ronde_trace_format format;
     enum ronde_status status = ronde_trace_sniff(path, ronde_mem_default(), &format, error);
     if (status != RONDE_OK)
         return status;
-    if (format == RONDE_TRACE_FORMAT_COUNT && !job_files_is_named(&session->files, file))
+    if (format == RONDE_TRACE_FORMAT_COUNT && !is->is_named)
         return RONDE_OK;
     if (format == RONDE_TRACE_FORMAT_COUNT) {
         uint32_t *log = ronde_list_push(ronde_mem_default(), &session->logs, sizeof *log);
@@ -171,7 +153,7 @@ static enum ronde_status read_files(struct session *session, struct ronde_error 
 {
     enum ronde_status status = RONDE_OK;
     uint32_t read = 0;
-    for (uint32_t f = 0; status == RONDE_OK && f < session->files.paths.count; f++)
+    for (uint32_t f = 0; status == RONDE_OK && f < session->files.count; f++)
         status = read_file(session, f, &read, error);
     ronde_progress_end();
     if (status == RONDE_OK && read + session->logs.count == 0)
@@ -204,10 +186,11 @@ static enum ronde_status add_log(struct session *session, const char *path,
 
 static enum ronde_status add_logs(struct session *session, struct ronde_error *error)
 {
+    const struct job_file *files = session->files.items;
     const uint32_t *logs = session->logs.items;
     enum ronde_status status = RONDE_OK;
     for (uint32_t l = 0; status == RONDE_OK && l < session->logs.count; l++)
-        status = add_log(session, job_files_path(&session->files, logs[l]), error);
+        status = add_log(session, files[logs[l]].path, error);
     return status;
 }
 

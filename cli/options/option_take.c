@@ -147,9 +147,9 @@ static const char *in_small_letters(const char *text, char out_word[WORD_BYTES])
 
 #define NAME_TEXT(name, text) text,
 #define SIZED_TEXT(name, text, bytes) text,
-static const char *const dtype_names[] = {RONDE_DTYPE_LIST(SIZED_TEXT)};
-static const char *const op_names[] = {RONDE_OP_LIST(NAME_TEXT)};
-static const char *const protocol_names[] = {RONDE_PROTOCOL_LIST(NAME_TEXT)};
+const char *const ronde_dtype_names[] = {RONDE_DTYPE_LIST(SIZED_TEXT)};
+const char *const ronde_op_names[] = {RONDE_OP_LIST(NAME_TEXT)};
+const char *const ronde_protocol_names[] = {RONDE_PROTOCOL_LIST(NAME_TEXT)};
 #undef SIZED_TEXT
 #undef NAME_TEXT
 
@@ -159,8 +159,8 @@ static enum ronde_status parse_dtype(const char *text, enum ronde_dtype *out,
     char word[WORD_BYTES];
     return ronde_dtype_parse(in_small_letters(text, word), out)
                ? RONDE_OK
-               : ronde_name_refuse("unknown element type", text, dtype_names, RONDE_DTYPE_COUNT,
-                                   error);
+               : ronde_name_refuse("unknown element type", text, ronde_dtype_names,
+                                   RONDE_DTYPE_COUNT, error);
 }
 
 static enum ronde_status parse_op(const char *text, enum ronde_op *out, struct ronde_error *error)
@@ -168,7 +168,7 @@ static enum ronde_status parse_op(const char *text, enum ronde_op *out, struct r
     char word[WORD_BYTES];
     return ronde_op_parse(in_small_letters(text, word), out)
                ? RONDE_OK
-               : ronde_name_refuse("unknown operator", text, op_names, RONDE_OP_COUNT, error);
+               : ronde_name_refuse("unknown operator", text, ronde_op_names, RONDE_OP_COUNT, error);
 }
 
 TAKER(dtype)
@@ -275,7 +275,7 @@ TAKER(protocol)
     struct ronde_backend_options *const backend = group;
     uint32_t which = 0;
     (void)option;
-    const enum ronde_status status = ronde_name_parse("unknown protocol", text, protocol_names,
+    const enum ronde_status status = ronde_name_parse("unknown protocol", text, ronde_protocol_names,
                                                       RONDE_PROTOCOL_COUNT, &which, error);
     backend->protocol = (enum ronde_protocol)which;
     return status;

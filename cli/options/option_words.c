@@ -30,15 +30,6 @@ static void append_list(char words[RONDE_WORDS_BYTES], char *list)
         append(words, word);
 }
 
-static bool has_word(const char *words, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *at = strstr(words, word); at; at = strstr(at + 1, word))
-        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
 static void append_backends(char words[RONDE_WORDS_BYTES])
 {
     char list[256];
@@ -54,7 +45,7 @@ static void append_algorithms(char words[RONDE_WORDS_BYTES])
     uint32_t count;
     const struct ronde_algorithm *const *all = ronde_algorithms(&count);
     for (uint32_t a = 0; a < count; a++)
-        if (!has_word(words, all[a]->name))
+        if (!ronde_has_word(words, all[a]->name))
             append(words, all[a]->name);
 }
 
@@ -62,24 +53,6 @@ static void append_collectives(char words[RONDE_WORDS_BYTES])
 {
     for (unsigned c = 0; c < RONDE_COLLECTIVE_COUNT; c++)
         append(words, ronde_collective_text((enum ronde_collective)c));
-}
-
-static void append_dtypes(char words[RONDE_WORDS_BYTES])
-{
-    for (unsigned i = 0; i < RONDE_DTYPE_COUNT; i++)
-        append(words, ronde_dtype_text((enum ronde_dtype)i));
-}
-
-static void append_ops(char words[RONDE_WORDS_BYTES])
-{
-    for (unsigned i = 0; i < RONDE_OP_COUNT; i++)
-        append(words, ronde_op_text((enum ronde_op)i));
-}
-
-static void append_protocols(char words[RONDE_WORDS_BYTES])
-{
-    for (unsigned i = 0; i < RONDE_PROTOCOL_COUNT; i++)
-        append(words, ronde_protocol_text((enum ronde_protocol)i));
 }
 
 static void append_choices(char words[RONDE_WORDS_BYTES])
@@ -107,28 +80,39 @@ static void append_machines(char words[RONDE_WORDS_BYTES])
 static const struct {
     const char *name;
     void (*append)(char words[RONDE_WORDS_BYTES]);
+    const char *const *names; /* where they are in a table */
+    uint32_t count;
 } lists[] = {
-    {"@algorithm", append_choices},      {"@backend", append_backends},
-    {"@dtype", append_dtypes},           {"@op", append_ops},
-    {"@protocol", append_protocols},     {"@machine", append_machines},
-    {"@collective", append_collectives},
+    {"@algorithm", append_choices, NULL, 0},
+    {"@backend", append_backends, NULL, 0},
+    {"@machine", append_machines, NULL, 0},
+    {"@collective", append_collectives, NULL, 0},
+    {"@dtype", NULL, ronde_dtype_names, RONDE_DTYPE_COUNT},
+    {"@op", NULL, ronde_op_names, RONDE_OP_COUNT},
+    {"@protocol", NULL, ronde_protocol_names, RONDE_PROTOCOL_COUNT},
 };
 
-/* The words of a row, lists of the libraries put in. */
+/* A word of a row, or the list it stands for. */
+static void append_listed(char words[RONDE_WORDS_BYTES], const char *word)
+{
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        if (strcmp(lists[i].name, word) != 0)
+            continue;
+        if (lists[i].append)
+            lists[i].append(words);
+        for (uint32_t n = 0; n < lists[i].count; n++)
+            append(words, lists[i].names[n]);
+        return;
+    }
+    append(words, word);
+}
+
 static void expand(const char *row, char words[RONDE_WORDS_BYTES])
 {
     char copy[512], *rest = NULL;
     snprintf(copy, sizeof copy, "%s", row);
-    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        void (*append_listed)(char words[RONDE_WORDS_BYTES]) = NULL;
-        for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-            if (strcmp(lists[i].name, word) == 0)
-                append_listed = lists[i].append;
-        if (append_listed)
-            append_listed(words);
-        else
-            append(words, word);
-    }
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        append_listed(words, word);
 }
 
 void ronde_option_words(const struct ronde_option *option, struct ronde_value_words *out_words)

@@ -4,6 +4,7 @@
  */
 #include "options.h"
 
+#include "cli/draw/screen.h"
 #include "option_groups.h"
 
 #include "ronde/values.h"
@@ -39,8 +40,7 @@ static const struct ronde_option_group help_group = {
     RONDE_SECTION_OUTPUT, &help_row, 1, 0, NULL, NULL};
 static const struct ronde_option_use help_use = {&help_group, 0, NULL, false};
 
-/* A whole word of a list. */
-static bool has_word(const char *list, const char *word)
+bool ronde_has_word(const char *list, const char *word)
 {
     const size_t length = strlen(word);
     for (const char *at = strstr(list, word); at; at = strstr(at + 1, word))
@@ -79,7 +79,7 @@ static void add_uses(struct parsing *parsing, const struct ronde_option_use *use
 {
     for (; use->group; use++)
         for (uint32_t i = 0; i < use->group->count; i++)
-            if (!use->takes || has_word(use->takes, use->group->rows[i].name))
+            if (!use->takes || ronde_has_word(use->takes, use->group->rows[i].name))
                 add_own(parsing, &use->group->rows[i], use);
 }
 
@@ -264,22 +264,6 @@ struct helping {
 #define HELP_COLUMN 30
 #define HELP_WIDTH 100
 
-/* Words of a text below each other's beginning. */
-static void print_help_text(FILE *file, const char *text)
-{
-    size_t at = HELP_COLUMN;
-    while (*text) {
-        const size_t bytes = strcspn(text, " ");
-        if (at > HELP_COLUMN && at + 1 + bytes > HELP_WIDTH) {
-            fprintf(file, "\n%*s", HELP_COLUMN, "");
-            at = HELP_COLUMN;
-        }
-        at += (size_t)fprintf(file, "%s%.*s", at > HELP_COLUMN ? " " : "", (int)bytes, text);
-        text += bytes + strspn(text + bytes, " ");
-    }
-    fputc('\n', file);
-}
-
 static void help_option(const struct ronde_command *command, const struct ronde_own_option *own,
                         void *context)
 {
@@ -302,7 +286,7 @@ static void help_option(const struct ronde_command *command, const struct ronde_
         fprintf(helping->file, "\n%*s", HELP_COLUMN, "");
     else
         fprintf(helping->file, "%*s", HELP_COLUMN - used, "");
-    print_help_text(helping->file, ronde_option_help(option, text));
+    ronde_screen_hang(helping->file, HELP_WIDTH, HELP_COLUMN, ronde_option_help(option, text));
 }
 
 void ronde_options_help(const struct ronde_command *command, bool is_whole, FILE *file)

@@ -35,11 +35,6 @@ double ronde_bound_share_of(const struct ronde_bound_share *share, uint64_t byte
                                           : NAN;
 }
 
-struct ronde_field ronde_bound_share_field(double share)
-{
-    return ronde_field_real("bound_share", share);
-}
-
 static const struct ronde_column columns[] = {
     {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},
     {"count", "count", "(elements)", RONDE_CELL_PLAIN, 11, true},
@@ -135,18 +130,12 @@ struct sheet {
     char basis[RONDE_BASIS_BYTES];
 };
 
-static struct ronde_field time_field(const char *name, double ns)
+/* None where no machine says where ranks sit. */
+static const char *placement_of(const struct ronde_plan *plan,
+                                const struct ronde_candidate *candidate)
 {
-    return isfinite(ns) ? ronde_field_real(name, ns) : ronde_field_null(name);
-}
-
-/* Null where no machine says where ranks sit. */
-static struct ronde_field placement_field(const struct ronde_plan *plan,
-                                          const struct ronde_candidate *candidate)
-{
-    return plan->selector->platform_pricer.platform
-               ? ronde_field_text("placement", ronde_placement_text(candidate->placement))
-               : ronde_field_null("placement");
+    return plan->selector->platform_pricer.platform ? ronde_placement_text(candidate->placement)
+                                                    : NULL;
 }
 
 /* All candidates with their prices, where more than the best two are wanted. */
@@ -158,13 +147,13 @@ static void layout_candidates(const struct ronde_plan *plan, const struct ronde_
         const struct ronde_quote *quote = &row->quotes[i];
         struct ronde_field *field = sheet->quotes[i];
         field[0] = ronde_field_text("algorithm", name_of(plan, i));
-        field[1] = time_field("time_ns", quote->time_ns);
+        field[1] = ronde_field_real("time_ns", quote->time_ns);
         field[2] = ronde_field_text("engine", quote->engine);
         field[3] = ronde_field_boolean("exact", quote->is_exact);
         field[4] = ronde_field_boolean("eligible", candidate->is_eligible);
         field[5] = ronde_field_boolean("bound", quote->is_bound);
         field[6] = ronde_field_integer("channels", candidate->schedule->channel_count);
-        field[7] = placement_field(plan, candidate);
+        field[7] = ronde_field_text("placement", placement_of(plan, candidate));
         sheet->candidates[i] = (struct ronde_row){field, QUOTE_FIELDS};
     }
 }
@@ -200,7 +189,7 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     snprintf(sheet->hash, sizeof sheet->hash, "%016" PRIx64, schedule->hash);
     field[at++] = ronde_field_text("algorithm", name_of(plan, decision->best));
     field[at++] = ronde_field_integer("channels", schedule->channel_count);
-    field[at++] = placement_field(plan, candidate);
+    field[at++] = ronde_field_text("placement", placement_of(plan, candidate));
     field[at++] = ronde_field_text("options",
                                    ronde_decision_options(plan->selector, decision, sheet->options));
     field[at++] = ronde_field_real("time_ns", best->time_ns);
@@ -233,8 +222,10 @@ static enum ronde_status print_row(const struct ronde_plan *plan, const struct r
                                                   .kind = RONDE_FIELD_ROWS,
                                                   .rows = sheet->candidates,
                                                   .count = plan->selector->choice.count};
-    sheet->fields[count++] = ronde_bound_share_field(
-        ronde_bound_share_of(share, row->bytes, row->quotes[row->decision.best].time_ns));
+    sheet->fields[count++] =
+        ronde_field_real("bound_share",
+                         ronde_bound_share_of(share, row->bytes,
+                                              row->quotes[row->decision.best].time_ns));
     const struct ronde_row printed = {sheet->fields, count};
     const enum ronde_status status = ronde_sink_print(sink, &table, &printed, error);
     /* A narrow table has no room for them beside the row. */

@@ -108,18 +108,12 @@ static void layout_finding(const struct ronde_finding *finding, struct ronde_fie
 /* What is claimed; a file that was rejected does not say what it would have been. */
 static size_t layout_head(const struct ronde_account *account, struct ronde_field *field)
 {
-    size_t at = 0;
-    field[at++] = ronde_field_boolean("ok", account->ok);
-    if (account->is_known) {
-        field[at++] = ronde_field_text("collective", ronde_collective_text(account->collective));
-        field[at++] = ronde_field_text("algorithm", account->algorithm);
-        field[at++] = ronde_field_integer("ranks", account->ranks);
-        return at;
-    }
-    field[at++] = ronde_field_null("collective");
-    field[at++] = ronde_field_null("algorithm");
-    field[at++] = ronde_field_null("ranks");
-    return at;
+    const char *collective = ronde_collective_text(account->collective);
+    field[0] = ronde_field_boolean("ok", account->ok);
+    field[1] = ronde_field_text("collective", account->is_known ? collective : NULL);
+    field[2] = ronde_field_text("algorithm", account->is_known ? account->algorithm : NULL);
+    field[3] = place_field("ranks", account->is_known ? account->ranks : RONDE_NONE);
+    return 4;
 }
 
 /* What an MSCCL file says; `unfit` is null where a runtime would run it. */
@@ -135,8 +129,7 @@ static size_t layout_msccl(const struct ronde_msccl_facts *facts, struct ronde_f
     field[at++] = ronde_field_integer("threadblocks", facts->threadblocks);
     field[at++] = ronde_field_integer("runtime_depth", facts->runtime_depth);
     field[at++] = ronde_field_boolean("fits_runtime", facts->unfit[0] == '\0');
-    field[at++] =
-        facts->unfit[0] ? ronde_field_text("unfit", facts->unfit) : ronde_field_null("unfit");
+    field[at++] = ronde_field_text("unfit", facts->unfit[0] ? facts->unfit : NULL);
     return at;
 }
 

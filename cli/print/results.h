@@ -75,9 +75,6 @@ struct ronde_bound_share ronde_bound_share_find(const struct ronde_platform *pla
 /** The share, 1 = no schedule is faster; NAN where the bound is not known. `bytes`: of the size column. */
 double ronde_bound_share_of(const struct ronde_bound_share *share, uint64_t bytes, double time_ns);
 
-/** Under the key "bound_share"; null where it is not known. */
-struct ronde_field ronde_bound_share_field(double share);
-
 /* A plan, printed: a row a size with its winner, by how much it wins and why. */
 
 /**

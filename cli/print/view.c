@@ -197,11 +197,10 @@ static size_t layout_parts(const struct ronde_co_run *co_run, struct sheet *shee
         const struct ronde_co_run_part *part = &co_run->parts[i];
         struct ronde_field *own = sheet->parts[i];
         own[0] = ronde_field_text("part", part->name);
-        own[1] = part->repeats ? ronde_field_null("alone_ns")
-                               : ronde_field_real("alone_ns", part->alone_ns);
+        own[1] = ronde_field_real("alone_ns", part->repeats ? NAN : part->alone_ns);
         own[2] = ronde_field_real("together_ns", part->together_ns);
-        own[3] = part->repeats ? ronde_field_null("slowdown")
-                               : ronde_field_real("slowdown", part->together_ns / part->alone_ns);
+        own[3] =
+            ronde_field_real("slowdown", part->repeats ? NAN : part->together_ns / part->alone_ns);
         own[4] = part->repeats ? ronde_field_integer("repeats", part->repeats)
                                : ronde_field_null("repeats");
         sheet->part_rows[i] = (struct ronde_row){own, PART_FIELDS};
@@ -233,7 +232,7 @@ static enum ronde_status print_row(const struct ronde_result_view *view, struct 
     ronde_record_layout(&view->record, &sheet.record);
     size_t count = sheet.record.row.count;
     memcpy(sheet.fields, sheet.record.row.fields, count * sizeof *sheet.fields);
-    sheet.fields[count++] = ronde_bound_share_field(share_of(view));
+    sheet.fields[count++] = ronde_field_real("bound_share", share_of(view));
     if (view->says_why && view->is_kept) {
         layout_why(&view->kept.why, view->kept.replay.platform, &sheet.why);
         memcpy(sheet.fields + count, sheet.why.fields, sheet.why.row.count * sizeof *sheet.fields);
