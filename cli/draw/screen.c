@@ -2,6 +2,7 @@
 #include "screen.h"
 
 #include "ronde/ir.h"
+#include "ronde/values.h"
 
 #include <stdlib.h>
 #include <string.h>
