@@ -42,9 +42,6 @@ extern const struct ronde_command ronde_command_sweep; /**< a grid of ranks and 
 extern const struct ronde_command ronde_command_tune;  /**< times of this machine, for `auto` */
 extern const struct ronde_command ronde_command_calibrate; /**< this machine as a platform file */
 
-/** ronde topo show FILE: a tree on a terminal, or an SVG. */
-RONDE_MUST_CHECK enum ronde_status ronde_topo_show(struct ronde_call *call,
-                                                   struct ronde_error *error);
 /** ronde topo generate KIND: a platform file of any size. */
 RONDE_MUST_CHECK enum ronde_status ronde_topo_generate(struct ronde_call *call,
                                                        struct ronde_error *error);

@@ -168,24 +168,3 @@ const struct ronde_command *const *ronde_commands(uint32_t *out_count)
     *out_count = sizeof commands / sizeof commands[0];
     return commands;
 }
-
-/* --steps: no machine and no times, the schedule alone; of all_reduce where no collective is named. */
-enum ronde_status ronde_steps_command(struct ronde_call *call, struct ronde_error *error)
-{
-    struct ronde_options own = *call->options;
-    struct ronde_schedule *schedule = NULL;
-
-    if (own.argument_count == 0)
-        own.arguments[own.argument_count++] = "all_reduce";
-    if (own.machine.topo || own.style || own.output.html || own.output.plot)
-        return ronde_fail(
-            error, RONDE_BAD_ARGUMENT,
-            "--steps shows the schedule alone: leave out --topo, --style, --html and --plot");
-    enum ronde_status status = ronde_schedule_file_or_compiled(&own, &schedule, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(&own, &call->sink, error);
-    if (status == RONDE_OK)
-        status = ronde_rounds_print(schedule, &call->sink, error);
-    ronde_schedule_destroy(schedule);
-    return status;
-}

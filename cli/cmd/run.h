@@ -1,6 +1,6 @@
 /**
  * What the parts of `ronde run` share: what executes it, what runs, where, and what has come of it so far. cmd_run.c
- * opens and closes it, run_measure.c measures a size, run_print.c prints.
+ * opens and closes it, run_measure.c measures a size and prints.
  */
 #ifndef RONDE_CLI_RUN_H
 #define RONDE_CLI_RUN_H
@@ -81,25 +81,11 @@ struct ronde_run_session {
 /** Everything that is needed to run the same again, and the head of the table. */
 void ronde_run_print_head(const struct ronde_run_session *session);
 
-/** A placement of a size. Errors: as ronde_sink_print. */
-RONDE_MUST_CHECK enum ronde_status ronde_run_print_record(struct ronde_run_session *session,
-                                                          const struct ronde_record *record,
-                                                          struct ronde_error *error);
-
 /** The lines that scripts for nccl-tests look for. */
 void ronde_run_print_verdict(const struct ronde_run_session *session);
 
-/** Whether results are compared with what is right. */
-bool ronde_run_is_checked(const struct ronde_run_session *session);
-
 /** Buffers of a process: such as other ranks read in place, unless they are to be any memory. */
 const struct ronde_mem *ronde_run_memory(const struct ronde_run_session *session);
-
-/** Whether others read this process's buffers where they lie; a transport may have none to offer. */
-bool ronde_run_has_registered(const struct ronde_run_session *session);
-
-/** Whether ranks could be kept to processors, and were not. */
-bool ronde_run_is_unbound(const struct ronde_run_session *session);
 
 /** A communicator's slot is known when something is loaded. */
 void ronde_run_note_slot(struct ronde_run_session *session);

@@ -143,15 +143,6 @@ RONDE_MUST_CHECK enum ronde_status ronde_published_plot(const struct ronde_publi
 
 /* The picture of a table of collectives: who was the fastest at which size, and who was predicted to be. */
 
-/**
- * Draws a panel per collective: over the size, each algorithm's time as a multiple of the fastest that was measured there;
- * measured as points, with a bar up to the 90th percentile of their repeats, predicted as lines. Where lines cross, the replay
- * changes its choice; where points do, the machine did. `name` stands above. Errors: UNAVAILABLE (no gnuplot); IO.
- */
-RONDE_MUST_CHECK enum ronde_status ronde_collective_plot(const struct ronde_collective_table *table,
-                                                         const char *name, const char *path,
-                                                         struct ronde_error *error);
-
 /* Curves of bus bandwidth over size: what sim and plan have of one collective on one machine. */
 
 /** Curves and panels at most: nobody tells more of them apart. */

@@ -104,9 +104,6 @@ struct ronde_value_words {
     char words[RONDE_WORDS_BYTES]; /**< with blanks between them; "" for none */
 };
 
-/** Names of element types, operators and protocols, by their enumerators. */
-extern const char *const ronde_dtype_names[], *const ronde_op_names[], *const ronde_protocol_names[];
-
 /** Whether a list with blanks has a word. */
 bool ronde_has_word(const char *list, const char *word);
 

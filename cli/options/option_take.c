@@ -1,9 +1,16 @@
 /* Values of options, checked, into their members. See option_groups.h. */
-#include "option_groups.h"
-
 #include "cli/draw/svg.h"
+#include "option_groups.h"
+#include "topology.h"
+
+#include "ronde/backend.h"
+#include "ronde/data_files.h"
+#include "ronde/executors.h"
+#include "ronde/schedules.h"
+#include "ronde/synthesize.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -147,9 +154,9 @@ static const char *in_small_letters(const char *text, char out_word[WORD_BYTES])
 
 #define NAME_TEXT(name, text) text,
 #define SIZED_TEXT(name, text, bytes) text,
-const char *const ronde_dtype_names[] = {RONDE_DTYPE_LIST(SIZED_TEXT)};
-const char *const ronde_op_names[] = {RONDE_OP_LIST(NAME_TEXT)};
-const char *const ronde_protocol_names[] = {RONDE_PROTOCOL_LIST(NAME_TEXT)};
+static const char *const dtype_names[] = {RONDE_DTYPE_LIST(SIZED_TEXT)};
+static const char *const op_names[] = {RONDE_OP_LIST(NAME_TEXT)};
+static const char *const protocol_names[] = {RONDE_PROTOCOL_LIST(NAME_TEXT)};
 #undef SIZED_TEXT
 #undef NAME_TEXT
 
@@ -159,8 +166,8 @@ static enum ronde_status parse_dtype(const char *text, enum ronde_dtype *out,
     char word[WORD_BYTES];
     return ronde_dtype_parse(in_small_letters(text, word), out)
                ? RONDE_OK
-               : ronde_name_refuse("unknown element type", text, ronde_dtype_names,
-                                   RONDE_DTYPE_COUNT, error);
+               : ronde_name_refuse("unknown element type", text, dtype_names, RONDE_DTYPE_COUNT,
+                                   error);
 }
 
 static enum ronde_status parse_op(const char *text, enum ronde_op *out, struct ronde_error *error)
@@ -168,7 +175,7 @@ static enum ronde_status parse_op(const char *text, enum ronde_op *out, struct r
     char word[WORD_BYTES];
     return ronde_op_parse(in_small_letters(text, word), out)
                ? RONDE_OK
-               : ronde_name_refuse("unknown operator", text, ronde_op_names, RONDE_OP_COUNT, error);
+               : ronde_name_refuse("unknown operator", text, op_names, RONDE_OP_COUNT, error);
 }
 
 TAKER(dtype)
@@ -275,7 +282,7 @@ TAKER(protocol)
     struct ronde_backend_options *const backend = group;
     uint32_t which = 0;
     (void)option;
-    const enum ronde_status status = ronde_name_parse("unknown protocol", text, ronde_protocol_names,
+    const enum ronde_status status = ronde_name_parse("unknown protocol", text, protocol_names,
                                                       RONDE_PROTOCOL_COUNT, &which, error);
     backend->protocol = (enum ronde_protocol)which;
     return status;
@@ -304,4 +311,150 @@ TAKER(bind)
     (void)option;
     backend->is_unbound = which == 1;
     return status;
+}
+
+/* ---- Words that options and arguments take ---------------------------------------------------------------------- */
+
+static void append(char words[RONDE_WORDS_BYTES], const char *word)
+{
+    const size_t used = strlen(words), length = strlen(word);
+    if (used + length + 2 > RONDE_WORDS_BYTES)
+        return;
+    if (used > 0)
+        strcat(words, " ");
+    strcat(words, word);
+}
+
+/* The words of a list with commas or bars. */
+static void append_list(char words[RONDE_WORDS_BYTES], char *list)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(list, ", |", &rest); word; word = strtok_r(NULL, ", |", &rest))
+        append(words, word);
+}
+
+static void append_backends(char words[RONDE_WORDS_BYTES])
+{
+    char list[256];
+    for (int are_processes = 0; are_processes < 2; are_processes++) {
+        ronde_executor_names(are_processes != 0, list, sizeof list);
+        append_list(words, list);
+    }
+}
+
+/* Every name once, whatever collectives have it. */
+static void append_algorithms(char words[RONDE_WORDS_BYTES])
+{
+    uint32_t count;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
+    for (uint32_t a = 0; a < count; a++)
+        if (!ronde_has_word(words, all[a]->name))
+            append(words, all[a]->name);
+}
+
+static void append_collectives(char words[RONDE_WORDS_BYTES])
+{
+    for (unsigned c = 0; c < RONDE_COLLECTIVE_COUNT; c++)
+        append(words, ronde_collective_text((enum ronde_collective)c));
+}
+
+static void append_choices(char words[RONDE_WORDS_BYTES])
+{
+    append(words, "auto");
+    append_algorithms(words);
+    append(words, RONDE_SYNTHESIZED);
+}
+
+/* Shipped platforms and described machines. */
+static void append_machines(char words[RONDE_WORDS_BYTES])
+{
+    char folder[RONDE_PATH_BYTES];
+    struct ronde_shipped_names names = {.count = 0};
+    if (ronde_topologies_folder(folder, sizeof folder))
+        ronde_shipped_names_read(folder, ".xml", &names);
+    for (uint32_t i = 0; i < names.count; i++)
+        append(words, names.name[i]);
+    ronde_shipped_machines_read(&names);
+    for (uint32_t i = 0; i < names.count; i++)
+        append(words, names.name[i]);
+}
+
+/* Lists that follow from the tables of the libraries, by what a row calls them. */
+static const struct {
+    const char *name;
+    void (*append)(char words[RONDE_WORDS_BYTES]);
+    const char *const *names; /* where they are in a table */
+    uint32_t count;
+} lists[] = {
+    {"@algorithm", append_choices, NULL, 0},
+    {"@backend", append_backends, NULL, 0},
+    {"@machine", append_machines, NULL, 0},
+    {"@collective", append_collectives, NULL, 0},
+    {"@dtype", NULL, dtype_names, RONDE_DTYPE_COUNT},
+    {"@op", NULL, op_names, RONDE_OP_COUNT},
+    {"@protocol", NULL, protocol_names, RONDE_PROTOCOL_COUNT},
+};
+
+/* A word of a row, or the list it stands for. */
+static void append_listed(char words[RONDE_WORDS_BYTES], const char *word)
+{
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        if (strcmp(lists[i].name, word) != 0)
+            continue;
+        if (lists[i].append)
+            lists[i].append(words);
+        for (uint32_t n = 0; n < lists[i].count; n++)
+            append(words, lists[i].names[n]);
+        return;
+    }
+    append(words, word);
+}
+
+static void expand(const char *row, char words[RONDE_WORDS_BYTES])
+{
+    char copy[512], *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", row);
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        append_listed(words, word);
+}
+
+void ronde_option_words(const struct ronde_option *option, struct ronde_value_words *out_words)
+{
+    *out_words = (struct ronde_value_words){option->value ? RONDE_VALUE_ANY : RONDE_VALUE_NONE, ""};
+    if (option->words) {
+        out_words->kind = RONDE_VALUE_WORDS;
+        expand(option->words, out_words->words);
+    }
+    if (option->value && strcmp(option->value, "FILE") == 0)
+        out_words->kind = RONDE_VALUE_FILE;
+}
+
+const char *ronde_option_help(const struct ronde_option *option, char out_text[RONDE_WORDS_BYTES])
+{
+    struct ronde_value_words value;
+    const size_t length = strlen(option->help);
+    size_t used = (size_t)snprintf(out_text, RONDE_WORDS_BYTES, "%s", option->help);
+    if (length == 0 || option->help[length - 1] != ':')
+        return out_text;
+    ronde_option_words(option, &value);
+    for (char *word = strtok(value.words, " "); word && used < RONDE_WORDS_BYTES;
+         word = strtok(NULL, " "))
+        used += (size_t)snprintf(out_text + used, RONDE_WORDS_BYTES - used, "%s %s",
+                                 out_text[used - 1] == ':' ? "" : ",", word);
+    return out_text;
+}
+
+void ronde_argument_words(const struct ronde_command *command, char out_words[RONDE_WORDS_BYTES])
+{
+    char choice[RONDE_WORDS_BYTES] = "";
+    out_words[0] = '\0';
+    if (strcmp(command->name, "synthesize") == 0)
+        append(out_words, "all_gather reduce_scatter all_reduce broadcast reduce");
+    else if (strstr(command->arguments, "COLLECTIVE"))
+        append_collectives(out_words);
+    /* Words in small letters are meant as they stand: "show|generate|import". */
+    (void)snprintf(choice, sizeof choice, "%.*s", (int)strcspn(command->arguments, " "),
+                   command->arguments);
+    if (choice[0] >= 'a' && choice[0] <= 'z')
+        append_list(out_words, choice);
 }

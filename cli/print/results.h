@@ -77,13 +77,6 @@ double ronde_bound_share_of(const struct ronde_bound_share *share, uint64_t byte
 
 /* A plan, printed: a row a size with its winner, by how much it wins and why. */
 
-/**
- * Prints it: a row a size, and where the winner changes; for programs with the prices of all candidates. Errors: NO_MEMORY; those of
- * ronde_sink_print.
- */
-RONDE_MUST_CHECK enum ronde_status
-ronde_plan_print(const struct ronde_plan *plan, struct ronde_sink *sink, struct ronde_error *error);
-
 /* A comparison as people and programs see it: rows as points are done, then what the filled grid says in words. */
 
 /** Where points go. */
@@ -229,17 +222,12 @@ struct ronde_workload_report {
 };
 
 /**
- * draw/workload_pictures.c: writes what --trace (for Perfetto or chrome://tracing), --timeline and --plot (NULL: none) ask for. Errors: IO;
+ * Writes what --trace (for Perfetto or chrome://tracing), --timeline and --plot (NULL: none) ask for. Errors: IO;
  * DEVICE; NO_MEMORY; UNAVAILABLE.
  */
 RONDE_MUST_CHECK enum ronde_status ronde_workload_draw(const struct ronde_workload_report *report,
                                                        const struct ronde_views_options *views,
                                                        const char *plot_path,
-                                                       struct ronde_error *error);
-
-/** Likewise: draws the timeline into a page; nothing for NULL. Errors: those of ronde_html_draw. */
-RONDE_MUST_CHECK enum ronde_status ronde_workload_page(const struct ronde_workload_report *report,
-                                                       struct ronde_html *html,
                                                        struct ronde_error *error);
 
 /** Prints it. Errors: those of ronde_sink_row. */
@@ -311,11 +299,6 @@ RONDE_MUST_CHECK enum ronde_status ronde_run_is_nccl_tests(const struct ronde_op
 /** nccl-tests' name of the program that measures a collective, e.g. "alltoall_perf"; NULL where it has none. */
 const char *ronde_nccl_tests_program(enum ronde_collective collective);
 
-/** A size: nccl-tests' thirteen columns, then algorithm and protocol. NULL where the schedule does not run so. */
-void ronde_run_nccl_tests_row(const struct ronde_run_session *session,
-                              const struct ronde_record *out_of_place,
-                              const struct ronde_record *in_place);
-
 /* What a calibration has found, for people. */
 
 /** Notes on stderr which constants vary so much that they say little. */
@@ -325,10 +308,5 @@ void ronde_calibration_warn(const struct ronde_calibration_report *report);
 RONDE_MUST_CHECK enum ronde_status
 ronde_calibration_print(const struct ronde_calibration_report *report, struct ronde_sink *sink,
                         struct ronde_error *error);
-
-/** A schedule round by round: a row a message. Errors: UNSUPPORTED for more ranks than people read; as ronde_sink_row. */
-RONDE_MUST_CHECK enum ronde_status ronde_rounds_print(const struct ronde_schedule *schedule,
-                                                      struct ronde_sink *sink,
-                                                      struct ronde_error *error);
 
 #endif

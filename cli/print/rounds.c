@@ -2,6 +2,8 @@
  * A schedule round by round, for people who learn it: who sends what to whom, and what the receiver does with it. A message is
  * of the round after the last of those it needs.
  */
+#include "cli/cmd/commands.h"
+#include "cli/cmd/common.h"
 #include "results.h"
 
 #include "ronde/cursor.h"
@@ -116,8 +118,9 @@ static enum ronde_status print_rounds(const struct rounds *rounds, struct ronde_
     return status;
 }
 
-enum ronde_status ronde_rounds_print(const struct ronde_schedule *schedule, struct ronde_sink *sink,
-                                     struct ronde_error *error)
+/* A schedule round by round: a row a message. Errors: UNSUPPORTED for more ranks than people read; as ronde_sink_row. */
+static enum ronde_status print_schedule(const struct ronde_schedule *schedule,
+                                        struct ronde_sink *sink, struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
     /* An element of each chunk, in one piece. */
@@ -145,5 +148,26 @@ enum ronde_status ronde_rounds_print(const struct ronde_schedule *schedule, stru
     ronde_mem_free(mem, rounds.consumer, count, sizeof *rounds.consumer);
     ronde_mem_free(mem, rounds.round, count, sizeof *rounds.round);
     ronde_dag_destroy(rounds.dag, mem);
+    return status;
+}
+
+/* --steps: no machine and no times, the schedule alone; of all_reduce where no collective is named. */
+enum ronde_status ronde_steps_command(struct ronde_call *call, struct ronde_error *error)
+{
+    struct ronde_options own = *call->options;
+    struct ronde_schedule *schedule = NULL;
+
+    if (own.argument_count == 0)
+        own.arguments[own.argument_count++] = "all_reduce";
+    if (own.machine.topo || own.style || own.output.html || own.output.plot)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--steps shows the schedule alone: leave out --topo, --style, --html and --plot");
+    enum ronde_status status = ronde_schedule_file_or_compiled(&own, &schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_sink_open(&own, &call->sink, error);
+    if (status == RONDE_OK)
+        status = print_schedule(schedule, &call->sink, error);
+    ronde_schedule_destroy(schedule);
     return status;
 }

@@ -1,9 +1,326 @@
 /* A replayed step, for people and for programs. See results.h. */
+#include "cli/draw/gnuplot.h"
+#include "cli/draw/svg.h"
+#include "cli/html/html.h"
+#include "report.h"
 #include "results.h"
 
-#include "cli/html/html.h"
+#include "ronde/output_file.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Pictures --------------------------------------------------------------------------------------------------- */
+
+/* Tracks of one kind on one rank: what is still under way when another begins needs a track of its own. */
+#define MOST_TRACKS 8u
+
+/* Where the kinds of tracks begin. */
+enum { FIRST_CPU = 0, FIRST_FAMILY = 1000, FIRST_MESSAGES = 1000000 };
+
+/* The picture in the making. */
+struct pen {
+    const struct ronde_workload_report *report;
+    FILE *file;
+    uint32_t *order;    /* items by rank, kind of track and start */
+    bool has_events;    /* a comma is due */
+    uint32_t most_bars; /* of a timeline */
+};
+
+static uint32_t kind_of(const struct ronde_workload *workload, const struct ronde_work *work)
+{
+    switch (work->kind) {
+    case RONDE_WORK_COMPUTE:
+        return FIRST_CPU + work->cpu % (FIRST_FAMILY / MOST_TRACKS);
+    case RONDE_WORK_COLLECTIVE:
+        return FIRST_FAMILY + workload->groups[work->group].family;
+    default:
+        return FIRST_MESSAGES;
+    }
+}
+
+static void name_of(const struct ronde_workload *workload, const struct ronde_work *work,
+                    char *text, size_t bytes)
+{
+    const char *name = ronde_workload_text(workload, work->name);
+    if (name[0])
+        (void)snprintf(text, bytes, "%s", name);
+    else if (work->kind == RONDE_WORK_COLLECTIVE)
+        (void)snprintf(text, bytes, "%s", ronde_collective_text(work->collective));
+    else
+        (void)snprintf(text, bytes, "%s", ronde_work_kind_text(work->kind));
+}
+
+static int by_track(const void *left, const void *right, void *context)
+{
+    const struct ronde_workload_report *report = context;
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const struct ronde_workload *workload = report->workload;
+    const struct ronde_work *one = &workload->works[a], *other = &workload->works[b];
+    const uint32_t kinds[] = {kind_of(workload, one), kind_of(workload, other)};
+    const double starts[] = {report->result->start_ns[a], report->result->start_ns[b]};
+    if (one->rank != other->rank)
+        return one->rank < other->rank ? -1 : 1;
+    if (kinds[0] != kinds[1])
+        return kinds[0] < kinds[1] ? -1 : 1;
+    if (starts[0] < starts[1] || starts[0] > starts[1])
+        return starts[0] < starts[1] ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static enum ronde_status put(struct pen *pen, const struct ronde_field *fields, size_t count,
+                             struct ronde_error *error)
+{
+    const struct ronde_row row = {fields, count};
+    fputs(pen->has_events ? "," : "", pen->file);
+    pen->has_events = true;
+    return ronde_json_print(&row, pen->file, error);
+}
+
+static enum ronde_status put_item(struct pen *pen, uint32_t index, uint32_t track,
+                                  struct ronde_error *error)
+{
+    const struct ronde_workload *workload = pen->report->workload;
+    const struct ronde_work *work = &workload->works[index];
+    const struct ronde_workload_result *result = pen->report->result;
+    char name[256];
+    name_of(workload, work, name, sizeof name);
+    const char *category =
+        work->kind == RONDE_WORK_COLLECTIVE
+            ? ronde_workload_text(workload, workload->families[workload->groups[work->group].family])
+            : ronde_work_kind_text(work->kind);
+    const struct ronde_field fields[] = {
+        ronde_field_text("ph", "X"),
+        ronde_field_text("name", name),
+        ronde_field_text("cat", category),
+        ronde_field_integer("pid", work->rank),
+        ronde_field_integer("tid", track),
+        ronde_field_real("ts", result->start_ns[index] / 1e3),
+        ronde_field_real("dur", (result->end_ns[index] - result->start_ns[index]) / 1e3),
+    };
+    return put(pen, fields, sizeof fields / sizeof fields[0], error);
+}
+
+/* Items of a rank and a kind, each on the first track that is free. */
+static enum ronde_status put_items(struct pen *pen, struct ronde_error *error)
+{
+    const struct ronde_workload *workload = pen->report->workload;
+    const struct ronde_workload_result *result = pen->report->result;
+    double ends_ns[MOST_TRACKS] = {0};
+    uint32_t rank = UINT32_MAX, kind = UINT32_MAX;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t i = 0; i < workload->work_count && status == RONDE_OK; i++) {
+        const uint32_t index = pen->order[i];
+        const struct ronde_work *work = &workload->works[index];
+        uint32_t track = 0;
+        if (work->rank != rank || kind_of(workload, work) != kind)
+            memset(ends_ns, 0, sizeof ends_ns);
+        rank = work->rank;
+        kind = kind_of(workload, work);
+        while (track + 1 < MOST_TRACKS && ends_ns[track] > result->start_ns[index])
+            track++;
+        ends_ns[track] = result->end_ns[index];
+        status = put_item(pen, index, kind * MOST_TRACKS + track, error);
+    }
+    return status;
+}
+
+static enum ronde_status write_trace(struct pen *pen, struct ronde_error *error)
+{
+    fputs("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n", pen->file);
+    const enum ronde_status status = put_items(pen, error);
+    fputs("]}\n", pen->file);
+    return status;
+}
+
+/* ---- Timeline --------------------------------------------------------------------------------------------------- */
+
+/* Computing, then families of groups, then messages. */
+static uint32_t track_of(const struct ronde_workload *workload, const struct ronde_work *work)
+{
+    const uint32_t kind = kind_of(workload, work), last = workload->family_count + 1;
+    const uint32_t track = kind < FIRST_FAMILY     ? 0
+                           : kind < FIRST_MESSAGES ? 1 + kind - FIRST_FAMILY
+                                                   : last;
+    return track < RONDE_TIMELINE_KINDS ? track : RONDE_TIMELINE_KINDS - 1;
+}
+
+static struct ronde_timeline_bar bar_of_item(const void *context, uint32_t index)
+{
+    const struct pen *pen = context;
+    const struct ronde_workload *workload = pen->report->workload;
+    const struct ronde_workload_result *result = pen->report->result;
+    const uint32_t item = pen->order[index];
+    const struct ronde_work *work = &workload->works[item];
+    const uint32_t track = track_of(workload, work);
+    return (struct ronde_timeline_bar){.rank = work->rank,
+                                       .track = track,
+                                       .kind = track,
+                                       .start_ns = result->start_ns[item],
+                                       .middle_ns = result->end_ns[item],
+                                       .end_ns = result->end_ns[item]};
+}
+
+static enum ronde_status write_timeline(struct pen *pen, struct ronde_error *error)
+{
+    const struct ronde_workload *workload = pen->report->workload;
+    const struct ronde_workload_result *result = pen->report->result;
+    const struct ronde_trace_group all = {"", 0, workload->ranks};
+    struct ronde_timeline_kind kinds[RONDE_TIMELINE_KINDS] = {{"compute", "#b8b8b8"}};
+    uint32_t shown = 0;
+    char title[400], subtitle[160];
+    for (uint32_t track = 1; track < RONDE_TIMELINE_KINDS; track++)
+        kinds[track] =
+            (struct ronde_timeline_kind){track <= workload->family_count
+                                             ? ronde_workload_text(workload,
+                                                                   workload->families[track - 1])
+                                             : "messages",
+                                         ronde_colour(track - 1)};
+    snprintf(title, sizeof title, "%.200s, %u ranks on %.100s", pen->report->path, workload->ranks,
+             ronde_platform_facts(pen->report->platform)->name);
+    snprintf(subtitle, sizeof subtitle, "%.3f us, simulated by %s", result->time_ns / 1e3,
+             result->engine);
+    const struct ronde_timeline timeline = {.title = title,
+                                            .subtitle = subtitle,
+                                            .ranks = workload->ranks,
+                                            .groups = &all,
+                                            .group_count = 1,
+                                            .kinds = kinds,
+                                            .kind_count = RONDE_TIMELINE_KINDS,
+                                            .bar_count = workload->work_count,
+                                            .bar = bar_of_item,
+                                            .most_bars = pen->most_bars,
+                                            .context = pen};
+    const enum ronde_status status = ronde_timeline_write(&timeline, pen->file, &shown, error);
+    if (status == RONDE_OK && shown < workload->ranks && !pen->most_bars)
+        ronde_note("the timeline shows ranks 0-%u of %u", shown - 1, workload->ranks);
+    return status;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------ */
+
+/* Items in order of their tracks. */
+static enum ronde_status open_pen(struct pen *pen, struct ronde_error *error)
+{
+    struct ronde_workload_report copy = *pen->report;
+    const uint32_t count = pen->report->workload->work_count;
+    pen->order = calloc(count + 1u, sizeof *pen->order);
+    if (!pen->order)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a picture of %u items", count);
+    for (uint32_t i = 0; i < count; i++)
+        pen->order[i] = i;
+    qsort_r(pen->order, count, sizeof *pen->order, by_track, &copy);
+    return RONDE_OK;
+}
+
+static enum ronde_status draw(const struct ronde_workload_report *report, const char *path,
+                              enum ronde_status (*write)(struct pen *pen, struct ronde_error *error),
+                              struct ronde_error *error)
+{
+    struct pen pen = {.report = report};
+    struct ronde_output_file output = {.file = NULL};
+    enum ronde_status status = open_pen(&pen, error);
+    if (status == RONDE_OK)
+        status = ronde_output_file_open(path, &output, error);
+    pen.file = output.file;
+    if (status == RONDE_OK)
+        status = write(&pen, error);
+    const enum ronde_status closed = ronde_output_file_close(&output, status, error);
+    free(pen.order);
+    return status == RONDE_OK ? closed : status;
+}
+
+/* Bars of the timeline in a page, which is to be forwarded: about 17 bytes a half of each. */
+#define PAGE_BARS 12000u
+
+static enum ronde_status draw_in_page(void *context, FILE *file, struct ronde_error *error)
+{
+    struct pen *pen = context;
+    pen->file = file;
+    return write_timeline(pen, error);
+}
+
+/* Likewise: draws the timeline into a page; nothing for NULL. Errors: those of ronde_html_draw. */
+static enum ronde_status draw_page(const struct ronde_workload_report *report,
+                                   struct ronde_html *html, struct ronde_error *error)
+{
+    static const struct ronde_html_picture timeline = {
+        "Who computes, who communicates, and who waits when?",
+        "A row a rank. Enlarge it with the buttons, + and -, or Ctrl and the wheel; move it with "
+        "the "
+        "pointer or the arrows. Of more than 64 ranks the first are shown.",
+        true};
+    struct pen pen = {.report = report, .most_bars = PAGE_BARS};
+    if (!html)
+        return RONDE_OK;
+    enum ronde_status status = open_pen(&pen, error);
+    if (status == RONDE_OK)
+        status = ronde_html_draw(html, &timeline, draw_in_page, &pen, error);
+    free(pen.order);
+    return status;
+}
+
+/* A part of a bar: from where the last one ended. */
+static void print_part(FILE *gnuplot, uint32_t row, double *from_us, double part_ns)
+{
+    fprintf(gnuplot, "%.9g %u %.9g %.9g %.2f %.2f\n", *from_us + part_ns / 2e3, row, *from_us,
+            *from_us + part_ns / 1e3, row - 0.3, row + 0.3);
+    *from_us += part_ns / 1e3;
+}
+
+/* Where the step's time goes: of a rank, in the mean, and of the critical path. */
+static enum ronde_status plot(const struct ronde_workload_report *report, const char *path,
+                              struct ronde_error *error)
+{
+    const struct ronde_workload_result *result = report->result;
+    struct ronde_gnuplot drawing;
+    const enum ronde_status status = ronde_gnuplot_open(path, 860, 260, &drawing, error);
+    if (status != RONDE_OK)
+        return status;
+    FILE *gnuplot = drawing.script;
+    double rank_us = 0, path_us = 0;
+    fprintf(gnuplot,
+            "set yrange [0.4:2.6]\nset xrange [0:%.9g]\nset xlabel 'time of the step (us)'\n"
+            "set ytics ('critical path' 1, 'a rank, mean' 2)\nset key outside right noenhanced\n"
+            "set style fill solid 0.9 border lc rgb 'white'\nset grid x lc rgb '#dddddd'\n"
+            "set title '%u ranks on %.100s, simulated by %s' noenhanced\nplot "
+            "'-' with boxxyerror lc rgb '#b8b8b8' title 'compute'",
+            result->time_ns / 1e3, report->workload->ranks,
+            ronde_platform_facts(report->platform)->name, result->engine);
+    for (uint32_t f = 0; f < result->family_count; f++)
+        fprintf(gnuplot, ", '-' with boxxyerror lc rgb '%s' title '%s'", ronde_colour(f),
+                result->families[f].name);
+    fputs(", '-' with boxxyerror lc rgb '#f4f4f4' title 'idle'\n", gnuplot);
+    print_part(gnuplot, 2, &rank_us, result->mean.compute_ns);
+    print_part(gnuplot, 1, &path_us, result->path_compute_ns);
+    fputs("e\n", gnuplot);
+    for (uint32_t f = 0; f < result->family_count; f++) {
+        print_part(gnuplot, 2, &rank_us, result->families[f].exposed_ns);
+        print_part(gnuplot, 1, &path_us, result->families[f].path_ns);
+        fputs("e\n", gnuplot);
+    }
+    print_part(gnuplot, 2, &rank_us, result->mean.idle_ns);
+    fputs("e\n", gnuplot);
+    return ronde_gnuplot_close(&drawing, error);
+}
+
+enum ronde_status ronde_workload_draw(const struct ronde_workload_report *report,
+                                      const struct ronde_views_options *views,
+                                      const char *plot_path, struct ronde_error *error)
+{
+    const char *missing = NULL;
+    enum ronde_status status = RONDE_OK;
+    if (views->trace && !ronde_json_available(&missing))
+        return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
+    if (views->trace)
+        status = draw(report, views->trace, write_trace, error);
+    if (status == RONDE_OK && views->timeline)
+        status = draw(report, views->timeline, write_timeline, error);
+    if (status == RONDE_OK && plot_path)
+        status = plot(report, plot_path, error);
+    return status;
+}
 
 static const struct ronde_column columns[] = {
     {"groups", "groups", "", RONDE_CELL_PLAIN, 8, false},
@@ -174,5 +491,5 @@ enum ronde_status ronde_workload_print(const struct ronde_workload_report *repor
     for (uint32_t c = 0; c < result->call_count && status == RONDE_OK; c++)
         status = print_call(report, &result->calls[c], sink, error);
     ronde_answer_workload(sink->html, report);
-    return status == RONDE_OK ? ronde_workload_page(report, sink->html, error) : status;
+    return status == RONDE_OK ? draw_page(report, sink->html, error) : status;
 }
