@@ -220,6 +220,7 @@ static void accepted_traces_become_rows(void)
 {
     struct replay replay = {.target = fuzz_traces};
     CU_ASSERT(files_walk("tests/data/traces", "", replay_file, &replay) > 0);
+    CU_ASSERT(files_walk("docs/examples/dlrm-v100x8", "worker0.json.gz", replay_file, &replay) > 0);
     report(&replay);
 }
 
