@@ -349,9 +349,9 @@ struct ronde_compile_request ronde_kind_request(const struct ronde_kind *kind, u
                                             .root = ronde_kind_root(kind)};
     if (request.collective != RONDE_SEND_RECV)
         return request;
-    for (uint32_t rank = 0; rank < ranks; rank++)
+    request.source_of = kind->source_of ? kind->source_of : sources;
+    for (uint32_t rank = 0; !kind->source_of && rank < ranks; rank++)
         sources[rank] = source_of(kind, ranks, rank);
-    request.source_of = sources;
     return request;
 }
 

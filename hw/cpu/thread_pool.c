@@ -8,6 +8,15 @@
 #include <signal.h>
 #include <string.h>
 
+enum ronde_status ronde_threads_check(const char *what, struct ronde_error *error)
+{
+    return RONDE_HAS_THREADS
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_UNAVAILABLE,
+                            "%s: built without POSIX threads (-DRONDE_CPU=ON, package libc6-dev)",
+                            what);
+}
+
 /* Which processors the threads of a pool use. */
 
 struct ronde_affinity {

@@ -10,14 +10,7 @@
 #include "ronde/bind.h"
 
 /** Refuses what takes threads in a build without them. Errors: UNAVAILABLE. */
-static inline enum ronde_status ronde_threads_check(const char *what, struct ronde_error *error)
-{
-    return RONDE_HAS_THREADS
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_UNAVAILABLE,
-                            "%s: built without POSIX threads (-DRONDE_CPU=ON, package libc6-dev)",
-                            what);
-}
+enum ronde_status ronde_threads_check(const char *what, struct ronde_error *error);
 
 /* Affinity of a thread pool: which processors each of its threads may use. The kernel tends to wake a thread where
  * its waker runs; two threads that then pass messages by polling share one core while another idles, which is ten

@@ -1,5 +1,5 @@
 /**
- * The paths of messages: rings in a host's shared memory (shm.c) and UCX (hw/ucx/p2p.c).
+ * The paths of messages: rings in a host's shared memory (shm.c) and UCX (hw/ucx/p2p_net.c).
  */
 #ifndef RONDE_HW_P2P_PATH_H
 #define RONDE_HW_P2P_PATH_H

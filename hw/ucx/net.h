@@ -103,7 +103,7 @@ ucs_status_t ronde_net_on_data(void *self, const void *head, size_t head_bytes, 
 ucs_status_t ronde_net_on_credit(void *self, const void *head, size_t head_bytes, void *data,
                                  size_t bytes, const ucp_am_recv_param_t *param);
 
-/** Handlers of tagged messages and their credit, in hw/ucx/p2p.c. */
+/** Handlers of tagged messages and their credit, in hw/ucx/p2p_net.c. */
 ucs_status_t ronde_p2p_net_on_message(void *self, const void *head, size_t head_bytes, void *data,
                                       size_t bytes, const ucp_am_recv_param_t *param);
 /** The same for credit. */
