@@ -16,51 +16,43 @@ struct example {
     int64_t start_ns, stop_ns; /* of its channels; NO_TIME */
 };
 
-static bool number(struct pull_span span, int64_t *out)
-{
-    return span.at && pull_integer(span, out) && *out >= 0;
-}
-
 /* Its communicator, whose size the files do not say. */
-static enum ronde_status find_group(struct example *example, struct pull_span args, uint32_t *out,
-                                    struct ronde_error *error)
+static bool find_group(struct example *example, struct pull_span args, uint32_t *out)
 {
     const struct pull_span hash = pull_member(args, "CommHash");
     int64_t rank = 0;
     *out = RONDE_TRACE_NONE;
     if (!hash.at)
-        return RONDE_OK;
-    if (!number(pull_member(args, "Rank"), &rank) || rank >= RONDE_MAX_RANKS)
+        return true;
+    if (!gather_number(pull_member(args, "Rank"), &rank) || rank >= RONDE_MAX_RANKS)
         return source_refuse(
-            example->source, error,
+            example->source,
             "a call, which ends before here, without its rank in the communicator");
     *out = gather_group_of_key(example->traces, gather_hash(0, hash.at, hash.bytes), 0);
-    return *out != RONDE_TRACE_NONE &&
-                   gather_member(example->traces, *out, (uint32_t)rank, example->process)
-               ? RONDE_OK
-               : gather_no_memory(example->source->path, error);
+    return (*out != RONDE_TRACE_NONE &&
+            gather_member(example->traces, *out, (uint32_t)rank, example->process)) ||
+           source_no_memory(example->source);
 }
 
 /* What a call says of itself. Without the size of its communicator the bytes of some are not known. */
-static enum ronde_status begin_call(struct example *example, struct pull_span event, bool is_pair,
-                                    struct ronde_error *error)
+static bool begin_call(struct example *example, struct pull_span event, bool is_pair)
 {
     const struct pull_span args = pull_member(event, "args");
     char text[48];
     bool is_call = false;
     uint32_t group = RONDE_TRACE_NONE;
     int64_t count = -1, sequence = -1;
-    const enum ronde_status status = find_group(example, args, &group, error);
-    struct ronde_trace_call *call =
-        status == RONDE_OK ? gather_call(example->traces, example->process) : NULL;
+    if (!find_group(example, args, &group))
+        return false;
+    struct ronde_trace_call *call = gather_call(example->traces, example->process);
     if (!call)
-        return status == RONDE_OK ? gather_no_memory(example->source->path, error) : status;
+        return source_no_memory(example->source);
     example->call = example->traces->calls.count - 1;
     example->start_ns = example->stop_ns = RONDE_TRACE_NO_TIME;
     (void)pull_text(pull_member(event, "name"), text, sizeof text);
     call->collective = name_collective(text, &is_call);
     call->group = is_pair ? RONDE_TRACE_NONE : group;
-    if (!is_pair && number(pull_member(args, "SeqNum"), &sequence))
+    if (!is_pair && gather_number(pull_member(args, "SeqNum"), &sequence))
         call->sequence = (uint64_t)sequence;
     (void)pull_text(pull_member(args, "Datatype"), text, sizeof text);
     const bool is_part = call->collective == RONDE_ALL_GATHER ||
@@ -68,24 +60,24 @@ static enum ronde_status begin_call(struct example *example, struct pull_span ev
                          call->collective == RONDE_ALL_TO_ALL || call->collective == RONDE_GATHER ||
                          call->collective == RONDE_SCATTER;
     const uint32_t bytes = name_type_bytes(text);
-    if (number(pull_member(args, "Count"), &count) && bytes > 0 && count <= INT64_MAX / 16)
+    if (gather_number(pull_member(args, "Count"), &count) && bytes > 0 && count <= INT64_MAX / 16)
         *(is_part ? &call->in_bytes : &call->bytes) = (uint64_t)count * bytes;
     if (is_part)
         gather_remark(
             example->traces,
             "NCCL's example profiler does not say how many ranks a communicator has: sizes "
             "of calls in which each rank has a part are not known");
-    return RONDE_OK;
+    return true;
 }
 
 /* A channel of the call; an end of 0 was not seen. */
 static void add_channel(struct example *example, struct pull_span args)
 {
     int64_t start = 0, stop = 0;
-    if (number(pull_member(args, "StartGpuClk"), &start) && start > 0 &&
+    if (gather_number(pull_member(args, "StartGpuClk"), &start) && start > 0 &&
         (example->start_ns == RONDE_TRACE_NO_TIME || start < example->start_ns))
         example->start_ns = start;
-    if (number(pull_member(args, "StopGpuClk"), &stop) && stop > example->stop_ns && stop > 0)
+    if (gather_number(pull_member(args, "StopGpuClk"), &stop) && stop > example->stop_ns && stop > 0)
         example->stop_ns = stop;
 }
 
@@ -101,38 +93,27 @@ static void end_call(struct example *example)
     example->call = RONDE_TRACE_NONE;
 }
 
-static enum ronde_status take_event(struct example *example, struct pull_span event,
-                                    struct ronde_error *error)
+static bool take_event(void *self, struct pull_span event)
 {
+    struct example *example = self;
     const struct pull_span kind = pull_member(event, "cat");
     const bool begins = pull_is(pull_member(event, "ph"), "b");
     const bool is_pair = pull_is(kind, "P2P");
     if (is_pair || pull_is(kind, "COLL")) {
         end_call(example);
-        return begins ? begin_call(example, event, is_pair, error) : RONDE_OK;
+        return !begins || begin_call(example, event, is_pair);
     }
     if (begins && example->call != RONDE_TRACE_NONE && pull_is(kind, "GPU"))
         add_channel(example, pull_member(event, "args"));
-    return RONDE_OK;
+    return true;
 }
 
-enum ronde_status example_read(struct source *source, struct ronde_traces *traces,
-                               struct ronde_error *error)
+bool example_read(struct source *source, struct ronde_traces *traces)
 {
     struct example example = {.source = source, .traces = traces, .call = RONDE_TRACE_NONE};
-    bool is_first = true, is_end = false;
     if (!gather_process(traces, RONDE_TRACE_EXAMPLE, source->path, &example.process))
-        return gather_no_memory(source->path, error);
-    enum ronde_status status = pull_open(source, '[', error);
-    while (status == RONDE_OK) {
-        struct pull_span event;
-        status = pull_next_item(source, &is_first, &is_end, error);
-        if (status != RONDE_OK || is_end)
-            break;
-        status = pull_take(source, &event, error);
-        if (status == RONDE_OK)
-            status = take_event(&example, event, error);
-    }
+        return source_no_memory(source);
+    const bool is_read = pull_items(source, take_event, &example);
     end_call(&example);
-    return status == RONDE_OK ? pull_end(source, error) : status;
+    return is_read && pull_end(source);
 }

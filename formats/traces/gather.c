@@ -104,26 +104,32 @@ uint32_t gather_group_of_key(struct ronde_traces *traces, uint64_t key, uint32_t
     return find_group(traces, key, NULL, 0, size);
 }
 
-enum ronde_status gather_ranks(const struct ronde_mem *mem, const char *text, size_t bytes,
-                               struct ronde_list *out, bool *out_is_cut)
+bool gather_ranks(struct source *source, struct pull_span text, struct ronde_list *out,
+                  bool *out_is_cut, const char *name, const char *where)
 {
     *out_is_cut = false;
-    for (size_t i = 0; i < bytes; i++) {
+    for (size_t i = 0; i < text.bytes; i++) {
         uint64_t rank = 0;
         size_t digits = 0;
-        *out_is_cut = *out_is_cut || text[i] == '.';
-        for (; i < bytes && text[i] >= '0' && text[i] <= '9'; i++, digits++)
-            rank = rank > UINT32_MAX ? rank : rank * 10 + (uint64_t)(text[i] - '0');
-        if (digits == 0)
-            continue;
-        if (rank >= RONDE_MAX_RANKS || out->count >= RONDE_MAX_RANKS)
-            return RONDE_BAD_INPUT;
-        uint32_t *item = ronde_list_push(mem, out, sizeof *item);
-        if (!item)
-            return RONDE_NO_MEMORY;
-        *item = (uint32_t)rank;
+        *out_is_cut = *out_is_cut || text.at[i] == '.';
+        for (; i < text.bytes && text.at[i] >= '0' && text.at[i] <= '9'; i++, digits++)
+            rank = rank > UINT32_MAX ? rank : rank * 10 + (uint64_t)(text.at[i] - '0');
+        const uint32_t item = (uint32_t)rank;
+        if (digits > 0 && (rank >= RONDE_MAX_RANKS || out->count >= RONDE_MAX_RANKS))
+            return source_refuse(source, "ranks of process group \"%s\"%s are none", name, where);
+        if (digits > 0 && !source_keep(source, out, &item, sizeof item))
+            return false;
     }
-    return RONDE_OK;
+    return true;
+}
+
+bool gather_number(struct pull_span span, int64_t *out)
+{
+    int64_t value = 0;
+    if (!span.at || !pull_integer(span, &value) || value < 0)
+        return false;
+    *out = value;
+    return true;
 }
 
 bool gather_has_members(enum ronde_trace_format format)
@@ -159,9 +165,4 @@ void gather_remark(struct ronde_traces *traces, const char *format, ...)
     struct ronde_trace_remark *added = ronde_list_push(traces->mem, &traces->remarks, sizeof *added);
     if (added)
         *added = remark;
-}
-
-enum ronde_status gather_no_memory(const char *path, struct ronde_error *error)
-{
-    return ronde_fail(error, RONDE_NO_MEMORY, "%.200s: no memory", path);
 }

@@ -37,13 +37,13 @@ uint32_t gather_group_of_ranks(struct ronde_traces *traces, uint32_t *ranks, uin
 /* The group of such a key, whose ranks are not said; NONE without memory. */
 uint32_t gather_group_of_key(struct ronde_traces *traces, uint64_t key, uint32_t size);
 
-/*
- * Ranks out of an array, or a text of one: "[0, 1, ...]", which is cut. Errors, none of which is written: NO_MEMORY; BAD_INPUT for
- * a number that is no rank.
- */
-RONDE_MUST_CHECK enum ronde_status gather_ranks(const struct ronde_mem *mem, const char *text,
-                                                size_t bytes, struct ronde_list *out,
-                                                bool *out_is_cut);
+/* Ranks of a group out of an array, or a text of one: "[0, 1, ...]", which is cut. Refuses a number that is no rank; `where` it is. */
+RONDE_MUST_CHECK bool gather_ranks(struct source *source, struct pull_span text,
+                                   struct ronde_list *out, bool *out_is_cut, const char *name,
+                                   const char *where);
+
+/* A number from 0 on; false, and nothing is written, where there is none. */
+bool gather_number(struct pull_span span, int64_t *out);
 
 /* Whether files of a kind number ranks by communicators. */
 bool gather_has_members(enum ronde_trace_format format);
@@ -54,20 +54,13 @@ bool gather_member(struct ronde_traces *traces, uint32_t group, uint32_t rank, u
 /* Adds a remark, cut to its length, unless it is there already; without memory there is one less. */
 RONDE_FORMAT(2, 3) void gather_remark(struct ronde_traces *traces, const char *format, ...);
 
-/* NO_MEMORY, naming the file. */
-enum ronde_status gather_no_memory(const char *path, struct ronde_error *error);
-
-/* The readers, each of a source that is open. */
-enum ronde_status kineto_read(struct source *source, struct ronde_traces *traces,
-                              struct ronde_error *error);
-enum ronde_status inspector_read(struct source *source, struct ronde_traces *traces,
-                                 enum ronde_trace_format format, struct ronde_error *error);
-enum ronde_status example_read(struct source *source, struct ronde_traces *traces,
-                               struct ronde_error *error);
-enum ronde_status prometheus_read(struct source *source, struct ronde_traces *traces,
-                                  struct ronde_error *error);
-enum ronde_status recorder_read(struct source *source, struct ronde_traces *traces,
-                                struct ronde_error *error);
+/* The readers, each of a source that is open; false where it was refused. */
+bool kineto_read(struct source *source, struct ronde_traces *traces);
+bool inspector_read(struct source *source, struct ronde_traces *traces,
+                    enum ronde_trace_format format);
+bool example_read(struct source *source, struct ronde_traces *traces);
+bool prometheus_read(struct source *source, struct ronde_traces *traces);
+bool recorder_read(struct source *source, struct ronde_traces *traces);
 
 /* Remarks which ranks are behind in calls that others are in. */
 void gather_remark_hangs(struct ronde_traces *traces);
@@ -95,8 +88,7 @@ uint64_t name_call_bytes(enum ronde_collective collective, uint32_t ranks, int64
 
 /* Lines of a source, one at a time. */
 
-/* The next line without its end, within the window; at == NULL at the end of the file. `out_is_whole`: an end came behind it. */
-RONDE_MUST_CHECK enum ronde_status lines_next(struct source *source, struct pull_span *out,
-                                              bool *out_is_whole, struct ronde_error *error);
+/* The next line without its end, within the window; false at the end of the file. `out_is_whole`: an end came behind it. */
+RONDE_MUST_CHECK bool lines_next(struct source *source, struct pull_span *out, bool *out_is_whole);
 
 #endif

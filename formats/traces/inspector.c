@@ -30,12 +30,9 @@ struct inspector {
     uint32_t processes;
 };
 
-enum ronde_status lines_next(struct source *source, struct pull_span *out, bool *out_is_whole,
-                             struct ronde_error *error)
+bool lines_next(struct source *source, struct pull_span *out, bool *out_is_whole)
 {
-    size_t seen = 0;
-    *out = (struct pull_span){NULL, 0};
-    for (;;) {
+    for (size_t seen = 0;;) {
         const char *from = source->bytes + source->at;
         const size_t there = source->end - source->at;
         const char *found = there > seen ? memchr(from + seen, '\n', there - seen) : NULL;
@@ -44,23 +41,18 @@ enum ronde_status lines_next(struct source *source, struct pull_span *out, bool 
             *out = (struct pull_span){from, bytes};
             *out_is_whole = found != NULL;
             source->at += bytes + (found != NULL);
-            return RONDE_OK;
+            return true;
         }
-        if (source->is_at_end)
-            return RONDE_OK;
+        if (source->is_at_end || !source_more(source))
+            return false;
         seen = there;
-        const enum ronde_status status = source_more(source, error);
-        if (status != RONDE_OK)
-            return status;
     }
 }
 
-static enum ronde_status refuse(const struct inspector *inspector, const char *what,
-                                struct ronde_error *error)
+static bool refuse(struct inspector *inspector, const char *what)
 {
-    return ronde_fail_at(error, RONDE_BAD_INPUT, inspector->line,
-                         "%.200s:%u: %s; this is read as %s", inspector->source->path,
-                         inspector->line, what, ronde_trace_format_text(inspector->format));
+    return source_refuse_line(inspector->source, inspector->line, "%s; this is read as %s", what,
+                              ronde_trace_format_text(inspector->format));
 }
 
 /* A member of a record's part, or of the record itself, as forks flatten it. */
@@ -74,15 +66,14 @@ static struct pull_span field(struct pull_span record, const char *part, const c
 static bool number(struct pull_span span, uint64_t *out)
 {
     int64_t value = 0;
-    if (!span.at || !pull_integer(span, &value) || value < 0)
-        return false;
-    *out = (uint64_t)value;
-    return true;
+    const bool is_there = gather_number(span, &value);
+    if (is_there)
+        *out = (uint64_t)value;
+    return is_there;
 }
 
 /* The process of a record, by host and pid. */
-static enum ronde_status find_process(struct inspector *inspector, struct pull_span record,
-                                      uint32_t *out, struct ronde_error *error)
+static bool find_process(struct inspector *inspector, struct pull_span record, uint32_t *out)
 {
     const struct pull_span host = field(record, "metadata", inspector->names->host),
                            pid = field(record, "metadata", "pid");
@@ -90,24 +81,23 @@ static enum ronde_status find_process(struct inspector *inspector, struct pull_s
     for (uint32_t p = 0; p < inspector->processes; p++)
         if (inspector->process_key[p] == key) {
             *out = inspector->process[p];
-            return RONDE_OK;
+            return true;
         }
     struct ronde_trace_process *process =
         gather_process(inspector->traces, inspector->format, inspector->source->path, out);
     if (!process)
-        return gather_no_memory(inspector->source->path, error);
+        return source_no_memory(inspector->source);
     process->has_host = host.at && pull_text(host, process->host, sizeof process->host);
     if (inspector->processes == sizeof inspector->process / sizeof inspector->process[0])
-        return refuse(inspector, "records of more than 64 processes in one file", error);
+        return refuse(inspector, "records of more than 64 processes in one file");
     inspector->process_key[inspector->processes] = key;
     inspector->process[inspector->processes++] = *out;
-    return RONDE_OK;
+    return true;
 }
 
 /* Its communicator, of which the process is a member. */
-static enum ronde_status find_group(struct inspector *inspector, struct pull_span record,
-                                    uint32_t process, uint32_t *out, uint32_t *out_size,
-                                    struct ronde_error *error)
+static bool find_group(struct inspector *inspector, struct pull_span record, uint32_t process,
+                       uint32_t *out, uint32_t *out_size)
 {
     const struct names *names = inspector->names;
     const struct pull_span id = field(record, "header", names->id);
@@ -117,17 +107,30 @@ static enum ronde_status find_group(struct inspector *inspector, struct pull_spa
     const bool may_lack = inspector->format == RONDE_TRACE_RUNS && !has_ranks;
     if (!id.at || !number(field(record, "header", "rank"), &rank) || rank >= RONDE_MAX_RANKS ||
         ranks > RONDE_MAX_RANKS || (!may_lack && (ranks == 0 || rank >= ranks)))
-        return refuse(inspector, "a record without a communicator's id, rank and number of ranks",
-                      error);
+        return refuse(inspector, "a record without a communicator's id, rank and number of ranks");
     *out_size = (uint32_t)ranks;
     *out = gather_group_of_key(inspector->traces, gather_hash(ranks, id.at, id.bytes),
                                (uint32_t)ranks);
     if (*out == RONDE_TRACE_NONE || !gather_member(inspector->traces, *out, (uint32_t)rank, process))
-        return gather_no_memory(inspector->source->path, error);
+        return source_no_memory(inspector->source);
     struct ronde_job_group *group = inspector->traces->groups.items;
     if (number(field(record, "header", names->nodes), &nodes) && nodes <= ranks)
         group[*out].nodes = (uint32_t)nodes;
-    return RONDE_OK;
+    return true;
+}
+
+/* A call of a record's process and communicator; NULL where that is refused. */
+static struct ronde_trace_call *add_call(struct inspector *inspector, struct pull_span record,
+                                         uint32_t *out_group, uint32_t *out_size)
+{
+    uint32_t process = 0;
+    if (!find_process(inspector, record, &process) ||
+        !find_group(inspector, record, process, out_group, out_size))
+        return NULL;
+    struct ronde_trace_call *call = gather_call(inspector->traces, process);
+    if (!call)
+        (void)source_no_memory(inspector->source);
+    return call;
 }
 
 /* Sizes are of one rank: what nccl-tests counts of all_gather and reduce_scatter is n times as much. */
@@ -137,55 +140,43 @@ static uint64_t size_of(enum ronde_collective collective, uint32_t ranks, uint64
     return is_part && bytes <= INT64_MAX / ranks ? bytes * ranks : bytes;
 }
 
-static enum ronde_status add_call(struct inspector *inspector, struct pull_span record,
-                                  struct pull_span performance, struct ronde_error *error)
+static bool add_performance(struct inspector *inspector, struct pull_span record,
+                            struct pull_span performance)
 {
-    uint32_t process = 0, group = 0, size = 0;
+    uint32_t group = 0, size = 0;
     uint64_t bytes = 0;
     int64_t duration = 0;
     char name[32];
     bool is_call = false;
     const bool is_pair = pull_member(performance, "p2p").at != NULL;
-    enum ronde_status status = find_process(inspector, record, &process, error);
-    if (status == RONDE_OK)
-        status = find_group(inspector, record, process, &group, &size, error);
-    if (status != RONDE_OK)
-        return status;
-    (void)pull_text(pull_member(performance, is_pair ? "p2p" : "coll"), name, sizeof name);
-    const enum ronde_collective collective = name_collective(name, &is_call);
-    struct ronde_trace_call *call = gather_call(inspector->traces, process);
+    struct ronde_trace_call *call = add_call(inspector, record, &group, &size);
     if (!call)
-        return gather_no_memory(inspector->source->path, error);
-    call->collective = collective;
+        return false;
+    (void)pull_text(pull_member(performance, is_pair ? "p2p" : "coll"), name, sizeof name);
+    call->collective = name_collective(name, &is_call);
     /* Members of a pair count for themselves: what one sends is not the call of its number elsewhere. */
     call->group = is_pair ? RONDE_TRACE_NONE : group;
     if (number(pull_member(performance, is_pair ? "p2p_msg_size_bytes" : "coll_msg_size_bytes"),
                &bytes))
-        call->bytes = size_of(collective, size, bytes);
+        call->bytes = size_of(call->collective, size, bytes);
     if (!is_pair)
         (void)number(pull_member(performance, "coll_sn"), &call->sequence);
     const struct pull_span time =
         pull_member(performance, is_pair ? "p2p_exec_time_us" : "coll_exec_time_us");
     if (time.at && pull_scaled(time, 3, &duration) && duration >= 0)
         call->duration_ns = duration;
-    return RONDE_OK;
+    return true;
 }
 
 /* What ronde's plug-in saw of a call: nccl-tests' size, nanoseconds. */
-static enum ronde_status add_run(struct inspector *inspector, struct pull_span record,
-                                 struct ronde_error *error)
+static bool add_run(struct inspector *inspector, struct pull_span record)
 {
-    uint32_t process = 0, group = 0, size = 0;
+    uint32_t group = 0, size = 0;
     char name[32];
     bool is_call = false;
-    enum ronde_status status = find_process(inspector, record, &process, error);
-    if (status == RONDE_OK)
-        status = find_group(inspector, record, process, &group, &size, error);
-    if (status != RONDE_OK)
-        return status;
-    struct ronde_trace_call *call = gather_call(inspector->traces, process);
+    struct ronde_trace_call *call = add_call(inspector, record, &group, &size);
     if (!call)
-        return gather_no_memory(inspector->source->path, error);
+        return false;
     (void)pull_text(pull_member(record, "collective"), name, sizeof name);
     call->collective = name_collective(name, &is_call);
     call->group = call->collective == RONDE_SEND_RECV ? RONDE_TRACE_NONE : group;
@@ -194,10 +185,8 @@ static enum ronde_status add_run(struct inspector *inspector, struct pull_span r
     /* Calls of the copy engine are counted apart. */
     if (call->sequence < COPY_ENGINE && pull_is(pull_member(record, "algorithm"), "CopyEngine"))
         call->sequence += COPY_ENGINE;
-    uint64_t duration = 0;
-    if (number(pull_member(record, "time_ns"), &duration) && duration <= INT64_MAX)
-        call->duration_ns = (int64_t)duration;
-    return RONDE_OK;
+    (void)gather_number(pull_member(record, "time_ns"), &call->duration_ns);
+    return true;
 }
 
 /* The last line of a communicator: how many events had no room. */
@@ -217,53 +206,49 @@ static bool is_object(const struct inspector *inspector, struct pull_span line)
 {
     struct source text;
     struct pull_span value;
-    char next = '\0';
-    source_open_text(&text, inspector->source->path, line.at, line.bytes, inspector->traces->mem);
-    return pull_take(&text, &value, NULL) == RONDE_OK && value.at[0] == '{' &&
-           pull_peek(&text, &next, NULL) == RONDE_OK && text.at == text.end;
+    source_open_text(&text, inspector->source->path, line.at, line.bytes, inspector->traces->mem,
+                     NULL);
+    return pull_take(&text, &value) && value.at[0] == '{' && pull_end(&text);
 }
 
-static enum ronde_status read_line(struct inspector *inspector, struct pull_span line,
-                                   bool is_whole, struct ronde_error *error)
+static bool read_line(struct inspector *inspector, struct pull_span line, bool is_whole)
 {
     while (line.bytes > 0 && strchr(" \t\r", line.at[line.bytes - 1]))
         line.bytes--;
     if (line.bytes == 0)
-        return RONDE_OK;
+        return true;
     if (!is_object(inspector, line)) {
         if (is_whole)
-            return refuse(inspector, "no object of JSON", error);
+            return refuse(inspector, "no object of JSON");
         gather_remark(inspector->traces, "%.160s: the last line was cut off, and is left out",
                       inspector->source->path);
-        return RONDE_OK;
+        return true;
     }
     if (inspector->format == RONDE_TRACE_RUNS) {
         const struct pull_span kind = pull_member(line, "kind");
         if (pull_is(kind, "nccl_run_end"))
             end_runs(inspector, line);
-        return pull_is(kind, "nccl_run") ? add_run(inspector, line, error) : RONDE_OK;
+        return !pull_is(kind, "nccl_run") || add_run(inspector, line);
     }
     struct pull_span performance = pull_member(line, "coll_perf");
     if (!performance.at)
         performance = pull_member(line, "p2p_perf");
-    return performance.at ? add_call(inspector, line, performance, error) : RONDE_OK;
+    return !performance.at || add_performance(inspector, line, performance);
 }
 
-enum ronde_status inspector_read(struct source *source, struct ronde_traces *traces,
-                                 enum ronde_trace_format format, struct ronde_error *error)
+bool inspector_read(struct source *source, struct ronde_traces *traces,
+                    enum ronde_trace_format format)
 {
     struct inspector inspector = {.source = source,
                                   .traces = traces,
                                   .format = format,
                                   .names = format == RONDE_TRACE_RUNS ? &of_ronde : &of_inspector};
-    struct pull_span line = {source->path, 0};
-    enum ronde_status status = RONDE_OK;
-    while (status == RONDE_OK && line.at) {
-        bool is_whole = false;
-        status = lines_next(source, &line, &is_whole, error);
+    struct pull_span line;
+    bool is_whole = false;
+    while (lines_next(source, &line, &is_whole)) {
         inspector.line++;
-        if (status == RONDE_OK && line.at)
-            status = read_line(&inspector, line, is_whole, error);
+        if (!read_line(&inspector, line, is_whole))
+            return false;
     }
-    return status;
+    return source->status == RONDE_OK;
 }

@@ -3,120 +3,86 @@
 
 #include <string.h>
 
-static bool is_blank(char c)
+char pull_peek(struct source *source)
 {
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
-enum ronde_status pull_peek(struct source *source, char *out, struct ronde_error *error)
-{
-    for (;;) {
-        while (source->at < source->end && is_blank(source->bytes[source->at]))
+    do {
+        while (source->at < source->end && pull_is_blank(source->bytes[source->at]))
             source->at++;
-        *out = source->at < source->end ? source->bytes[source->at] : '\0';
-        if (source->at < source->end || source->is_at_end)
-            return RONDE_OK;
-        const enum ronde_status status = source_more(source, error);
-        if (status != RONDE_OK)
-            return status;
-    }
+        if (source->at < source->end)
+            return source->bytes[source->at];
+    } while (!source->is_at_end && source_more(source));
+    return '\0';
 }
 
-static enum ronde_status refuse_character(const struct source *source, const char *expected,
-                                          struct ronde_error *error)
+static bool refuse_character(struct source *source, const char *expected)
 {
+    if (source->status != RONDE_OK)
+        return false;
     if (source->at == source->end)
-        return source_refuse(source, error, "the file ends where %s is expected; it was cut off",
-                             expected);
+        return source_refuse(source, "the file ends where %s is expected; it was cut off", expected);
     const unsigned char c = (unsigned char)source->bytes[source->at];
     return c > ' ' && c < 127
-               ? source_refuse(source, error, "'%c' where %s is expected", c, expected)
-               : source_refuse(source, error, "byte 0x%02x where %s is expected", c, expected);
+               ? source_refuse(source, "'%c' where %s is expected", c, expected)
+               : source_refuse(source, "byte 0x%02x where %s is expected", c, expected);
 }
 
-enum ronde_status pull_end(struct source *source, struct ronde_error *error)
+bool pull_end(struct source *source)
 {
-    char c = '\0';
-    const enum ronde_status status = pull_peek(source, &c, error);
-    return status == RONDE_OK && source->at < source->end
-               ? refuse_character(source, "the end of the file", error)
-               : status;
+    (void)pull_peek(source);
+    return source->at < source->end ? refuse_character(source, "the end of the file")
+                                    : source->status == RONDE_OK;
 }
 
 /* Reads one character. */
-static enum ronde_status expect(struct source *source, char wanted, struct ronde_error *error)
+static bool expect(struct source *source, char wanted)
 {
     const char name[] = {'\'', wanted, '\'', '\0'};
-    char c = '\0';
-    const enum ronde_status status = pull_peek(source, &c, error);
-    if (status != RONDE_OK)
-        return status;
-    if (c != wanted || source->at == source->end)
-        return refuse_character(source, name, error);
+    if (pull_peek(source) != wanted)
+        return refuse_character(source, name);
     source->at++;
-    return RONDE_OK;
+    return true;
 }
 
-enum ronde_status pull_open(struct source *source, char bracket, struct ronde_error *error)
+bool pull_open(struct source *source, char bracket)
 {
-    return expect(source, bracket, error);
+    return expect(source, bracket);
 }
 
-/* The comma before what follows, or the closing bracket. */
-static enum ronde_status next(struct source *source, char closing, bool *is_first, bool *out_is_end,
-                              struct ronde_error *error)
+/* The comma before what follows; false where the closing bracket comes instead. */
+static bool next(struct source *source, char closing, bool *is_first)
 {
-    char c = '\0';
-    enum ronde_status status = pull_peek(source, &c, error);
-    if (status != RONDE_OK)
-        return status;
-    *out_is_end = c == closing && source->at < source->end;
-    if (*out_is_end) {
-        source->at++;
-        return RONDE_OK;
-    }
-    if (!*is_first)
-        status = expect(source, ',', error);
+    const bool is_start = *is_first;
     *is_first = false;
-    return status;
+    if (pull_peek(source) != closing)
+        return is_start || expect(source, ',');
+    source->at++;
+    return false;
 }
 
-enum ronde_status pull_next_item(struct source *source, bool *is_first, bool *out_is_end,
-                                 struct ronde_error *error)
+bool pull_next_item(struct source *source, bool *is_first, struct pull_span *out)
 {
-    return next(source, ']', is_first, out_is_end, error);
+    return next(source, ']', is_first) && pull_take(source, out);
 }
 
-enum ronde_status pull_items(struct source *source, pull_taker take, void *self,
-                             struct ronde_error *error)
+bool pull_items(struct source *source, pull_taker take, void *self)
 {
-    bool is_first = true, is_end = false;
-    enum ronde_status status = pull_open(source, '[', error);
-    while (status == RONDE_OK) {
-        struct pull_span item;
-        status = pull_next_item(source, &is_first, &is_end, error);
-        if (status != RONDE_OK || is_end)
-            break;
-        status = pull_take(source, &item, error);
-        if (status == RONDE_OK)
-            status = take(self, item, error);
-    }
-    return status;
+    bool is_first = true;
+    struct pull_span item;
+    if (!pull_open(source, '['))
+        return false;
+    while (pull_next_item(source, &is_first, &item))
+        if (!take(self, item))
+            return false;
+    return source->status == RONDE_OK;
 }
 
-enum ronde_status pull_next_key(struct source *source, bool *is_first, char *key, size_t bytes,
-                                bool *out_is_end, struct ronde_error *error)
+bool pull_next_key(struct source *source, bool *is_first, char *key, size_t bytes)
 {
     struct pull_span span;
-    enum ronde_status status = next(source, '}', is_first, out_is_end, error);
-    if (status != RONDE_OK || *out_is_end)
-        return status;
-    status = pull_take(source, &span, error);
-    if (status != RONDE_OK)
-        return status;
-    if (!pull_text(span, key, bytes))
-        return source_refuse(source, error, "a key that is no text");
-    return expect(source, ':', error);
+    if (!next(source, '}', is_first) || !pull_take(source, &span))
+        return false;
+    return pull_text(span, key, bytes) ? expect(source, ':')
+                                       : source_refuse(source, "a key that is no text");
 }
 
 /* How far the end of a value was looked for, and what is open there. */
@@ -190,58 +156,50 @@ static enum found scan_value(struct scan *scan, const char *value, size_t there)
 }
 
 /* A number, true, false or null, to the character behind it. */
-static enum ronde_status take_word(struct source *source, struct pull_span *out,
-                                   struct ronde_error *error)
+static bool take_word(struct source *source, struct pull_span *out)
 {
     size_t length = 0;
     for (;;) {
         const char *value = source->bytes + source->at;
         const size_t there = source->end - source->at;
-        while (length < there && !is_blank(value[length]) && !strchr(",]}:\"{[", value[length]))
+        while (length < there && !pull_is_blank(value[length]) && !strchr(",]}:\"{[", value[length]))
             length++;
         if (length < there || source->is_at_end)
             break;
-        const enum ronde_status status = source_more(source, error);
-        if (status != RONDE_OK)
-            return status;
+        if (!source_more(source))
+            return false;
     }
     const char first = length > 0 ? source->bytes[source->at] : '\0';
     if (first == '\0' || !strchr("-0123456789tfnNI", first))
-        return refuse_character(source, "a value", error);
+        return refuse_character(source, "a value");
     *out = (struct pull_span){source->bytes + source->at, length};
     source->at += length;
-    return RONDE_OK;
+    return true;
 }
 
-enum ronde_status pull_take(struct source *source, struct pull_span *out, struct ronde_error *error)
+bool pull_take(struct source *source, struct pull_span *out)
 {
     struct scan scan;
-    char first = '\0';
-    enum ronde_status status = pull_peek(source, &first, error);
-    if (status != RONDE_OK)
-        return status;
+    enum found found;
+    const char first = pull_peek(source);
     if (first != '{' && first != '[' && first != '"')
-        return take_word(source, out, error);
+        return take_word(source, out);
     scan.offset = 0;
     scan.depth = 0;
     scan.is_in_text = scan.is_escaped = false;
-    for (;;) {
-        const enum found found =
-            scan_value(&scan, source->bytes + source->at, source->end - source->at);
-        if (found == FOUND_END)
-            break;
+    while ((found = scan_value(&scan, source->bytes + source->at, source->end - source->at)) !=
+           FOUND_END) {
         if (found == FOUND_BAD || source->is_at_end) {
             source->at += scan.offset;
-            return found == FOUND_BAD && scan.depth == JSON_MOST_DEPTH
-                       ? source_refuse(source, error, "nested deeper than %u", JSON_MOST_DEPTH)
-                   : found == FOUND_BAD ? source_refuse(source, error, "a bracket that closes none")
-                                        : refuse_character(source, "the end of a value", error);
+            return found == FOUND_MORE ? refuse_character(source, "the end of a value")
+                   : scan.depth == JSON_MOST_DEPTH
+                       ? source_refuse(source, "nested deeper than %u", JSON_MOST_DEPTH)
+                       : source_refuse(source, "a bracket that closes none");
         }
-        status = source_more(source, error);
-        if (status != RONDE_OK)
-            return status;
+        if (!source_more(source))
+            return false;
     }
     *out = (struct pull_span){source->bytes + source->at, scan.offset};
     source->at += scan.offset;
-    return RONDE_OK;
+    return true;
 }

@@ -33,37 +33,36 @@ static inline bool pull_is(struct pull_span text, const char *what)
            pull_key_is((struct pull_span){text.at + 1, text.bytes - 2}, what);
 }
 
-/* The next character that is no blank, unread; '\0' at the end of the file. Errors: those of source_more. */
-RONDE_MUST_CHECK enum ronde_status pull_peek(struct source *source, char *out,
-                                             struct ronde_error *error);
+/* What moves through a file returns false where that was refused (source.h). */
+
+/* The next character that is no blank, unread; '\0' at the end of the file, and where that cannot be read. */
+char pull_peek(struct source *source);
 
 /* Refuses what stands behind the last value; reads the file to its end, check sums included. */
-RONDE_MUST_CHECK enum ronde_status pull_end(struct source *source, struct ronde_error *error);
+RONDE_MUST_CHECK bool pull_end(struct source *source);
 
-/* Steps into '{' or '['. Errors: BAD_INPUT where it is something else. */
-RONDE_MUST_CHECK enum ronde_status pull_open(struct source *source, char bracket,
-                                             struct ronde_error *error);
+/* Steps into '{' or '['. */
+RONDE_MUST_CHECK bool pull_open(struct source *source, char bracket);
 
-/* The next member's key, cut to `bytes`, or the object's end. `is_first` is the caller's, true before the first. */
-RONDE_MUST_CHECK enum ronde_status pull_next_key(struct source *source, bool *is_first, char *key,
-                                                 size_t bytes, bool *out_is_end,
-                                                 struct ronde_error *error);
+/* The next member's key, cut to `bytes`; false at the object's end, too. `is_first` is the caller's, true before the first. */
+RONDE_MUST_CHECK bool pull_next_key(struct source *source, bool *is_first, char *key, size_t bytes);
 
-/* Whether there is another item, or the array's end. */
-RONDE_MUST_CHECK enum ronde_status pull_next_item(struct source *source, bool *is_first,
-                                                  bool *out_is_end, struct ronde_error *error);
+/* The next value, whole. Refuses what is none, or is longer than SOURCE_MOST_BYTES. */
+RONDE_MUST_CHECK bool pull_take(struct source *source, struct pull_span *out);
 
-/* The next value, whole. Errors: BAD_INPUT for what is none, or is longer than SOURCE_MOST_BYTES. */
-RONDE_MUST_CHECK enum ronde_status pull_take(struct source *source, struct pull_span *out,
-                                             struct ronde_error *error);
+/* The next item of an array; false at the array's end, too. */
+RONDE_MUST_CHECK bool pull_next_item(struct source *source, bool *is_first, struct pull_span *out);
 
 /* What is done with an item, which lies in the source's window until the next is read. */
-typedef enum ronde_status (*pull_taker)(void *self, struct pull_span item,
-                                        struct ronde_error *error);
+typedef bool (*pull_taker)(void *self, struct pull_span item);
 
-/* An array, item by item, as far as `take` takes them. Errors: as above, and those of `take`. */
-RONDE_MUST_CHECK enum ronde_status pull_items(struct source *source, pull_taker take, void *self,
-                                              struct ronde_error *error);
+/* An array, item by item, as far as `take` takes them. */
+RONDE_MUST_CHECK bool pull_items(struct source *source, pull_taker take, void *self);
+
+static inline bool pull_is_blank(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
 
 /* A walk over the members of an object or the items of an array. */
 struct pull_walk {

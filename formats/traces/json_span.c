@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 struct pull_walk pull_walk(struct pull_span span)
 {
     const bool is_any = span.bytes >= 2 && (span.at[0] == '{' || span.at[0] == '[');
@@ -34,7 +29,7 @@ static const char *value_end(const char *at, const char *end)
     uint32_t depth = 0;
     const char *from = at;
     if (at < end && *at != '{' && *at != '[' && *at != '"') {
-        while (at < end && !is_blank(*at) && *at != ',' && *at != ':' && *at != '"')
+        while (at < end && !pull_is_blank(*at) && *at != ',' && *at != ':' && *at != '"')
             at++;
         return at > from ? at : NULL;
     }
@@ -56,7 +51,7 @@ static const char *value_end(const char *at, const char *end)
 
 static void skip_blanks(struct pull_walk *walk)
 {
-    while (walk->at < walk->end && is_blank(*walk->at))
+    while (walk->at < walk->end && pull_is_blank(*walk->at))
         walk->at++;
 }
 

@@ -68,22 +68,10 @@ struct kineto {
     int64_t base_ns;
 };
 
-/* Reads one event. Errors: BAD_INPUT, NO_MEMORY. */
-RONDE_MUST_CHECK enum ronde_status kineto_event(struct kineto *kineto, struct pull_span event,
-                                                struct ronde_error *error);
-
-/* Reads distributedInfo. */
-RONDE_MUST_CHECK enum ronde_status kineto_distributed(struct kineto *kineto, struct pull_span info,
-                                                      struct ronde_error *error);
-
-/* Takes the ranks of a group. Errors: BAD_INPUT, NO_MEMORY. */
-RONDE_MUST_CHECK enum ronde_status kineto_ranks(struct kineto *kineto, struct kineto_group *group,
-                                                struct pull_span ranks, struct ronde_error *error);
-
 /* Sorts time intervals and joins those that touch. */
 void kineto_unite(struct ronde_list *intervals);
 
-/* Finds each kernel's record and makes calls of them. Errors: NO_MEMORY. */
-RONDE_MUST_CHECK enum ronde_status kineto_join(struct kineto *kineto, struct ronde_error *error);
+/* Finds each kernel's record and makes calls of them. False without memory, which is refused. */
+RONDE_MUST_CHECK bool kineto_join(struct kineto *kineto);
 
 #endif

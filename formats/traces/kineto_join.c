@@ -26,10 +26,11 @@ static int compare_ns(int64_t a, int64_t b)
     return (a > b) - (a < b);
 }
 
+/* Of intervals and steps: both begin with their start. */
 static int by_start(const void *left, const void *right)
 {
-    const struct kineto_interval *a = left, *b = right;
-    return compare_ns(a->start_ns, b->start_ns);
+    const int64_t *a = left, *b = right;
+    return compare_ns(*a, *b);
 }
 
 static int by_correlation(const void *left, const void *right)
@@ -49,12 +50,6 @@ static int by_thread(const void *left, const void *right)
     const struct kineto_record *a = left, *b = right;
     const int order = compare(a->thread, b->thread);
     return order != 0 ? order : compare_ns(a->start_ns, b->start_ns);
-}
-
-static int by_step(const void *left, const void *right)
-{
-    const struct kineto_step *a = left, *b = right;
-    return compare_ns(a->start_ns, b->start_ns);
 }
 
 static int by_kernel(const void *left, const void *right)
@@ -187,7 +182,7 @@ static void sort_all(struct kineto *kineto)
     sort(&kineto->launches, sizeof(struct kineto_launch), by_correlation);
     sort(&kineto->host, sizeof(struct kineto_record), by_external);
     sort(&kineto->annotations, sizeof(struct kineto_record), by_thread);
-    sort(&kineto->steps, sizeof(struct kineto_step), by_step);
+    sort(&kineto->steps, sizeof(struct kineto_step), by_start);
     sort(&kineto->kernels, sizeof(struct kineto_kernel), by_kernel);
 }
 
@@ -206,22 +201,20 @@ static const struct kineto_group *config_of(const struct kineto *kineto,
     return NULL;
 }
 
-/* Ranks of start, stride and size; false without memory. */
+/* Ranks of start, stride and size. */
 static bool spread(struct kineto *kineto, struct kineto_group *group)
 {
     group->ranks.count = 0;
     for (uint32_t i = 0; i < group->size; i++) {
-        uint32_t *rank = ronde_list_push(kineto->traces->mem, &group->ranks, sizeof *rank);
-        if (!rank)
+        const uint32_t rank = group->start + i * group->stride;
+        if (!source_keep(kineto->source, &group->ranks, &rank, sizeof rank))
             return false;
-        *rank = group->start + i * group->stride;
     }
     return true;
 }
 
-/* Which of the job's groups it is. Errors: NO_MEMORY. */
-static enum ronde_status place_group(struct kineto *kineto, struct kineto_group *group,
-                                     struct ronde_error *error)
+/* Which of the job's groups it is. */
+static bool place_group(struct kineto *kineto, struct kineto_group *group)
 {
     const bool is_whole = group->ranks.count > 0 && !group->is_cut &&
                           (group->size == 0 || group->ranks.count == group->size);
@@ -231,22 +224,21 @@ static enum ronde_status place_group(struct kineto *kineto, struct kineto_group 
         !is_whole && !config && group->stride > 0 && group->size > 0 &&
         (uint64_t)group->start + (uint64_t)group->stride * group->size <= RONDE_MAX_RANKS;
     if (is_spread && !spread(kineto, group))
-        return gather_no_memory(kineto->source->path, error);
+        return false;
     if (is_whole || config || is_spread)
         group->group = gather_group_of_ranks(kineto->traces, ranks->items, ranks->count);
     else
         group->group = gather_group_of_key(kineto->traces, group->hash, group->size);
-    return group->group == RONDE_TRACE_NONE ? gather_no_memory(kineto->source->path, error)
-                                            : RONDE_OK;
+    return group->group != RONDE_TRACE_NONE || source_no_memory(kineto->source);
 }
 
-static enum ronde_status place_groups(struct kineto *kineto, struct ronde_error *error)
+static bool place_groups(struct kineto *kineto)
 {
     struct kineto_group *groups = kineto->groups.items;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t g = 0; status == RONDE_OK && g < kineto->groups.count; g++)
-        status = place_group(kineto, &groups[g], error);
-    return status;
+    for (uint32_t g = 0; g < kineto->groups.count; g++)
+        if (!place_group(kineto, &groups[g]))
+            return false;
+    return true;
 }
 
 static uint32_t step_at(const struct kineto *kineto, int64_t time_ns)
@@ -315,28 +307,26 @@ static struct piece *find_piece(struct ronde_list *pieces, const struct kineto_r
     return NULL;
 }
 
-/* A kernel as a call of its own, or as a piece of one. Errors: NO_MEMORY. */
-static enum ronde_status add_kernel(struct kineto *kineto, const struct kineto_kernel *kernel,
-                                    struct ronde_list *pieces, struct ronde_error *error)
+/* A kernel as a call of its own, or as a piece of one. */
+static bool add_kernel(struct kineto *kineto, const struct kineto_kernel *kernel,
+                       struct ronde_list *pieces)
 {
     const struct kineto_launch *launch = launch_of(kineto, kernel->correlation);
     const struct kineto_record *record = record_of(kineto, kernel, launch);
     struct ronde_trace_call *call;
     if (record && !record->is_call)
-        return RONDE_OK;
+        return true;
     struct piece *piece = find_piece(pieces, record, kernel);
     if (piece) {
         call = (struct ronde_trace_call *)kineto->traces->calls.items + piece->call;
         piece->end_ns = piece->end_ns > kernel->end_ns ? piece->end_ns : kernel->end_ns;
         call->duration_ns = piece->end_ns - (call->start_ns - kineto->base_ns);
         call->exposed_ns = exposed(kineto, call->start_ns - kineto->base_ns, piece->end_ns);
-        return RONDE_OK;
+        return true;
     }
     call = gather_call(kineto->traces, kineto->process);
-    piece = ronde_list_push(kineto->traces->mem, pieces, sizeof *piece);
-    if (!call || !piece)
-        return gather_no_memory(kineto->source->path, error);
-    *piece = (struct piece){record, kernel->lane, kernel->end_ns, kineto->traces->calls.count - 1};
+    if (!call)
+        return source_no_memory(kineto->source);
     call->start_ns = kernel->start_ns + kineto->base_ns;
     call->duration_ns = kernel->end_ns - kernel->start_ns;
     call->exposed_ns = exposed(kineto, kernel->start_ns, kernel->end_ns);
@@ -344,24 +334,26 @@ static enum ronde_status add_kernel(struct kineto *kineto, const struct kineto_k
     call->step = step_at(kineto, launch ? launch->start_ns : kernel->start_ns);
     if (record)
         take_record(kineto, record, call);
-    return RONDE_OK;
+    const struct piece made = {record, kernel->lane, kernel->end_ns,
+                               kineto->traces->calls.count - 1};
+    return source_keep(kineto->source, pieces, &made, sizeof made);
 }
 
-static enum ronde_status add_kernels(struct kineto *kineto, struct ronde_error *error)
+static bool add_kernels(struct kineto *kineto)
 {
     const struct kineto_kernel *kernels = kineto->kernels.items;
     struct ronde_list pieces = {.items = NULL};
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t k = 0; status == RONDE_OK && k < kineto->kernels.count; k++)
+    bool is_added = true;
+    for (uint32_t k = 0; is_added && k < kineto->kernels.count; k++)
         /* A trace that was written twice has each event twice. */
-        if (k == 0 || by_kernel(&kernels[k], &kernels[k - 1]) != 0)
-            status = add_kernel(kineto, &kernels[k], &pieces, error);
+        is_added = (k > 0 && by_kernel(&kernels[k], &kernels[k - 1]) == 0) ||
+                   add_kernel(kineto, &kernels[k], &pieces);
     ronde_list_free(kineto->traces->mem, &pieces, sizeof(struct piece));
-    return status;
+    return is_added;
 }
 
 /* gloo has no kernels: its annotations are the calls, in times of the host, waiting included. */
-static enum ronde_status add_gloo(struct kineto *kineto, struct ronde_error *error)
+static bool add_gloo(struct kineto *kineto)
 {
     const struct kineto_record *records = kineto->annotations.items;
     struct ronde_trace_process *process = kineto->traces->processes.items;
@@ -375,29 +367,24 @@ static enum ronde_status add_gloo(struct kineto *kineto, struct ronde_error *err
             continue;
         struct ronde_trace_call *call = gather_call(kineto->traces, kineto->process);
         if (!call)
-            return gather_no_memory(kineto->source->path, error);
+            return source_no_memory(kineto->source);
         call->start_ns = records[r].start_ns + kineto->base_ns;
         call->duration_ns = records[r].end_ns - records[r].start_ns;
         call->step = step_at(kineto, records[r].start_ns);
         call->lane = (uint32_t)records[r].thread;
         take_record(kineto, &records[r], call);
     }
-    return RONDE_OK;
+    return true;
 }
 
-enum ronde_status kineto_join(struct kineto *kineto, struct ronde_error *error)
+bool kineto_join(struct kineto *kineto)
 {
     struct ronde_trace_process *process = kineto->traces->processes.items;
-    const struct kineto_step *steps;
     sort_all(kineto);
+    const struct kineto_step *steps = kineto->steps.items;
     process += kineto->process;
     process->steps = kineto->steps.count;
-    steps = kineto->steps.items;
     process->first_step = kineto->steps.count > 0 ? steps[0].number : RONDE_TRACE_NONE;
-    enum ronde_status status = place_groups(kineto, error);
-    if (status == RONDE_OK)
-        status = add_kernels(kineto, error);
-    if (status == RONDE_OK && kineto->kernels.count == 0 && kineto->is_gloo)
-        status = add_gloo(kineto, error);
-    return status;
+    return place_groups(kineto) && add_kernels(kineto) &&
+           (kineto->kernels.count > 0 || !kineto->is_gloo || add_gloo(kineto));
 }

@@ -71,46 +71,35 @@ static const struct {
 } types[] = {
     {"float", 4},
     {"float32", 4},
-    {"ncclfloat32", 4},
-    {"ncclfloat", 4},
     {"double", 8},
     {"float64", 8},
-    {"ncclfloat64", 8},
     {"half", 2},
     {"float16", 2},
-    {"ncclfloat16", 2},
     {"bfloat16", 2},
-    {"ncclbfloat16", 2},
     {"long", 8},
     {"long int", 8},
     {"int64", 8},
-    {"ncclint64", 8},
     {"int", 4},
     {"int32", 4},
-    {"ncclint32", 4},
     {"short", 2},
     {"short int", 2},
     {"int16", 2},
     {"char", 1},
     {"signed char", 1},
     {"int8", 1},
-    {"ncclint8", 1},
     {"byte", 1},
     {"unsigned char", 1},
     {"uint8", 1},
-    {"nccluint8", 1},
     {"bool", 1},
     {"uint16", 2},
     {"uint32", 4},
     {"uint64", 8},
-    {"nccluint32", 4},
-    {"nccluint64", 8},
     {"float8_e4m3fn", 1},
     {"float8_e5m2", 1},
     {"float8_e4m3fnuz", 1},
     {"float8_e5m2fnuz", 1},
-    {"ncclfloat8e4m3", 1},
-    {"ncclfloat8e5m2", 1},
+    {"float8e4m3", 1},
+    {"float8e5m2", 1},
     {"complexfloat", 8},
     {"complexdouble", 16},
 };
@@ -119,6 +108,7 @@ uint32_t name_type_bytes(const char *name)
 {
     const char *colon = strrchr(name, ':');
     const char *word = colon ? colon + 1 : name;
+    word += strncasecmp(word, "nccl", 4) == 0 ? 4 : 0;
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
         if (strcasecmp(word, types[i].name) == 0)
             return types[i].bytes;

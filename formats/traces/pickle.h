@@ -16,10 +16,9 @@ struct pickle_text {
 
 /*
  * Reads a pickle of protocol 0 to 5 and writes its value as JSON: tuples as arrays, keys as texts, bytes as texts. Free
- * out_json with pickle_text_free, whatever is returned. Errors: BAD_INPUT with the offset; NO_MEMORY.
+ * out_json with pickle_text_free, whatever is returned. False where it is refused.
  */
-RONDE_MUST_CHECK enum ronde_status
-pickle_to_json(struct source *source, struct pickle_text *out_json, struct ronde_error *error);
+RONDE_MUST_CHECK bool pickle_to_json(struct source *source, struct pickle_text *out_json);
 
 void pickle_text_free(const struct ronde_mem *mem, struct pickle_text *text);
 
@@ -66,8 +65,8 @@ struct pickle {
 bool pickle_append(const struct ronde_mem *mem, struct pickle_text *text, const char *bytes,
                    size_t count);
 
-/* Writes value number `value` as JSON. Errors: BAD_INPUT where it contains itself or is too large; NO_MEMORY. */
-RONDE_MUST_CHECK enum ronde_status pickle_print(const struct pickle *pickle, uint32_t value,
-                                                struct pickle_text *out, struct ronde_error *error);
+/* Writes value number `value` as JSON. Refuses one that contains itself or is too large. */
+RONDE_MUST_CHECK bool pickle_print(const struct pickle *pickle, uint32_t value,
+                                   struct pickle_text *out);
 
 #endif

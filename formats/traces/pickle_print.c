@@ -106,14 +106,13 @@ static bool put_value(const struct pickle *pickle, uint32_t index, uint32_t dept
            (!is_quoted || put(pickle, out, "\""));
 }
 
-enum ronde_status pickle_print(const struct pickle *pickle, uint32_t value, struct pickle_text *out,
-                               struct ronde_error *error)
+bool pickle_print(const struct pickle *pickle, uint32_t value, struct pickle_text *out)
 {
     if (put_value(pickle, value, 0, false, out))
-        return RONDE_OK;
+        return true;
     return out->is_refused
-               ? ronde_fail(error, RONDE_NO_MEMORY, "%.200s: no memory", pickle->source->path)
-               : source_refuse(pickle->source, error,
+               ? source_no_memory(pickle->source)
+               : source_refuse(pickle->source,
                                "the pickle's value contains itself, or is larger than is read "
                                "(%u values within each other, %zu MiB)",
                                MOST_DEPTH, MOST_BYTES >> 20);

@@ -77,8 +77,8 @@ static uint32_t find_process(struct ronde_traces *traces, const char *path, cons
     return index;
 }
 
-static enum ronde_status add_call(struct source *source, struct ronde_traces *traces,
-                                  struct labels labels, double time_us, struct ronde_error *error)
+static bool add_call(struct source *source, struct ronde_traces *traces, struct labels labels,
+                     double time_us)
 {
     char text[LABEL_BYTES], host[LABEL_BYTES], gpu[LABEL_BYTES];
     bool is_call = false;
@@ -88,7 +88,7 @@ static enum ronde_status add_call(struct source *source, struct ronde_traces *tr
     struct ronde_trace_call *call =
         process == RONDE_TRACE_NONE ? NULL : gather_call(traces, process);
     if (!call)
-        return gather_no_memory(source->path, error);
+        return source_no_memory(source);
     const uint64_t ranks = strtoull(either(labels, "nranks", "n_ranks", text), NULL, 10);
     const uint64_t nodes = strtoull(label(labels, "n_nodes", text), NULL, 10);
     const bool is_known = ranks > 0 && ranks <= RONDE_MAX_RANKS;
@@ -107,22 +107,22 @@ static enum ronde_status add_call(struct source *source, struct ronde_traces *tr
     if (*label(labels, "coll_sn", text))
         call->sequence = strtoull(text, NULL, 10);
     if (!is_known)
-        return RONDE_OK;
+        return true;
     call->group = gather_group_of_key(traces, key, (uint32_t)ranks);
     if (call->group == RONDE_TRACE_NONE)
-        return gather_no_memory(source->path, error);
+        return source_no_memory(source);
     ((struct ronde_job_group *)traces->groups.items)[call->group].nodes =
         nodes <= ranks ? (uint32_t)nodes : 0;
-    return RONDE_OK;
+    return true;
 }
 
-static enum ronde_status read_line(struct source *source, struct ronde_traces *traces,
-                                   struct pull_span line, uint32_t number, struct ronde_error *error)
+static bool read_line(struct source *source, struct ronde_traces *traces, struct pull_span line,
+                      uint32_t number)
 {
     static const char metric[] = "nccl_collective_exec_time_microseconds{";
     char value[64];
     if (line.bytes < sizeof metric || memcmp(line.at, metric, sizeof metric - 1) != 0)
-        return RONDE_OK;
+        return true;
     const char *from = line.at + sizeof metric - 1, *end = line.at + line.bytes;
     const char *close = memchr(from, '}', (size_t)(end - from));
     snprintf(value, sizeof value, "%.*s", close ? (int)(end - close - 1) : 0,
@@ -130,24 +130,19 @@ static enum ronde_status read_line(struct source *source, struct ronde_traces *t
     char *behind = NULL;
     const double time_us = strtod(value, &behind);
     if (!close || behind == value || !(time_us >= 0) || time_us > 1e12)
-        return ronde_fail_at(error, RONDE_BAD_INPUT, number,
-                             "%.200s:%u: a metric without labels in braces and microseconds",
-                             source->path, number);
-    return add_call(source, traces, (struct labels){from, close}, time_us, error);
+        return source_refuse_line(source, number,
+                                  "a metric without labels in braces and microseconds");
+    return add_call(source, traces, (struct labels){from, close}, time_us);
 }
 
-enum ronde_status prometheus_read(struct source *source, struct ronde_traces *traces,
-                                  struct ronde_error *error)
+bool prometheus_read(struct source *source, struct ronde_traces *traces)
 {
-    struct pull_span line = {source->path, 0};
-    enum ronde_status status = RONDE_OK;
+    struct pull_span line;
+    bool is_whole = false;
     gather_remark(traces, "Prometheus text has means of calls, waiting included, by classes of "
                           "sizes: of each the smallest size is given");
-    for (uint32_t number = 1; status == RONDE_OK && line.at; number++) {
-        bool is_whole = false;
-        status = lines_next(source, &line, &is_whole, error);
-        if (status == RONDE_OK && line.at)
-            status = read_line(source, traces, line, number, error);
-    }
-    return status;
+    for (uint32_t number = 1; lines_next(source, &line, &is_whole); number++)
+        if (!read_line(source, traces, line, number))
+            return false;
+    return source->status == RONDE_OK;
 }

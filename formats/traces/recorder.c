@@ -39,59 +39,55 @@ struct recorder {
     uint32_t timed, ended;       /* entries with a duration, entries that are over */
 };
 
-static enum ronde_status no_memory(const struct recorder *recorder, struct ronde_error *error)
-{
-    return gather_no_memory(recorder->source->path, error);
-}
-
-static enum ronde_status read_config(struct recorder *recorder, struct pull_span config,
-                                     struct ronde_error *error)
+static bool read_config(struct recorder *recorder, struct pull_span config)
 {
     struct pull_walk walk = pull_walk(config);
     struct pull_span key, value;
     while (pull_step(&walk, &key, &value)) {
         struct named_group *group =
             ronde_list_push(recorder->traces->mem, &recorder->groups, sizeof *group);
-        if (!group)
-            return no_memory(recorder, error);
-        (void)pull_text(pull_member(value, "name"), group->name, sizeof group->name);
-        const struct pull_span ranks = pull_member(value, "ranks");
         bool is_cut = false;
-        const enum ronde_status status =
-            gather_ranks(recorder->traces->mem, ranks.at, ranks.bytes, &group->ranks, &is_cut);
-        if (status == RONDE_NO_MEMORY)
-            return no_memory(recorder, error);
-        if (status != RONDE_OK)
-            return source_refuse(recorder->source, error,
-                                 "ranks of process group \"%s\" in pg_config are none", group->name);
+        if (!group)
+            return source_no_memory(recorder->source);
+        (void)pull_text(pull_member(value, "name"), group->name, sizeof group->name);
+        if (!gather_ranks(recorder->source, pull_member(value, "ranks"), &group->ranks, &is_cut,
+                          group->name, " in pg_config"))
+            return false;
     }
-    return RONDE_OK;
+    return true;
 }
 
-/* The standing of a group by its pg_id; NONE without memory. */
+/* The group of such a name in pg_config; NULL where it says none. */
+static struct named_group *named(const struct recorder *recorder, const char *name)
+{
+    struct named_group *groups = recorder->groups.items;
+    for (uint32_t g = 0; name[0] && g < recorder->groups.count; g++)
+        if (strcmp(groups[g].name, name) == 0)
+            return &groups[g];
+    return NULL;
+}
+
+/* The standing of a group by its pg_id; NONE without memory, which is refused. */
 static uint32_t find_standing(struct recorder *recorder, int64_t id)
 {
     const struct standing *there = recorder->standings.items;
     for (uint32_t s = 0; s < recorder->standings.count; s++)
         if (there[s].id == id)
             return s;
-    struct standing *standing =
-        ronde_list_push(recorder->traces->mem, &recorder->standings, sizeof *standing);
-    if (!standing)
-        return RONDE_TRACE_NONE;
-    *standing = (struct standing){id, RONDE_TRACE_NONE, -1, -1, -1};
-    return recorder->standings.count - 1;
+    const struct standing standing = {id, RONDE_TRACE_NONE, -1, -1, -1};
+    return source_keep(recorder->source, &recorder->standings, &standing, sizeof standing)
+               ? recorder->standings.count - 1
+               : RONDE_TRACE_NONE;
 }
 
 static void raise(int64_t *to, struct pull_span number)
 {
     int64_t value = 0;
-    if (number.at && pull_integer(number, &value) && value > *to)
+    if (gather_number(number, &value) && value > *to)
         *to = value;
 }
 
-static enum ronde_status read_standings(struct recorder *recorder, struct pull_span statuses,
-                                        struct ronde_error *error)
+static bool read_standings(struct recorder *recorder, struct pull_span statuses)
 {
     struct pull_walk walk = pull_walk(statuses);
     struct pull_span key, value;
@@ -101,35 +97,34 @@ static enum ronde_status read_standings(struct recorder *recorder, struct pull_s
             continue;
         const uint32_t at = find_standing(recorder, id);
         if (at == RONDE_TRACE_NONE)
-            return no_memory(recorder, error);
+            return false;
         struct standing *standing = (struct standing *)recorder->standings.items + at;
         raise(&standing->enqueued, pull_member(value, "last_enqueued_collective"));
         raise(&standing->started, pull_member(value, "last_started_collective"));
         raise(&standing->completed, pull_member(value, "last_completed_collective"));
     }
-    return RONDE_OK;
+    return true;
 }
 
 /* What an entry of a group says of that. */
-static enum ronde_status stand(struct recorder *recorder, struct pull_span span,
-                               struct entry *entry, struct ronde_error *error)
+static bool stand(struct recorder *recorder, struct pull_span span, struct entry *entry)
 {
     const struct pull_span number = pull_member(span, "collective_seq_id"),
                            state = pull_member(span, "state");
     int64_t id = 0;
     const struct pull_span said = pull_member(span, "pg_id");
     if (pull_key_is(pull_member(span, "is_p2p"), "true") || !said.at || !pull_integer(said, &id))
-        return RONDE_OK;
+        return true;
     entry->standing = find_standing(recorder, id);
     if (entry->standing == RONDE_TRACE_NONE)
-        return no_memory(recorder, error);
+        return false;
     struct standing *standing = (struct standing *)recorder->standings.items + entry->standing;
     raise(&standing->enqueued, number);
     if (pull_is(state, "started") || pull_is(state, "completed"))
         raise(&standing->started, number);
     if (pull_is(state, "completed"))
         raise(&standing->completed, number);
-    return RONDE_OK;
+    return true;
 }
 
 /* Elements of all tensors of "[[2, 3], [4]]"; below 0 where that is none. */
@@ -186,16 +181,6 @@ static void take_members(struct recorder *recorder, const struct entry *entry, u
     }
 }
 
-/* How many ranks a group has by pg_config; 0 = not said. */
-static uint32_t size_of(const struct recorder *recorder, const char *name)
-{
-    const struct named_group *groups = recorder->groups.items;
-    for (uint32_t g = 0; name[0] && g < recorder->groups.count; g++)
-        if (strcmp(groups[g].name, name) == 0)
-            return groups[g].ranks.count;
-    return 0;
-}
-
 /* What an entry says, but for its group. */
 static void fill(struct recorder *recorder, struct pull_span span, const struct entry *entry,
                  enum ronde_collective collective, struct ronde_trace_call *call)
@@ -208,14 +193,15 @@ static void fill(struct recorder *recorder, struct pull_span span, const struct 
     struct pull_span number = pull_member(span, is_pair ? "p2p_seq_id" : "collective_seq_id");
     if (!number.at)
         number = pull_member(span, "seq_id");
-    if (number.at && pull_integer(number, &value) && value >= 0)
+    if (gather_number(number, &value))
         call->sequence = (uint64_t)value;
     (void)pull_text(pull_item(pull_member(span, "input_dtypes"), 0), text, sizeof text);
     const uint32_t type_bytes = name_type_bytes(text);
     const int64_t in = elements_of(pull_member(span, "input_sizes")),
                   out = elements_of(pull_member(span, "output_sizes"));
     call->collective = collective;
-    call->bytes = name_call_bytes(collective, size_of(recorder, entry->name), in, out, type_bytes);
+    const struct named_group *group = named(recorder, entry->name);
+    call->bytes = name_call_bytes(collective, group ? group->ranks.count : 0, in, out, type_bytes);
     (void)pull_text(pull_member(span, "state"), text, sizeof text);
     const bool is_over = strcmp(text, "completed") == 0;
     recorder->ended += is_over;
@@ -225,112 +211,87 @@ static void fill(struct recorder *recorder, struct pull_span span, const struct 
     }
 }
 
-static enum ronde_status read_entry(void *self, struct pull_span span, struct ronde_error *error)
+static bool read_entry(void *self, struct pull_span span)
 {
     struct recorder *recorder = self;
     if (span.at[0] != '{') {
         recorder->source->at -= span.bytes;
-        return source_refuse(recorder->source, error, "an entry that is no object of JSON");
+        return source_refuse(recorder->source, "an entry that is no object of JSON");
     }
     char name[64];
     bool is_call = false;
     struct entry entry = {.standing = RONDE_TRACE_NONE};
-    struct ronde_trace_call call;
     (void)pull_text(pull_member(span, "profiling_name"), name, sizeof name);
     const enum ronde_collective collective = name_collective(name, &is_call);
     if (!is_call)
-        return RONDE_OK;
+        return true;
     struct ronde_trace_call *to = gather_call(recorder->traces, recorder->process);
     if (!to)
-        return no_memory(recorder, error);
+        return source_no_memory(recorder->source);
     (void)pull_text(pull_item(pull_member(span, "process_group"), 0), entry.name, sizeof entry.name);
     entry.group = gather_hash(0, entry.name, strlen(entry.name));
     fill(recorder, span, &entry, collective, to);
     if (collective == RONDE_COLLECTIVE_COUNT) {
-        call = *to;
-        recorder->traces->calls.count--;
+        struct ronde_list *calls = &recorder->traces->calls;
+        struct ronde_trace_call call = *to;
+        calls->count--;
         take_members(recorder, &entry, call.sequence, &call);
-        to = gather_call(recorder->traces, recorder->process);
-        if (!to)
-            return no_memory(recorder, error);
-        *to = call;
+        if (!source_keep(recorder->source, calls, &call, sizeof call))
+            return false;
     }
     entry.call = recorder->traces->calls.count - 1;
-    const enum ronde_status status = stand(recorder, span, &entry, error);
-    if (status != RONDE_OK)
-        return status;
-    struct entry *kept = ronde_list_push(recorder->traces->mem, &recorder->entries, sizeof *kept);
-    if (!kept)
-        return no_memory(recorder, error);
-    *kept = entry;
-    return RONDE_OK;
+    return stand(recorder, span, &entry) &&
+           source_keep(recorder->source, &recorder->entries, &entry, sizeof entry);
 }
 
 /* The groups that calls name, where pg_config says their ranks. */
-static enum ronde_status place_entries(struct recorder *recorder, struct ronde_error *error)
+static bool place_entries(struct recorder *recorder)
 {
-    struct named_group *groups = recorder->groups.items;
     const struct entry *entries = recorder->entries.items;
     for (uint32_t e = 0; e < recorder->entries.count; e++) {
-        struct named_group *found = NULL;
-        for (uint32_t g = 0; !found && entries[e].name[0] && g < recorder->groups.count; g++)
-            if (groups[g].ranks.count > 0 && strcmp(groups[g].name, entries[e].name) == 0)
-                found = &groups[g];
-        if (!found)
+        const struct named_group *found = named(recorder, entries[e].name);
+        if (!found || found->ranks.count == 0)
             continue;
         const uint32_t group =
             gather_group_of_ranks(recorder->traces, found->ranks.items, found->ranks.count);
         if (group == RONDE_TRACE_NONE)
-            return no_memory(recorder, error);
+            return source_no_memory(recorder->source);
         ((struct ronde_trace_call *)recorder->traces->calls.items)[entries[e].call].group = group;
         if (entries[e].standing != RONDE_TRACE_NONE)
             ((struct standing *)recorder->standings.items)[entries[e].standing].group = group;
     }
-    return RONDE_OK;
+    return true;
 }
 
 /* For the comparison with other ranks. */
-static enum ronde_status keep_standings(struct recorder *recorder, struct ronde_error *error)
+static bool keep_standings(struct recorder *recorder)
 {
     const struct standing *from = recorder->standings.items;
     for (uint32_t s = 0; s < recorder->standings.count; s++) {
-        if (from[s].group == RONDE_TRACE_NONE || from[s].enqueued < 0)
-            continue;
-        struct trace_standing *to =
-            ronde_list_push(recorder->traces->mem, &recorder->traces->standings, sizeof *to);
-        if (!to)
-            return no_memory(recorder, error);
-        *to = (struct trace_standing){from[s].group, recorder->process, from[s].enqueued,
-                                      from[s].started, from[s].completed};
+        const struct trace_standing to = {from[s].group, recorder->process, from[s].enqueued,
+                                          from[s].started, from[s].completed};
+        if (to.group != RONDE_TRACE_NONE && to.enqueued >= 0 &&
+            !source_keep(recorder->source, &recorder->traces->standings, &to, sizeof to))
+            return false;
     }
-    return RONDE_OK;
+    return true;
 }
 
-static enum ronde_status read_object(struct recorder *recorder, struct ronde_error *error)
+static bool read_object(struct recorder *recorder)
 {
-    bool is_first = true, is_end = false;
+    bool is_first = true, is_read = pull_open(recorder->source, '{');
     char key[32];
-    enum ronde_status status = pull_open(recorder->source, '{', error);
-    while (status == RONDE_OK) {
+    while (is_read && pull_next_key(recorder->source, &is_first, key, sizeof key)) {
         struct pull_span value;
-        status = pull_next_key(recorder->source, &is_first, key, sizeof key, &is_end, error);
-        if (status != RONDE_OK || is_end)
-            break;
-        if (strcmp(key, "entries") == 0) {
-            status = pull_items(recorder->source, read_entry, recorder, error);
-            continue;
-        }
-        status = pull_take(recorder->source, &value, error);
-        if (status == RONDE_OK && strcmp(key, "pg_config") == 0)
-            status = read_config(recorder, value, error);
-        if (status == RONDE_OK && strcmp(key, "pg_status") == 0)
-            status = read_standings(recorder, value, error);
+        if (strcmp(key, "entries") == 0)
+            is_read = pull_items(recorder->source, read_entry, recorder);
+        else
+            is_read = pull_take(recorder->source, &value) &&
+                      (strcmp(key, "pg_config") != 0 || read_config(recorder, value)) &&
+                      (strcmp(key, "pg_status") != 0 || read_standings(recorder, value));
     }
-    if (status == RONDE_OK)
-        status = pull_end(recorder->source, error);
-    if (status == RONDE_OK)
-        status = place_entries(recorder, error);
-    return status == RONDE_OK ? keep_standings(recorder, error) : status;
+    return recorder->source->status == RONDE_OK && pull_end(recorder->source) &&
+           place_entries(recorder) && keep_standings(recorder);
 }
 
 /* The rank is in the file's name alone: its last number. */
@@ -348,15 +309,15 @@ static uint32_t rank_of_name(const char *path)
     return rank < RONDE_MAX_RANKS ? rank : RONDE_TRACE_NONE;
 }
 
-static enum ronde_status read_text(struct recorder *recorder, struct ronde_error *error)
+static bool read_text(struct recorder *recorder)
 {
     struct ronde_traces *traces = recorder->traces;
     struct ronde_trace_process *process =
         gather_process(traces, RONDE_TRACE_RECORDER, recorder->source->path, &recorder->process);
     if (!process)
-        return no_memory(recorder, error);
+        return source_no_memory(recorder->source);
     process->rank = rank_of_name(recorder->source->path);
-    const enum ronde_status status = read_object(recorder, error);
+    const bool is_read = read_object(recorder);
     if (recorder->entries.count > 0 && recorder->timed == 0)
         gather_remark(traces,
                       "%s: TORCH_NCCL_ENABLE_TIMING=1 makes NCCL's calls measured; sizes and "
@@ -370,26 +331,23 @@ static enum ronde_status read_text(struct recorder *recorder, struct ronde_error
     ronde_list_free(traces->mem, &recorder->groups, sizeof(struct named_group));
     ronde_list_free(traces->mem, &recorder->entries, sizeof(struct entry));
     ronde_list_free(traces->mem, &recorder->standings, sizeof(struct standing));
-    return status;
+    return is_read;
 }
 
-enum ronde_status recorder_read(struct source *source, struct ronde_traces *traces,
-                                struct ronde_error *error)
+bool recorder_read(struct source *source, struct ronde_traces *traces)
 {
     struct recorder recorder = {.source = source, .traces = traces};
     struct pickle_text json = {.bytes = NULL};
     struct source text;
-    char first = '\0';
-    enum ronde_status status = pull_peek(source, &first, error);
-    if (status != RONDE_OK)
-        return status;
-    if (first == '{')
-        return read_text(&recorder, error);
-    status = pickle_to_json(source, &json, error);
-    source_open_text(&text, source->path, json.bytes, json.used, traces->mem);
-    recorder.source = &text;
-    if (status == RONDE_OK)
-        status = read_text(&recorder, error);
+    const char first = pull_peek(source);
+    if (first == '{' || source->status != RONDE_OK)
+        return first == '{' && read_text(&recorder);
+    if (pickle_to_json(source, &json)) {
+        source_open_text(&text, source->path, json.bytes, json.used, traces->mem, source->error);
+        recorder.source = &text;
+        (void)read_text(&recorder);
+        source->status = source_close(&text);
+    }
     pickle_text_free(traces->mem, &json);
-    return status;
+    return source->status == RONDE_OK;
 }

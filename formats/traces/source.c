@@ -17,98 +17,129 @@ static bool is_gzip(FILE *file)
 }
 
 /* A device or a pipe never ends, or cannot be read twice. */
-static enum ronde_status open_file(struct source *source, struct ronde_error *error)
+static bool open_file(struct source *source)
 {
     struct stat info;
     source->file = fopen(source->path, "rb");
     if (!source->file || fstat(fileno(source->file), &info) != 0)
-        return ronde_fail(error, RONDE_IO, "%.200s: %s", source->path, strerror(errno));
-    return S_ISREG(info.st_mode)
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_IO, "%.200s: not a file; name a file or a folder",
-                            source->path);
+        source->status =
+            ronde_fail(source->error, RONDE_IO, "%.200s: %s", source->path, strerror(errno));
+    else if (!S_ISREG(info.st_mode))
+        source->status = ronde_fail(source->error, RONDE_IO,
+                                    "%.200s: not a file; name a file or a folder", source->path);
+    return source->status == RONDE_OK;
 }
 
-enum ronde_status source_open(struct source *source, const char *path, const struct ronde_mem *mem,
-                              struct ronde_error *error)
+bool source_open(struct source *source, const char *path, const struct ronde_mem *mem,
+                 struct ronde_error *error)
 {
-    *source = (struct source){.path = path, .mem = mem};
-    const enum ronde_status status = open_file(source, error);
-    if (status != RONDE_OK)
-        return status;
-    const enum ronde_status gzip_status =
-        is_gzip(source->file) ? gzip_open(&source->gzip, source->file, path, mem, error) : RONDE_OK;
-    if (gzip_status != RONDE_OK)
-        return gzip_status;
-    return ronde_mem_grow(mem, (void **)&source->bytes, &source->capacity, FIRST_BYTES, 1)
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_NO_MEMORY, "%.200s: no memory", path);
+    *source = (struct source){.path = path, .mem = mem, .error = error};
+    if (!open_file(source))
+        return false;
+    if (is_gzip(source->file))
+        source->status = gzip_open(&source->gzip, source->file, path, mem, error);
+    if (source->status != RONDE_OK)
+        return false;
+    return ronde_mem_grow(mem, (void **)&source->bytes, &source->capacity, FIRST_BYTES, 1) ||
+           source_no_memory(source);
 }
 
 void source_open_text(struct source *source, const char *path, const char *text, size_t bytes,
-                      const struct ronde_mem *mem)
+                      const struct ronde_mem *mem, struct ronde_error *error)
 {
     /* Never written: the window is only moved and grown where it has a capacity. */
-    *source = (struct source){
-        .path = path, .mem = mem, .bytes = (char *)text, .end = bytes, .is_at_end = true};
+    *source = (struct source){.path = path,
+                              .mem = mem,
+                              .error = error,
+                              .bytes = (char *)text,
+                              .end = bytes,
+                              .is_at_end = true};
 }
 
-void source_close(struct source *source)
+enum ronde_status source_close(struct source *source)
 {
+    const enum ronde_status status = source->status;
     gzip_close(source->gzip);
     if (source->file)
         (void)fclose(source->file);
     if (source->capacity > 0)
         ronde_mem_free(source->mem, source->bytes, source->capacity, 1);
     *source = (struct source){.path = source->path, .mem = source->mem};
+    return status;
 }
 
-static enum ronde_status make_room(struct source *source, struct ronde_error *error)
+static bool make_room(struct source *source)
 {
     memmove(source->bytes, source->bytes + source->at, source->end - source->at);
     source->before += source->at;
     source->end -= source->at;
     source->at = 0;
     if (source->end < source->capacity)
-        return RONDE_OK;
+        return true;
     if (source->capacity >= SOURCE_MOST_BYTES)
-        return source_refuse(source, error, "one value of more than %zu MiB; is this a trace?",
+        return source_refuse(source, "one value of more than %zu MiB; is this a trace?",
                              SOURCE_MOST_BYTES >> 20);
     return ronde_mem_grow(source->mem, (void **)&source->bytes, &source->capacity,
-                          2 * source->capacity, 1)
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_NO_MEMORY, "%.200s: no memory", source->path);
+                          2 * source->capacity, 1) ||
+           source_no_memory(source);
 }
 
-enum ronde_status source_more(struct source *source, struct ronde_error *error)
+bool source_more(struct source *source)
 {
     size_t got = 0;
     if (source->is_at_end)
-        return RONDE_OK;
-    enum ronde_status status = source->end == source->capacity ? make_room(source, error) : RONDE_OK;
-    if (status != RONDE_OK)
-        return status;
+        return true;
+    if (source->end == source->capacity && !make_room(source))
+        return false;
     char *to = source->bytes + source->end;
     const size_t room = source->capacity - source->end;
     if (source->gzip)
-        status = gzip_read(source->gzip, (unsigned char *)to, room, &got, error);
+        source->status = gzip_read(source->gzip, (unsigned char *)to, room, &got, source->error);
     else
         got = fread(to, 1, room, source->file);
-    if (status == RONDE_OK && ferror(source->file))
-        return ronde_fail(error, RONDE_IO, "%.200s: cannot be read", source->path);
+    if (source->status == RONDE_OK && ferror(source->file))
+        source->status = ronde_fail(source->error, RONDE_IO, "%.200s: cannot be read", source->path);
     source->end += got;
     source->is_at_end = got == 0;
-    return status;
+    return source->status == RONDE_OK;
 }
 
-enum ronde_status source_refuse(const struct source *source, struct ronde_error *error,
-                                const char *format, ...)
+bool source_refuse(struct source *source, const char *format, ...)
 {
     char what[256];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
-    return ronde_fail(error, RONDE_BAD_INPUT, "%.200s: byte %llu: %s", source->path,
-                      (unsigned long long)(source->before + source->at), what);
+    source->status =
+        ronde_fail(source->error, RONDE_BAD_INPUT, "%.200s: byte %llu: %s", source->path,
+                   (unsigned long long)(source->before + source->at), what);
+    return false;
+}
+
+bool source_refuse_line(struct source *source, uint32_t line, const char *format, ...)
+{
+    char what[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    source->status = ronde_fail_at(source->error, RONDE_BAD_INPUT, line, "%.200s:%u: %s",
+                                   source->path, line, what);
+    return false;
+}
+
+bool source_no_memory(struct source *source)
+{
+    source->status = ronde_fail(source->error, RONDE_NO_MEMORY, "%.200s: no memory", source->path);
+    return false;
+}
+
+bool source_keep(struct source *source, struct ronde_list *list, const void *item, size_t item_bytes)
+{
+    void *to = ronde_list_push(source->mem, list, item_bytes);
+    if (!to)
+        return source_no_memory(source);
+    memcpy(to, item, item_bytes);
+    return true;
 }

@@ -30,16 +30,16 @@ static const struct {
 
 static enum ronde_trace_format of_object(struct source *source)
 {
-    bool is_first = true, is_end = false;
+    bool is_first = true;
     char key[32];
     struct pull_span value;
-    if (pull_open(source, '{', NULL) != RONDE_OK)
+    if (!pull_open(source, '{'))
         return RONDE_TRACE_FORMAT_COUNT;
-    while (pull_next_key(source, &is_first, key, sizeof key, &is_end, NULL) == RONDE_OK && !is_end) {
+    while (pull_next_key(source, &is_first, key, sizeof key)) {
         for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
             if (strcmp(key, signs[i].key) == 0)
                 return signs[i].format;
-        if (pull_take(source, &value, NULL) != RONDE_OK)
+        if (!pull_take(source, &value))
             break;
         if (strcmp(key, "kind") == 0 &&
             (pull_is(value, "nccl_run") || pull_is(value, "nccl_run_end")))
@@ -51,11 +51,9 @@ static enum ronde_trace_format of_object(struct source *source)
 /* A bare array of events: Chrome's complete ones are Kineto's, pairs of "b" and "e" are NCCL's example profiler's. */
 static enum ronde_trace_format of_array(struct source *source)
 {
-    bool is_first = true, is_end = false;
+    bool is_first = true;
     struct pull_span event;
-    if (pull_open(source, '[', NULL) != RONDE_OK ||
-        pull_next_item(source, &is_first, &is_end, NULL) != RONDE_OK || is_end ||
-        pull_take(source, &event, NULL) != RONDE_OK)
+    if (!pull_open(source, '[') || !pull_next_item(source, &is_first, &event))
         return RONDE_TRACE_FORMAT_COUNT;
     const struct pull_span phase = pull_member(event, "ph");
     const bool is_pair = pull_is(phase, "b") || pull_is(phase, "e");
@@ -70,24 +68,17 @@ static bool begins(const struct source *source, const char *with)
     return source->end - source->at >= bytes && memcmp(source->bytes + source->at, with, bytes) == 0;
 }
 
-static enum ronde_status sniff(struct source *source, enum ronde_trace_format *out,
-                               struct ronde_error *error)
+/* What does not go on as it began is refused by whoever reads it. */
+static enum ronde_trace_format sniff(struct source *source)
 {
-    char first = '\0';
-    const enum ronde_status status = pull_peek(source, &first, error);
-    *out = RONDE_TRACE_FORMAT_COUNT;
-    if (status != RONDE_OK)
-        return status;
-    if (first == '{')
-        *out = of_object(source);
-    else if (first == '[')
-        *out = of_array(source);
-    else if ((unsigned char)first == 0x80)
-        *out = RONDE_TRACE_RECORDER;
-    else if (begins(source, "nccl_") || begins(source, "# HELP nccl_") ||
-             begins(source, "# TYPE nccl_"))
-        *out = RONDE_TRACE_PROMETHEUS;
-    return RONDE_OK;
+    const char first = pull_peek(source);
+    const bool is_named =
+        begins(source, "nccl_") || begins(source, "# HELP nccl_") || begins(source, "# TYPE nccl_");
+    return first == '{'                   ? of_object(source)
+           : first == '['                 ? of_array(source)
+           : (unsigned char)first == 0x80 ? RONDE_TRACE_RECORDER
+           : is_named                     ? RONDE_TRACE_PROMETHEUS
+                                          : RONDE_TRACE_FORMAT_COUNT;
 }
 
 enum ronde_status ronde_trace_sniff(const char *path, const struct ronde_mem *mem,
@@ -95,11 +86,12 @@ enum ronde_status ronde_trace_sniff(const char *path, const struct ronde_mem *me
 {
     struct source source;
     *out = RONDE_TRACE_FORMAT_COUNT;
-    enum ronde_status status = source_open(&source, path, mem, error);
-    if (status == RONDE_OK)
-        status = sniff(&source, out, error);
-    source_close(&source);
-    return status;
+    if (source_open(&source, path, mem, error) && (pull_peek(&source), source.status == RONDE_OK)) {
+        source.error = NULL;
+        *out = sniff(&source);
+        source.status = RONDE_OK;
+    }
+    return source_close(&source);
 }
 
 void ronde_traces_open(struct ronde_traces *traces, const struct ronde_mem *mem)
@@ -107,36 +99,36 @@ void ronde_traces_open(struct ronde_traces *traces, const struct ronde_mem *mem)
     *traces = (struct ronde_traces){.mem = mem};
 }
 
-static enum ronde_status read_source(struct source *source, struct ronde_traces *traces,
-                                     enum ronde_trace_format format, struct ronde_error *error)
+static bool read_source(struct source *source, struct ronde_traces *traces,
+                        enum ronde_trace_format format)
 {
     switch (format) {
     case RONDE_TRACE_KINETO:
-        return kineto_read(source, traces, error);
+        return kineto_read(source, traces);
     case RONDE_TRACE_INSPECTOR:
     case RONDE_TRACE_RUNS:
-        return inspector_read(source, traces, format, error);
+        return inspector_read(source, traces, format);
     case RONDE_TRACE_EXAMPLE:
-        return example_read(source, traces, error);
+        return example_read(source, traces);
     case RONDE_TRACE_PROMETHEUS:
-        return prometheus_read(source, traces, error);
+        return prometheus_read(source, traces);
     case RONDE_TRACE_RECORDER:
-        return recorder_read(source, traces, error);
+        return recorder_read(source, traces);
     case RONDE_TRACE_FORMAT_COUNT:
         break;
     }
-    return ronde_fail(error, RONDE_BAD_INPUT, "%.200s: no trace of collectives", source->path);
+    source->status =
+        ronde_fail(source->error, RONDE_BAD_INPUT, "%.200s: no trace of collectives", source->path);
+    return false;
 }
 
 enum ronde_status ronde_traces_add(struct ronde_traces *traces, const char *path,
                                    enum ronde_trace_format format, struct ronde_error *error)
 {
     struct source source;
-    enum ronde_status status = source_open(&source, path, traces->mem, error);
-    if (status == RONDE_OK)
-        status = read_source(&source, traces, format, error);
-    source_close(&source);
-    return status;
+    if (source_open(&source, path, traces->mem, error))
+        (void)read_source(&source, traces, format);
+    return source_close(&source);
 }
 
 enum ronde_status ronde_traces_add_text(struct ronde_traces *traces, const char *text, size_t bytes,
@@ -144,8 +136,9 @@ enum ronde_status ronde_traces_add_text(struct ronde_traces *traces, const char 
                                         struct ronde_error *error)
 {
     struct source source;
-    source_open_text(&source, path, text, bytes, traces->mem);
-    return read_source(&source, traces, format, error);
+    source_open_text(&source, path, text, bytes, traces->mem, error);
+    (void)read_source(&source, traces, format);
+    return source_close(&source);
 }
 
 void ronde_traces_close(struct ronde_traces *traces)
