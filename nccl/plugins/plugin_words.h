@@ -16,6 +16,22 @@
 /** Bytes of a path, its NUL included. */
 #define PLUGIN_PATH_BYTES 1024u
 
+/** A word of NCCL's, and ronde's for it. */
+struct plugin_word {
+    const char *theirs, *ours;
+    unsigned bytes; /**< of a type's element */
+};
+
+/** Words of a kind: those that NCCL has numbers for come first, in their order. */
+struct plugin_words {
+    const struct plugin_word *all;
+    int count, numbered;
+};
+extern const struct plugin_words plugin_funcs, plugin_types, plugin_algorithms, plugin_protocols;
+
+/** The word that is NCCL's; NULL for none. */
+const struct plugin_word *plugin_word_find(const struct plugin_words *words, const char *theirs);
+
 /** ronde's word for a number of NCCL's; NULL for one that is not known. */
 const char *plugin_collective(int collective);
 const char *plugin_algorithm(int algorithm);
@@ -23,6 +39,9 @@ const char *plugin_protocol(int protocol);
 
 /** "Ring/LL128" as numbers of NCCL's; false for other texts. */
 bool plugin_choice_parse(const char *text, size_t bytes, int *out_algorithm, int *out_protocol);
+
+/** Digits with a point among or before them, in any locale: how many characters that takes, and the number; 0 for none. */
+size_t plugin_decimal(const char *text, double *out);
 
 /** A number as JSON has it, in as few digits as give a float back; the application's locale may have commas. */
 void plugin_number(double value, char *out_text, size_t bytes);

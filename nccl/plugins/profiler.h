@@ -31,16 +31,6 @@ struct event_comm {
 /** Reads a descriptor as NCCL gives it. `out_comm` is changed where it says something of the communicator. */
 void event_read(int version, const void *event, struct event_v6 *out, struct event_comm *out_comm);
 
-/** Writes one of a version; parents stand as they are in `event`. */
-void event_write(int version, const struct event_v6 *event, const struct event_comm *comm,
-                 union event_any *out);
-
-/** Whether a version has events of a type. */
-bool event_is_known(int version, uint64_t type);
-
-/** The types that NCCL sends where a plug-in asks for `mask`: parents come unasked. */
-int event_mask_closure(int mask);
-
 /* A collective, send or receive that ran, and the record of it (docs/reference/nccl-plugins.md). */
 
 /** Whose clock times are of. */

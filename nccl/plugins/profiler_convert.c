@@ -4,301 +4,164 @@
 #include "profiler.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-/** Numbers of version 1 as the strings of later ones. */
-static const char *const funcs[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",
-                                    "AllReduce", "SendRecv", "Send",      "Recv"};
-static const char *const types[] = {"ncclInt8",     "ncclUint8",      "ncclInt32",
-                                    "ncclUint32",   "ncclInt64",      "ncclUint64",
-                                    "ncclFloat16",  "ncclFloat32",    "ncclFloat64",
-                                    "ncclBfloat16", "ncclFloat8e4m3", "ncclFloat8e5m2"};
-static const char *const algorithms[] = {
-    "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
-static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
+/** What a descriptor says, as the newest version has it, and of its communicator. */
+struct whole {
+    struct event_v6 event;
+    struct event_comm comm;
+};
 
+/** A member of a type's events, or several that lie alike, in the versions from one to another; and where it is in the whole. */
+struct member {
+    int first, last;
+    uint64_t type;
+    size_t there, here, bytes;
+    const struct plugin_words *words; /**< a number there, here a string of these; NULL = as it is */
+};
+
+#define MEMBER(first, last, type, its, ours, words)                                                \
+    {                                                                                              \
+        first, last, type, offsetof(struct event_v##first, is.its), offsetof(struct whole, ours),  \
+            sizeof(((struct event_v##first *)0)->is.its), words                                    \
+    }
+#define COLL(version, its, ours, words)                                                            \
+    MEMBER(version, version, EVENT_COLL, coll.its, event.is.coll.as_v4.ours, words)
+#define P2P(first, last, its, words)                                                               \
+    MEMBER(first, last, EVENT_P2P, p2p.its, event.is.p2p.its, words)
+#define COLL_OF(version)                                                                           \
+    COLL(version, seq, seq, NULL), COLL(version, send, send, NULL),                                \
+        COLL(version, recv, recv, NULL), COLL(version, count, count, NULL),                        \
+        COLL(version, root, root, NULL), COLL(version, channels, channels, NULL),                  \
+        COLL(version, warps, warps, NULL),                                                         \
+        MEMBER(version, version, EVENT_COLL, coll.name, comm.name, NULL),                          \
+        MEMBER(version, version, EVENT_COLL, coll.comm, comm.hash, NULL)
+#define TEXTS_OF(version, funcs, types, algorithms, protocols)                                     \
+    COLL(version, func, func, funcs), COLL(version, datatype, datatype, types),                    \
+        COLL(version, algorithm, algorithm, algorithms),                                           \
+        COLL(version, protocol, protocol, protocols)
+#define P2P_OF(first, last, funcs, types)                                                          \
+    P2P(first, last, func, funcs), P2P(first, last, buffer, NULL),                                 \
+        P2P(first, last, datatype, types), P2P(first, last, count, NULL),                          \
+        P2P(first, last, peer, NULL), MEMBER(first, last, EVENT_P2P, p2p.name, comm.name, NULL),   \
+        MEMBER(first, last, EVENT_P2P, p2p.comm, comm.hash, NULL)
+
+/** Versions 1 to 4; from 5 on members are where version 6 has them. What version 4 says of a send lies as in version 5. */
+static const struct member members[] = {
+    COLL_OF(1),
+    TEXTS_OF(1, &plugin_funcs, &plugin_types, &plugin_algorithms, &plugin_protocols),
+    COLL_OF(2),
+    TEXTS_OF(2, NULL, NULL, NULL, NULL),
+    COLL_OF(3),
+    TEXTS_OF(3, NULL, NULL, NULL, NULL),
+    P2P_OF(1, 1, &plugin_funcs, &plugin_types),
+    P2P_OF(2, 3, NULL, NULL),
+    MEMBER(4, 4, EVENT_COLL, coll, event.is.coll.as_v4, NULL),
+    MEMBER(4, 4, EVENT_P2P, p2p, event.is.p2p, NULL),
+    MEMBER(1, 4, EVENT_PROXY_OP, op, event.is.op, NULL),
+    MEMBER(1, 4, EVENT_PROXY_STEP, step, event.is.step, NULL),
+    MEMBER(3, 3, EVENT_KERNEL, kernel.channel, event.is.kernel.channel, NULL),
+    MEMBER(4, 4, EVENT_KERNEL, kernel, event.is.kernel, NULL),
+    MEMBER(3, 4, EVENT_NET, net, event.is.net, NULL),
+};
 #define COUNT(names) (sizeof(names) / sizeof(names)[0])
 
-static const char *name_of(const char *const *names, size_t count, uint8_t number)
+/** The next member of a version's event from `at` on; NULL behind the last. */
+static const struct member *next_member(int version, uint64_t type, size_t *at)
 {
-    return number < count ? names[number] : "unknown";
-}
-
-/** The number of a name; 255 for one that version 1 does not have. */
-static uint8_t number_of(const char *const *names, size_t count, const char *name)
-{
-    for (size_t i = 0; name && i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return (uint8_t)i;
-    return UINT8_MAX;
-}
-
-/** Members that two structs have under the same names. */
-#define COPY_COLL(to, from)                                                                        \
-    ((to).seq = (from).seq, (to).send = (from).send, (to).recv = (from).recv,                      \
-     (to).count = (from).count, (to).root = (from).root, (to).channels = (from).channels,          \
-     (to).warps = (from).warps)
-#define COPY_TEXTS(to, from)                                                                       \
-    ((to).func = (from).func, (to).datatype = (from).datatype, (to).algorithm = (from).algorithm,  \
-     (to).protocol = (from).protocol)
-#define COPY_P2P(to, from)                                                                         \
-    ((to).buffer = (from).buffer, (to).count = (from).count, (to).peer = (from).peer)
-#define COPY_HEAD(to, from) ((to)->parent = (from)->parent, (to)->rank = (from)->rank)
-
-static void read_v1(const struct event_v1 *event, struct event_v6 *out, struct event_comm *comm)
-{
-    COPY_HEAD(out, event);
-    out->type = event->type;
-    if (event->type == EVENT_COLL) {
-        struct event_coll_v4 *coll = &out->is.coll.as_v4;
-        COPY_COLL(*coll, event->is.coll);
-        coll->func = name_of(funcs, COUNT(funcs), event->is.coll.func);
-        coll->datatype = name_of(types, COUNT(types), event->is.coll.datatype);
-        coll->algorithm = name_of(algorithms, COUNT(algorithms), event->is.coll.algorithm);
-        coll->protocol = name_of(protocols, COUNT(protocols), event->is.coll.protocol);
-        *comm = (struct event_comm){event->is.coll.name, event->is.coll.comm};
-    } else if (event->type == EVENT_P2P) {
-        COPY_P2P(out->is.p2p, event->is.p2p);
-        out->is.p2p.func = name_of(funcs, COUNT(funcs), event->is.p2p.func);
-        out->is.p2p.datatype = name_of(types, COUNT(types), event->is.p2p.datatype);
-        *comm = (struct event_comm){event->is.p2p.name, event->is.p2p.comm};
-    } else if (event->type == EVENT_PROXY_OP) {
-        out->is.op = event->is.op;
-    } else if (event->type == EVENT_PROXY_STEP) {
-        out->is.step = event->is.step;
+    while (*at < COUNT(members)) {
+        const struct member *member = &members[(*at)++];
+        if (member->first <= version && version <= member->last && member->type == type)
+            return member;
     }
-}
-
-static void read_v3(const struct event_v3 *event, struct event_v6 *out, struct event_comm *comm)
-{
-    COPY_HEAD(out, event);
-    out->type = event->type;
-    if (event->type == EVENT_COLL) {
-        COPY_COLL(out->is.coll.as_v4, event->is.coll);
-        COPY_TEXTS(out->is.coll.as_v4, event->is.coll);
-        *comm = (struct event_comm){event->is.coll.name, event->is.coll.comm};
-    } else if (event->type == EVENT_P2P) {
-        COPY_P2P(out->is.p2p, event->is.p2p);
-        out->is.p2p.func = event->is.p2p.func;
-        out->is.p2p.datatype = event->is.p2p.datatype;
-        *comm = (struct event_comm){event->is.p2p.name, event->is.p2p.comm};
-    } else if (event->type == EVENT_PROXY_OP) {
-        out->is.op = event->is.op;
-    } else if (event->type == EVENT_PROXY_STEP) {
-        out->is.step = event->is.step;
-    } else if (event->type == EVENT_KERNEL) {
-        out->is.kernel.channel = event->is.kernel.channel;
-    } else if (event->type == EVENT_NET) {
-        out->is.net = event->is.net;
-    }
-}
-
-/** Version 2 differs from 3 in its collectives, and has fewer types. */
-static void read_v2(const struct event_v2 *event, struct event_v6 *out, struct event_comm *comm)
-{
-    struct event_v3 as_v3 = {.type = event->type};
-    COPY_HEAD(&as_v3, event);
-    if (event->type == EVENT_COLL) {
-        COPY_COLL(as_v3.is.coll, event->is.coll);
-        COPY_TEXTS(as_v3.is.coll, event->is.coll);
-        as_v3.is.coll.name = event->is.coll.name;
-        as_v3.is.coll.comm = event->is.coll.comm;
-    } else if (event->type == EVENT_P2P) {
-        as_v3.is.p2p = event->is.p2p;
-    } else if (event->type == EVENT_PROXY_OP) {
-        as_v3.is.op = event->is.op;
-    } else if (event->type == EVENT_PROXY_STEP) {
-        as_v3.is.step = event->is.step;
-    }
-    read_v3(&as_v3, out, comm);
-}
-
-static void read_v4(const struct event_v4 *event, struct event_v6 *out)
-{
-    COPY_HEAD(out, event);
-    out->type = event->type;
-    if (event->type == EVENT_COLL) {
-        out->is.coll.as_v4 = event->is.coll;
-    } else if (event->type == EVENT_P2P) {
-        COPY_P2P(out->is.p2p, event->is.p2p);
-        out->is.p2p.func = event->is.p2p.func;
-        out->is.p2p.datatype = event->is.p2p.datatype;
-        out->is.p2p.channels = event->is.p2p.channels;
-    } else if (event->type == EVENT_PROXY_OP) {
-        out->is.op = event->is.op;
-    } else if (event->type == EVENT_PROXY_STEP) {
-        out->is.step = event->is.step;
-    } else if (event->type == EVENT_KERNEL) {
-        out->is.kernel = event->is.kernel;
-    } else if (event->type == EVENT_NET) {
-        out->is.net = event->is.net;
-    }
+    return NULL;
 }
 
 void event_read(int version, const void *event, struct event_v6 *out, struct event_comm *out_comm)
 {
-    memset(out, 0, sizeof *out);
-    switch (version) {
-    case 1:
-        read_v1(event, out, out_comm);
-        break;
-    case 2:
-        read_v2(event, out, out_comm);
-        break;
-    case 3:
-        read_v3(event, out, out_comm);
-        break;
-    case 4:
-        read_v4(event, out);
-        break;
-    case 5:
-        /* Members are where version 6 has them; it is the shorter one by none. */
-        memcpy(out, event, sizeof(struct event_v5));
-        break;
-    default:
-        memcpy(out, event, sizeof *out);
+    const struct event_v1 *head = event;
+    struct whole whole;
+    size_t at = 0;
+    memset(&whole, 0, sizeof whole);
+    whole.comm = *out_comm;
+    if (version >= 5) {
+        /* Version 5 is the shorter one by none. */
+        memcpy(out, event, version == 5 ? sizeof(struct event_v5) : sizeof *out);
+        return;
+    }
+    whole.event.type = head->type;
+    whole.event.parent = head->parent;
+    whole.event.rank = head->rank;
+    for (const struct member *member; (member = next_member(version, head->type, &at));) {
+        const unsigned char *from = (const unsigned char *)event + member->there;
+        char *to = (char *)&whole + member->here;
+        if (member->words) {
+            const char *word =
+                *from < member->words->numbered ? member->words->all[*from].theirs : "unknown";
+            memcpy(to, &word, sizeof word);
+        } else {
+            memcpy(to, from, member->bytes);
+        }
     }
     /* Before version 5 a group is the parent. */
-    if (version < 5 && out->type == EVENT_COLL)
-        out->is.coll.parent_group = out->parent;
-    if (version < 5 && out->type == EVENT_P2P)
-        out->is.p2p.parent_group = out->parent;
+    if (head->type == EVENT_COLL)
+        whole.event.is.coll.parent_group = head->parent;
+    if (head->type == EVENT_P2P)
+        whole.event.is.p2p.parent_group = head->parent;
+    *out = whole.event;
+    *out_comm = whole.comm;
 }
 
-static void write_v1(const struct event_v6 *event, const struct event_comm *comm,
-                     struct event_v1 *out)
+/** The number of a word; 255 for one that version 1 does not have. */
+static unsigned char number_of(const struct plugin_words *words, const char *name)
 {
-    if (event->type == EVENT_COLL) {
-        const struct event_coll_v4 *coll = &event->is.coll.as_v4;
-        COPY_COLL(out->is.coll, *coll);
-        out->is.coll.func = number_of(funcs, COUNT(funcs), coll->func);
-        out->is.coll.datatype = number_of(types, COUNT(types), coll->datatype);
-        out->is.coll.algorithm = number_of(algorithms, COUNT(algorithms), coll->algorithm);
-        out->is.coll.protocol = number_of(protocols, COUNT(protocols), coll->protocol);
-        out->is.coll.name = comm->name;
-        out->is.coll.comm = comm->hash;
-    } else if (event->type == EVENT_P2P) {
-        COPY_P2P(out->is.p2p, event->is.p2p);
-        out->is.p2p.func = number_of(funcs, COUNT(funcs), event->is.p2p.func);
-        out->is.p2p.datatype = number_of(types, COUNT(types), event->is.p2p.datatype);
-        out->is.p2p.name = comm->name;
-        out->is.p2p.comm = comm->hash;
-    } else if (event->type == EVENT_PROXY_OP) {
-        out->is.op = event->is.op;
-    } else if (event->type == EVENT_PROXY_STEP) {
-        out->is.step = event->is.step;
-    }
+    const struct plugin_word *word = plugin_word_find(words, name);
+    const ptrdiff_t number = word ? word - words->all : words->numbered;
+    return number < words->numbered ? (unsigned char)number : UCHAR_MAX;
 }
 
-static void write_v3(const struct event_v6 *event, const struct event_comm *comm,
-                     struct event_v3 *out)
+/** Writes one of a version; parents stand as they are in `event`. */
+static void event_write(int version, const struct event_v6 *event, const struct event_comm *comm,
+                        union event_any *out)
 {
-    if (event->type == EVENT_COLL) {
-        COPY_COLL(out->is.coll, event->is.coll.as_v4);
-        COPY_TEXTS(out->is.coll, event->is.coll.as_v4);
-        out->is.coll.name = comm->name;
-        out->is.coll.comm = comm->hash;
-    } else if (event->type == EVENT_P2P) {
-        COPY_P2P(out->is.p2p, event->is.p2p);
-        out->is.p2p.func = event->is.p2p.func;
-        out->is.p2p.datatype = event->is.p2p.datatype;
-        out->is.p2p.name = comm->name;
-        out->is.p2p.comm = comm->hash;
-    } else if (event->type == EVENT_PROXY_OP) {
-        out->is.op = event->is.op;
-    } else if (event->type == EVENT_PROXY_STEP) {
-        out->is.step = event->is.step;
-    } else if (event->type == EVENT_KERNEL) {
-        out->is.kernel.channel = event->is.kernel.channel;
-    } else if (event->type == EVENT_NET) {
-        out->is.net = event->is.net;
-    }
-}
-
-static void write_v2(const struct event_v6 *event, const struct event_comm *comm,
-                     struct event_v2 *out)
-{
-    struct event_v3 as_v3;
-    memset(&as_v3, 0, sizeof as_v3);
-    write_v3(event, comm, &as_v3);
-    if (event->type == EVENT_COLL) {
-        COPY_COLL(out->is.coll, as_v3.is.coll);
-        COPY_TEXTS(out->is.coll, as_v3.is.coll);
-        out->is.coll.name = comm->name;
-        out->is.coll.comm = comm->hash;
-    } else if (event->type == EVENT_P2P) {
-        out->is.p2p = as_v3.is.p2p;
-    } else if (event->type == EVENT_PROXY_OP) {
-        out->is.op = as_v3.is.op;
-    } else if (event->type == EVENT_PROXY_STEP) {
-        out->is.step = as_v3.is.step;
-    }
-}
-
-static void write_v4(const struct event_v6 *event, struct event_v4 *out)
-{
-    if (event->type == EVENT_COLL) {
-        out->is.coll = event->is.coll.as_v4;
-    } else if (event->type == EVENT_P2P) {
-        COPY_P2P(out->is.p2p, event->is.p2p);
-        out->is.p2p.func = event->is.p2p.func;
-        out->is.p2p.datatype = event->is.p2p.datatype;
-        out->is.p2p.channels = event->is.p2p.channels;
-    } else if (event->type == EVENT_PROXY_OP) {
-        out->is.op = event->is.op;
-    } else if (event->type == EVENT_PROXY_STEP) {
-        out->is.step = event->is.step;
-    } else if (event->type == EVENT_KERNEL) {
-        out->is.kernel = event->is.kernel;
-    } else if (event->type == EVENT_NET) {
-        out->is.net = event->is.net;
-    }
-}
-
-/** Parent, rank and type of versions 1 to 4, in which a group is the parent of collectives. */
-static void write_head(const struct event_v6 *event, struct event_v1 *out)
-{
-    COPY_HEAD(out, event);
-    out->type = (uint8_t)event->type;
-    if (event->type == EVENT_COLL)
-        out->parent = event->is.coll.parent_group;
-    if (event->type == EVENT_P2P)
-        out->parent = event->is.p2p.parent_group;
-}
-
-void event_write(int version, const struct event_v6 *event, const struct event_comm *comm,
-                 union event_any *out)
-{
+    const struct whole whole = {*event, *comm};
+    size_t at = 0;
     memset(out, 0, sizeof *out);
     if (version >= 5) {
         memcpy(&out->v6, event, version == 5 ? sizeof out->v5 : sizeof out->v6);
         return;
     }
-    write_head(event, &out->v1);
-    switch (version) {
-    case 1:
-        write_v1(event, comm, &out->v1);
-        break;
-    case 2:
-        write_v2(event, comm, &out->v2);
-        break;
-    case 3:
-        write_v3(event, comm, &out->v3);
-        break;
-    default:
-        write_v4(event, &out->v4);
+    out->v1.type = (uint8_t)event->type;
+    out->v1.rank = event->rank;
+    out->v1.parent = event->type == EVENT_COLL  ? event->is.coll.parent_group
+                     : event->type == EVENT_P2P ? event->is.p2p.parent_group
+                                                : event->parent;
+    for (const struct member *member; (member = next_member(version, event->type, &at));) {
+        const char *from = (const char *)&whole + member->here;
+        unsigned char *to = (unsigned char *)out + member->there;
+        if (member->words) {
+            const char *word;
+            memcpy(&word, from, sizeof word);
+            *to = number_of(member->words, word);
+        } else {
+            memcpy(to, from, member->bytes);
+        }
     }
 }
 
-bool event_is_known(int version, uint64_t type)
+/** Whether a version has events of a type. */
+static bool event_is_known(int version, uint64_t type)
 {
     static const uint64_t most[PROFILER_VERSIONS] = {
         0, EVENT_PROXY_CTRL, EVENT_PROXY_CTRL, EVENT_NET, EVENT_NET, EVENT_LAUNCH, EVENT_CE_BATCH};
     return type <= most[version];
 }
 
-int event_mask_closure(int mask)
+/** The types that NCCL sends where a plug-in asks for `mask`: parents come unasked. */
+static int event_mask_closure(int mask)
 {
     static const struct {
         int of, brings;

@@ -10,42 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/** NCCL's words and ronde's; others pass through. */
-struct word {
-    const char *theirs, *ours;
-};
-static const struct word funcs[] = {{"Broadcast", "broadcast"},
-                                    {"Reduce", "reduce"},
-                                    {"AllGather", "all_gather"},
-                                    {"ReduceScatter", "reduce_scatter"},
-                                    {"AllReduce", "all_reduce"},
-                                    {"Send", "send"},
-                                    {"Recv", "recv"},
-                                    {"AlltoAll", "all_to_all"},
-                                    {"AllToAll", "all_to_all"},
-                                    {"Gather", "gather"},
-                                    {"Scatter", "scatter"},
-                                    {NULL, NULL}};
-static const struct word algorithms[] = {{"TREE", "Tree"},
-                                         {"RING", "Ring"},
-                                         {"COLLNET_DIRECT", "CollNetDirect"},
-                                         {"COLLNET_CHAIN", "CollNetChain"},
-                                         {"NVLS_TREE", "NVLSTree"},
-                                         {NULL, NULL}};
-static const struct word protocols[] = {{"SIMPLE", "Simple"}, {NULL, NULL}};
-
-/** Types, and bytes of an element. */
-static const struct {
-    const char *theirs, *ours;
-    unsigned bytes;
-} types[] = {{"ncclInt8", "int8", 1},         {"ncclUint8", "uint8", 1},
-             {"ncclInt32", "int32", 4},       {"ncclUint32", "uint32", 4},
-             {"ncclInt64", "int64", 8},       {"ncclUint64", "uint64", 8},
-             {"ncclFloat16", "float16", 2},   {"ncclFloat32", "float32", 4},
-             {"ncclFloat64", "float64", 8},   {"ncclBfloat16", "bfloat16", 2},
-             {"ncclFloat8e4m3", "f8e4m3", 1}, {"ncclFloat8e5m2", "f8e5m2", 1}};
-enum { TYPES = sizeof types / sizeof types[0] };
-
 /** A text that may be of any kind as one that JSON takes as it is. */
 static void take_text(char *to, size_t bytes, const char *from)
 {
@@ -57,12 +21,11 @@ static void take_text(char *to, size_t bytes, const char *from)
     to[used] = '\0';
 }
 
-static void take_word(char *to, size_t bytes, const struct word *words, const char *from)
+/** NCCL's word as ronde's; others pass through. */
+static void take_word(char *to, size_t bytes, const struct plugin_words *words, const char *from)
 {
-    for (; from && words->theirs; words++)
-        if (strcmp(words->theirs, from) == 0)
-            from = words->ours;
-    take_text(to, bytes, from);
+    const struct plugin_word *word = plugin_word_find(words, from);
+    take_text(to, bytes, word ? word->ours : from);
 }
 
 void run_begin(struct run *run, const struct event_v6 *event, uint64_t host_ns)
@@ -71,22 +34,22 @@ void run_begin(struct run *run, const struct event_v6 *event, uint64_t host_ns)
     *run = (struct run){.type = event->type, .host_ns = host_ns};
     if (event->type == EVENT_COLL) {
         const struct event_coll_v4 *coll = &event->is.coll.as_v4;
-        take_word(run->func, sizeof run->func, funcs, coll->func);
-        take_word(run->algorithm, sizeof run->algorithm, algorithms, coll->algorithm);
-        take_word(run->protocol, sizeof run->protocol, protocols, coll->protocol);
+        take_word(run->func, sizeof run->func, &plugin_funcs, coll->func);
+        take_word(run->algorithm, sizeof run->algorithm, &plugin_algorithms, coll->algorithm);
+        take_word(run->protocol, sizeof run->protocol, &plugin_protocols, coll->protocol);
         datatype = coll->datatype;
         run->seq = coll->seq;
         run->count = coll->count;
         run->peer = coll->root;
         run->channels = coll->channels;
     } else if (event->type == EVENT_P2P) {
-        take_word(run->func, sizeof run->func, funcs, event->is.p2p.func);
+        take_word(run->func, sizeof run->func, &plugin_funcs, event->is.p2p.func);
         datatype = event->is.p2p.datatype;
         run->count = event->is.p2p.count;
         run->peer = event->is.p2p.peer;
         run->channels = event->is.p2p.channels;
     } else {
-        take_word(run->func, sizeof run->func, funcs, event->is.ce_coll.func);
+        take_word(run->func, sizeof run->func, &plugin_funcs, event->is.ce_coll.func);
         take_text(run->algorithm, sizeof run->algorithm, "CopyEngine");
         datatype = event->is.ce_coll.datatype;
         run->seq = event->is.ce_coll.seq;
@@ -179,14 +142,8 @@ size_t run_print(const struct run *run, const struct run_comm *comm, char out_li
 {
     static const char *const clocks[] = {"", "host", "gpu"};
     struct line line = {out_line, 0};
-    const char *datatype = run->datatype;
-    unsigned element_bytes = 0;
-    for (int t = 0; t < TYPES; t++)
-        if (strcmp(types[t].theirs, run->datatype) == 0) {
-            datatype = types[t].ours;
-            element_bytes = types[t].bytes;
-        }
-    const uint64_t bytes = bytes_of(run, comm, element_bytes);
+    const struct plugin_word *type = plugin_word_find(&plugin_types, run->datatype);
+    const uint64_t bytes = bytes_of(run, comm, type ? type->bytes : 0);
     const bool is_timed = run->clock != RUN_UNTIMED && run->stop_ns >= run->start_ns;
     const bool is_p2p = run->type == EVENT_P2P;
     add(&line, "{\"kind\": \"nccl_run\", \"engine\": \"nccl\"");
@@ -197,7 +154,7 @@ size_t run_print(const struct run *run, const struct run_comm *comm, char out_li
     add_number(&line, "seq", !is_p2p, run->seq);
     add_number(&line, "bytes", bytes > 0, bytes);
     add_number(&line, "count", true, run->count);
-    add_text(&line, "dtype", datatype);
+    add_text(&line, "dtype", type ? type->ours : run->datatype);
     add_number(&line, is_p2p ? "peer" : "root", run->peer >= 0, (uint64_t)run->peer);
     add_number(&line, "channels", run->channels > 0, run->channels);
     add_number(&line, "time_ns", is_timed, run->stop_ns - run->start_ns);

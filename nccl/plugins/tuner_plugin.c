@@ -49,12 +49,6 @@ struct tuner_call {
     int algorithms, protocols;
 };
 
-/**
- * Records a call whose collective, size, number of operations and registration have not been recorded. A line is one
- * write, so that what a job that is killed has asked is there.
- */
-void tuner_record_add(struct tuner_record *record, const struct tuner_call *call);
-
 /* NCCL's costs as records. */
 
 /** Bytes of a line: a head, and 21 pairs of a name and a number. */
@@ -98,7 +92,11 @@ static int print_head(const struct tuner_record *record, const struct tuner_call
                     call->pipe_ops, call->is_registered ? "true" : "false", record->interface);
 }
 
-void tuner_record_add(struct tuner_record *record, const struct tuner_call *call)
+/**
+ * Records a call whose collective, size, number of operations and registration have not been recorded. A line is one
+ * write, so that what a job that is killed has asked is there.
+ */
+static void add_record(struct tuner_record *record, const struct tuner_call *call)
 {
     char line[LINE_BYTES];
     if (record->file < 0 || !plugin_collective(call->collective) || !is_new(record, key_of(call)))
@@ -147,22 +145,13 @@ struct tuner {
 static bool find_margin(float *out_gain)
 {
     const char *text = getenv("RONDE_TUNER_MARGIN");
-    double percent = 0, unit = 0;
+    double percent = 0;
     *out_gain = (float)(1 + default_margin / 100);
     if (!text || !*text)
         return true;
-    size_t digits = 0, at = 0;
-    for (; (text[at] >= '0' && text[at] <= '9') || (text[at] == '.' && unit == 0); at++) {
-        if (text[at] == '.') {
-            unit = 1;
-            continue;
-        }
-        unit /= 10;
-        percent = unit > 0 ? percent + unit * (text[at] - '0') : 10 * percent + (text[at] - '0');
-        digits++;
-    }
+    const size_t digits = plugin_decimal(text, &percent);
     *out_gain = (float)(1 + percent / 100);
-    return digits > 0 && digits < 16 && (text[at] == '\0' || strcmp(text + at, "%") == 0);
+    return digits > 0 && digits < 16 && (text[digits] == '\0' || strcmp(text + digits, "%") == 0);
 }
 
 static void read_file(struct tuner *tuner, size_t ranks, size_t nodes, abi_log log)
@@ -288,7 +277,7 @@ static int get_v4(void *context, int collective, size_t bytes, int pipe_ops, flo
     if (!tuner || !table || algorithms < 1 || protocols < 1)
         return ABI_SUCCESS;
     if (tuner->record)
-        tuner_record_add(tuner->record, &call);
+        add_record(tuner->record, &call);
     if (!is_known(tuner, &call))
         return ABI_SUCCESS;
     const int taken = find_taken(&call);

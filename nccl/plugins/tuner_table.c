@@ -76,22 +76,14 @@ static bool take_positive(char **at, float *out)
 {
     char *word;
     size_t bytes;
-    double value = 0, unit = 0;
+    double value = 0;
     *out = 0;
     if (!take_word(at, &word, &bytes) || bytes > 24)
         return false;
     if (bytes == 1 && *word == '-')
         return true;
-    for (size_t i = 0; i < bytes; i++) {
-        if (word[i] == '.' && unit == 0 && i > 0) {
-            unit = 1;
-            continue;
-        }
-        if (word[i] < '0' || word[i] > '9')
-            return false;
-        unit /= 10;
-        value = unit > 0 ? value + unit * (word[i] - '0') : 10 * value + (word[i] - '0');
-    }
+    if (*word == '.' || plugin_decimal(word, &value) != bytes)
+        return false;
     *out = (float)value;
     return value > 1e-6 && value < 1e12;
 }
