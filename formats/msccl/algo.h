@@ -44,6 +44,15 @@ struct msccl_protocol_row {
 };
 extern const struct msccl_protocol_row msccl_protocols[RONDE_MSCCL_PROTOCOL_COUNT];
 
+/** Arrays of a runtime's parser, which refuses what has more. (judge.c) */
+struct msccl_limits {
+    const char *runtime;
+    uint32_t steps, threadblocks, count;
+};
+
+/** By enum ronde_msccl_dialect. */
+extern const struct msccl_limits msccl_limits[];
+
 /** A step of a threadblock. Offsets in chunks. */
 struct msccl_step {
     uint8_t op;          /**< enum msccl_op */
@@ -112,6 +121,10 @@ struct msccl_tb *msccl_tb_at(const struct msccl_algo *algo, const struct msccl_g
 struct msccl_step *msccl_step_at(const struct msccl_algo *algo, const struct msccl_tb *tb,
                                  uint32_t s);
 
+/** The next step that sends, or receives, from `s` on; step_count behind the last. */
+uint32_t msccl_next_message(const struct msccl_algo *algo, const struct msccl_tb *tb, bool is_send,
+                            uint32_t s);
+
 /** Chunks of a block: P where a buffer holds a block per rank, else nchunksperloop. */
 uint32_t msccl_parts(const struct msccl_algo *algo);
 
@@ -153,6 +166,9 @@ enum ronde_status msccl_export(const struct ronde_schedule *schedule, struct msc
 /** Proves a judged file: tries roots and marks until one holds. (prove.c) */
 enum ronde_status msccl_prove(const struct msccl_algo *algo, struct ronde_proof *out_proof,
                               struct ronde_schedule **out_schedule, struct ronde_error *error);
+
+/** Whether a proof has a finding of this kind among those it keeps. (prove.c) */
+bool msccl_has_finding(const struct ronde_proof *proof, enum ronde_finding_code code);
 
 /* From a rank's program to threadblocks: a threadblock has one peer to send to, one to receive from, and one
  * channel for both, where a lane may use any connections. A lane becomes as many threadblocks as its connections
@@ -197,6 +213,9 @@ struct msccl_blocks {
 struct msccl_chan {
     uint32_t channel, tag;
 };
+
+/** What qsort and bsearch ask: by channel, then tag. */
+int msccl_compare_chans(const void *left, const void *right);
 
 /** Adds the threadblocks of one rank and channel to its gpu, without their steps; fills in atoms and needs. */
 bool msccl_blocks_make(struct msccl_blocks *blocks);

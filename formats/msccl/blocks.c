@@ -6,7 +6,7 @@
 
 /* --- connections to threadblocks ------------------------------------------------------------- */
 
-static int compare_chans(const void *left, const void *right)
+int msccl_compare_chans(const void *left, const void *right)
 {
     const struct msccl_chan *a = left, *b = right;
     if (a->channel != b->channel)
@@ -18,8 +18,8 @@ static uint32_t chan_of(const struct msccl_blocks *blocks, uint32_t connection)
 {
     const struct msccl_chan wanted = {blocks->channel,
                                       blocks->view.program->connections[connection].tag};
-    const struct msccl_chan *found =
-        bsearch(&wanted, blocks->chans->items, blocks->chans->count, sizeof wanted, compare_chans);
+    const struct msccl_chan *found = bsearch(&wanted, blocks->chans->items, blocks->chans->count,
+                                             sizeof wanted, msccl_compare_chans);
     return (uint32_t)(found - (const struct msccl_chan *)blocks->chans->items);
 }
 

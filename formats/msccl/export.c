@@ -30,14 +30,6 @@ static enum ronde_status fail_memory(const struct exporter *exporter)
 
 /* --- channels -------------------------------------------------------------------------------- */
 
-static int compare_chans(const void *left, const void *right)
-{
-    const struct msccl_chan *a = left, *b = right;
-    if (a->channel != b->channel)
-        return a->channel < b->channel ? -1 : 1;
-    return a->tag < b->tag ? -1 : a->tag > b->tag;
-}
-
 /* Sorts what there is and leaves one of each. */
 static void sort_chans(struct ronde_list *list)
 {
@@ -45,9 +37,9 @@ static void sort_chans(struct ronde_list *list)
     uint32_t kept = 0;
     if (list->count == 0)
         return;
-    qsort(chans, list->count, sizeof *chans, compare_chans);
+    qsort(chans, list->count, sizeof *chans, msccl_compare_chans);
     for (uint32_t i = 1; i < list->count; i++)
-        if (compare_chans(&chans[kept], &chans[i]) != 0)
+        if (msccl_compare_chans(&chans[kept], &chans[i]) != 0)
             chans[++kept] = chans[i];
     list->count = kept + 1;
 }

@@ -8,13 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers above these are refused: RCCL's and MSCCL's parsers have arrays of so many. */
-#define RCCL_STEPS 64u
-#define RCCL_THREADBLOCKS 64u
-#define RCCL_COUNT 71u
+const struct msccl_limits msccl_limits[] = {{"MSCCL", 256, 216, 71}, {"RCCL", 64, 64, 71}};
+
+/* The channels that both have. */
 #define MOST_CHANNELS 32u
-#define MSCCL_STEPS 256u
-#define MSCCL_THREADBLOCKS 216u
 
 /* The file being judged, and where. */
 struct judge {
@@ -139,16 +136,6 @@ static int compare_ends(const void *left, const void *right)
     return order != 0 ? order : compare_numbers(a->tb, b->tb);
 }
 
-static bool uses(const struct msccl_algo *algo, const struct msccl_tb *tb, bool is_send)
-{
-    for (uint32_t s = 0; s < tb->step_count; s++) {
-        const struct msccl_op_row *row = &msccl_ops[msccl_step_at(algo, tb, s)->op];
-        if (is_send ? row->sends : row->receives)
-            return true;
-    }
-    return false;
-}
-
 static void list_ends(const struct msccl_algo *algo, struct end *ends, uint32_t *out_count)
 {
     uint32_t count = 0;
@@ -156,25 +143,13 @@ static void list_ends(const struct msccl_algo *algo, struct end *ends, uint32_t 
         const struct msccl_gpu *gpu = msccl_gpu_at(algo, g);
         for (uint32_t t = 0; t < gpu->tb_count; t++) {
             const struct msccl_tb *tb = msccl_tb_at(algo, gpu, t);
-            if (uses(algo, tb, true))
+            if (msccl_next_message(algo, tb, true, 0) < tb->step_count)
                 ends[count++] = (struct end){g, (uint32_t)tb->send, tb->chan, true, t};
-            if (uses(algo, tb, false))
+            if (msccl_next_message(algo, tb, false, 0) < tb->step_count)
                 ends[count++] = (struct end){(uint32_t)tb->recv, g, tb->chan, false, t};
         }
     }
     *out_count = count;
-}
-
-/* The next step that sends, or receives, from `s` on; step_count behind the last. */
-static uint32_t next_message(const struct msccl_algo *algo, const struct msccl_tb *tb, bool is_send,
-                             uint32_t s)
-{
-    for (; s < tb->step_count; s++) {
-        const struct msccl_op_row *row = &msccl_ops[msccl_step_at(algo, tb, s)->op];
-        if (is_send ? row->sends : row->receives)
-            break;
-    }
-    return s;
 }
 
 /* Messages pair up in program order, and have the same number of chunks at both ends. How many there are is proved. */
@@ -183,7 +158,8 @@ static void judge_messages(const struct msccl_algo *algo, const struct end *send
 {
     const struct msccl_tb *from = msccl_tb_at(algo, msccl_gpu_at(algo, sender->src), sender->tb);
     const struct msccl_tb *to = msccl_tb_at(algo, msccl_gpu_at(algo, sender->dst), receiver->tb);
-    uint32_t sent = next_message(algo, from, true, 0), got = next_message(algo, to, false, 0);
+    uint32_t sent = msccl_next_message(algo, from, true, 0),
+             got = msccl_next_message(algo, to, false, 0);
     while (sent < from->step_count && got < to->step_count) {
         const uint32_t gets = msccl_step_at(algo, from, sent)->cnt;
         const uint32_t expects = msccl_step_at(algo, to, got)->cnt;
@@ -193,8 +169,8 @@ static void judge_messages(const struct msccl_algo *algo, const struct end *send
             ronde_find_there(proof, &finding,
                              "expects a message of %" PRIu32 " chunks, gets %" PRIu32, expects,
                              gets);
-        sent = next_message(algo, from, true, sent + 1);
-        got = next_message(algo, to, false, got + 1);
+        sent = msccl_next_message(algo, from, true, sent + 1);
+        got = msccl_next_message(algo, to, false, got + 1);
     }
 }
 
@@ -304,11 +280,12 @@ static bool is_no_peer(const struct msccl_algo *algo, const struct msccl_gpu *gp
 static void find_unfit_tb(const struct msccl_algo *algo, const struct msccl_gpu *gpu,
                           const struct msccl_tb *tb, char *text, size_t bytes)
 {
-    if (tb->step_count > MSCCL_STEPS)
+    if (tb->step_count > msccl_limits[RONDE_MSCCL_OF_MSCCL].steps)
         (void)snprintf(text, bytes,
                        "rank %" PRIu32 " threadblock %" PRIu32 " has %" PRIu32
                        " steps: MSCCL takes %u, RCCL %u",
-                       gpu->id, tb->id, tb->step_count, MSCCL_STEPS, RCCL_STEPS);
+                       gpu->id, tb->id, tb->step_count, msccl_limits[RONDE_MSCCL_OF_MSCCL].steps,
+                       msccl_limits[RONDE_MSCCL_OF_RCCL].steps);
     else if (has_loose_nops(algo, tb))
         (void)snprintf(text, bytes,
                        "rank %" PRIu32 " threadblock %" PRIu32
@@ -325,11 +302,12 @@ static void find_unfit_tb(const struct msccl_algo *algo, const struct msccl_gpu 
                        ": a peer that it does not use is itself or no rank, which parsers refuse",
                        gpu->id, tb->id);
     for (uint32_t s = 0; s < tb->step_count && text[0] == '\0'; s++)
-        if (msccl_step_at(algo, tb, s)->cnt > RCCL_COUNT)
+        if (msccl_step_at(algo, tb, s)->cnt > msccl_limits[RONDE_MSCCL_OF_RCCL].count)
             (void)snprintf(text, bytes,
                            "rank %" PRIu32 " threadblock %" PRIu32 " step %" PRIu32
                            " moves %" PRIu32 " chunks, RCCL takes %u",
-                           gpu->id, tb->id, s, msccl_step_at(algo, tb, s)->cnt, RCCL_COUNT);
+                           gpu->id, tb->id, s, msccl_step_at(algo, tb, s)->cnt,
+                           msccl_limits[RONDE_MSCCL_OF_RCCL].count);
 }
 
 void msccl_find_unfit(const struct msccl_algo *algo, uint32_t min_depth, char *text, size_t bytes)
@@ -348,10 +326,11 @@ void msccl_find_unfit(const struct msccl_algo *algo, uint32_t min_depth, char *t
         (void)snprintf(text, bytes, "runtimes skip <copy>, which it needs out of place");
     for (uint32_t g = 0; g < algo->ranks && text[0] == '\0'; g++) {
         const struct msccl_gpu *gpu = msccl_gpu_at(algo, g);
-        if (gpu->tb_count > MSCCL_THREADBLOCKS)
+        if (gpu->tb_count > msccl_limits[RONDE_MSCCL_OF_MSCCL].threadblocks)
             (void)snprintf(text, bytes,
                            "rank %" PRIu32 " has %" PRIu32 " threadblocks: MSCCL takes %u, RCCL %u",
-                           gpu->id, gpu->tb_count, MSCCL_THREADBLOCKS, RCCL_THREADBLOCKS);
+                           gpu->id, gpu->tb_count, msccl_limits[RONDE_MSCCL_OF_MSCCL].threadblocks,
+                           msccl_limits[RONDE_MSCCL_OF_RCCL].threadblocks);
         for (uint32_t t = 0; t < gpu->tb_count && text[0] == '\0'; t++)
             find_unfit_tb(algo, gpu, msccl_tb_at(algo, gpu, t), text, bytes);
     }

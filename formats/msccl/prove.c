@@ -12,11 +12,8 @@ static bool does(const struct msccl_algo *algo, const struct msccl_gpu *gpu, boo
 {
     for (uint32_t t = 0; t < gpu->tb_count; t++) {
         const struct msccl_tb *tb = msccl_tb_at(algo, gpu, t);
-        for (uint32_t s = 0; s < tb->step_count; s++) {
-            const struct msccl_op_row *row = &msccl_ops[msccl_step_at(algo, tb, s)->op];
-            if (is_send ? row->sends : row->receives)
-                return true;
-        }
+        if (msccl_next_message(algo, tb, is_send, 0) < tb->step_count)
+            return true;
     }
     return false;
 }
@@ -39,7 +36,7 @@ static uint32_t next_root(const struct msccl_algo *algo, uint32_t from, bool is_
 
 /* --- one try --------------------------------------------------------------------------------- */
 
-static bool has_finding(const struct ronde_proof *proof, enum ronde_finding_code code)
+bool msccl_has_finding(const struct ronde_proof *proof, enum ronde_finding_code code)
 {
     for (uint32_t i = 0; i < proof->finding_count && i < RONDE_MAX_FINDINGS; i++)
         if (proof->findings[i].code == code)
@@ -88,7 +85,7 @@ static enum ronde_status try_root(const struct msccl_algo *algo, uint32_t root,
     struct msccl_reading reading = {root, false};
     struct ronde_error first = {0};
     enum ronde_status status = try_reading(algo, &reading, out_proof, out_schedule, &first);
-    if (status == RONDE_REJECTED && has_finding(out_proof, RONDE_FINDING_MARKS)) {
+    if (status == RONDE_REJECTED && msccl_has_finding(out_proof, RONDE_FINDING_MARKS)) {
         reading.is_unscaled = true;
         return try_reading(algo, &reading, out_proof, out_schedule, error);
     }

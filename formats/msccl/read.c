@@ -44,6 +44,17 @@ struct msccl_step *msccl_step_at(const struct msccl_algo *algo, const struct msc
     return (struct msccl_step *)algo->steps.items + tb->first_step + s;
 }
 
+uint32_t msccl_next_message(const struct msccl_algo *algo, const struct msccl_tb *tb, bool is_send,
+                            uint32_t s)
+{
+    for (; s < tb->step_count; s++) {
+        const struct msccl_op_row *row = &msccl_ops[msccl_step_at(algo, tb, s)->op];
+        if (is_send ? row->sends : row->receives)
+            break;
+    }
+    return s;
+}
+
 uint32_t msccl_parts(const struct msccl_algo *algo)
 {
     const struct ronde_collective_traits *traits = ronde_collective_traits(algo->collective);

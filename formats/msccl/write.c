@@ -9,19 +9,8 @@
 
 /* --- what the runtimes take ------------------------------------------------------------------ */
 
-/* Arrays of their parsers. */
-struct limits {
-    const char *runtime;
-    uint32_t steps, threadblocks, count;
-};
-
-/* By enum ronde_msccl_dialect. */
-static const struct limits limits_of[] = {{"MSCCL", 256, 216, 71}, {"RCCL", 64, 64, 71}};
-
-static enum ronde_status refuse(const struct msccl_algo *algo, struct ronde_error *error,
-                                const char *format, ...) RONDE_FORMAT(3, 4);
-
 /* Says what of the schedule the runtimes have no room for. */
+RONDE_FORMAT(3, 4)
 static enum ronde_status refuse(const struct msccl_algo *algo, struct ronde_error *error,
                                 const char *format, ...)
 {
@@ -34,8 +23,8 @@ static enum ronde_status refuse(const struct msccl_algo *algo, struct ronde_erro
                       ronde_collective_text(algo->collective), algo->name, why);
 }
 
-static enum ronde_status check_limits(const struct msccl_algo *algo, const struct limits *limits,
-                                      struct ronde_error *error)
+static enum ronde_status check_limits(const struct msccl_algo *algo,
+                                      const struct msccl_limits *limits, struct ronde_error *error)
 {
     for (uint32_t g = 0; g < algo->ranks; g++) {
         const struct msccl_gpu *gpu = msccl_gpu_at(algo, g);
@@ -205,7 +194,7 @@ enum ronde_status ronde_msccl_print(const struct ronde_schedule *schedule,
     if (status == RONDE_OK)
         status = check_dialect(&algo, style->dialect, error);
     if (status == RONDE_OK)
-        status = check_limits(&algo, &limits_of[style->dialect], error);
+        status = check_limits(&algo, &msccl_limits[style->dialect], error);
     if (status == RONDE_OK)
         status = verify(&algo, style, error);
     if (status == RONDE_OK) {

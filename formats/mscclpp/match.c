@@ -62,7 +62,7 @@ static bool is_same_channel(const struct mscclpp_act *a, const struct mscclpp_ac
 }
 
 /* The n-th signal of a channel and the n-th wait at its other end. */
-static enum ronde_status match_signal(struct mscclpp_plan *plan, uint32_t at)
+static bool match_signal(struct mscclpp_plan *plan, uint32_t at)
 {
     struct mscclpp_act *signal = mscclpp_act_at(plan, at);
     const struct extent own = extent_of_rank(plan, signal->rank);
@@ -91,33 +91,31 @@ static enum ronde_status match_signal(struct mscclpp_plan *plan, uint32_t at)
         if (before-- == 0) {
             signal->partner = a;
             wait->partner = at;
-            return RONDE_OK;
+            return true;
         }
     }
-    return RONDE_OK;
+    return true;
 }
 
-static enum ronde_status match_signals(struct mscclpp_plan *plan)
+static bool match_signals(struct mscclpp_plan *plan)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t a = 0; a < plan->acts.count && status == RONDE_OK; a++)
-        if (mscclpp_act_at(plan, a)->kind == MSCCLPP_SIGNAL)
-            status = match_signal(plan, a);
-    for (uint32_t a = 0; a < plan->acts.count && status == RONDE_OK; a++) {
+    for (uint32_t a = 0; a < plan->acts.count; a++)
+        if (mscclpp_act_at(plan, a)->kind == MSCCLPP_SIGNAL && !match_signal(plan, a))
+            return false;
+    for (uint32_t a = 0; a < plan->acts.count; a++) {
         const struct mscclpp_act *act = mscclpp_act_at(plan, a);
         if (act->kind == MSCCLPP_WAIT && act->partner == RONDE_NONE)
-            status =
-                mscclpp_fail(plan, RONDE_REJECTED, act,
-                             "cycle: waits for a signal of gpu %" PRIu32 " that is never given",
-                             act->peer);
+            return mscclpp_fail(plan, RONDE_REJECTED, act,
+                                "cycle: waits for a signal of gpu %" PRIu32 " that is never given",
+                                act->peer);
     }
-    return status;
+    return true;
 }
 
 /* --- data ------------------------------------------------------------------------------------ */
 
 /* The wait at the receiver for the first signal behind a put. */
-static enum ronde_status match_put(struct mscclpp_plan *plan, uint32_t at)
+static bool match_put(struct mscclpp_plan *plan, uint32_t at)
 {
     struct mscclpp_act *put = mscclpp_act_at(plan, at);
     const struct extent own = extent_of(plan, put);
@@ -127,7 +125,7 @@ static enum ronde_status match_put(struct mscclpp_plan *plan, uint32_t at)
             signal->partner == RONDE_NONE)
             continue;
         put->partner = signal->partner;
-        return RONDE_OK;
+        return true;
     }
     return mscclpp_fail(plan, RONDE_UNSUPPORTED, put,
                         "no signal of this threadblock behind the put tells gpu %" PRIu32
@@ -136,7 +134,7 @@ static enum ronde_status match_put(struct mscclpp_plan *plan, uint32_t at)
 }
 
 /* The signal at the peer that the last wait before a fetch waits for. */
-static enum ronde_status match_fetch(struct mscclpp_plan *plan, uint32_t at)
+static bool match_fetch(struct mscclpp_plan *plan, uint32_t at)
 {
     struct mscclpp_act *fetch = mscclpp_act_at(plan, at);
     const struct extent own = extent_of(plan, fetch);
@@ -144,7 +142,7 @@ static enum ronde_status match_fetch(struct mscclpp_plan *plan, uint32_t at)
         const struct mscclpp_act *wait = mscclpp_act_at(plan, a);
         if (wait->kind == MSCCLPP_WAIT && wait->peer == fetch->peer) {
             fetch->partner = wait->partner;
-            return RONDE_OK;
+            return true;
         }
     }
     return mscclpp_fail(plan, RONDE_UNSUPPORTED, fetch,
@@ -155,14 +153,8 @@ static enum ronde_status match_fetch(struct mscclpp_plan *plan, uint32_t at)
 
 /* --- packets --------------------------------------------------------------------------------- */
 
-static bool overlaps(const struct mscclpp_span *a, const struct mscclpp_span *b)
-{
-    return a->buffer == b->buffer && a->first < b->first + b->count &&
-           b->first < a->first + a->count;
-}
-
 /* Packets are sent once into a place, whose first reader is where they are received. */
-static enum ronde_status match_packet(struct mscclpp_plan *plan, uint32_t at)
+static bool match_packet(struct mscclpp_plan *plan, uint32_t at)
 {
     struct mscclpp_act *put = mscclpp_act_at(plan, at);
     const struct extent there = extent_of_rank(plan, put->peer);
@@ -171,7 +163,7 @@ static enum ronde_status match_packet(struct mscclpp_plan *plan, uint32_t at)
     for (uint32_t a = 0; a < at; a++) {
         const struct mscclpp_act *other = mscclpp_act_at(plan, a);
         if (other->kind == MSCCLPP_PUT_PACKET && other->peer == put->peer &&
-            overlaps(&other->target, &put->target))
+            mscclpp_overlaps(&other->target, &put->target))
             return mscclpp_fail(plan, RONDE_UNSUPPORTED, put,
                                 "packets come twice to s[%" PRIu32 "] of gpu %" PRIu32
                                 ": which a reader waits for is not said",
@@ -179,25 +171,24 @@ static enum ronde_status match_packet(struct mscclpp_plan *plan, uint32_t at)
     }
     for (uint32_t a = there.first; a < there.end; a++) {
         const struct mscclpp_act *reader = mscclpp_act_at(plan, a);
-        if (reader->kind == MSCCLPP_READ_PACKET && overlaps(&reader->source, &put->target)) {
+        if (reader->kind == MSCCLPP_READ_PACKET && mscclpp_overlaps(&reader->source, &put->target)) {
             put->partner = a;
-            return RONDE_OK;
+            return true;
         }
     }
     if (put->rank == put->peer)
-        return RONDE_OK;
+        return true;
     return mscclpp_fail(plan, RONDE_UNSUPPORTED, put, "nobody reads these packets");
 }
 
 /* Everything that is read as packets has come as such. */
-static enum ronde_status check_reader(const struct mscclpp_plan *plan,
-                                      const struct mscclpp_act *reader)
+static bool check_reader(const struct mscclpp_plan *plan, const struct mscclpp_act *reader)
 {
     uint32_t come = 0;
     for (uint32_t a = 0; a < plan->acts.count; a++) {
         const struct mscclpp_act *put = mscclpp_act_at(plan, a);
         if (put->kind != MSCCLPP_PUT_PACKET || put->peer != reader->rank ||
-            !overlaps(&put->target, &reader->source))
+            !mscclpp_overlaps(&put->target, &reader->source))
             continue;
         const uint32_t first =
             put->target.first > reader->source.first ? put->target.first : reader->source.first;
@@ -210,13 +201,13 @@ static enum ronde_status check_reader(const struct mscclpp_plan *plan,
                             "cycle: waits for packets in s[%" PRIu32 "+%" PRIu32
                             "], of which some never come",
                             reader->source.first, reader->source.count);
-    return RONDE_OK;
+    return true;
 }
 
 /* --- semaphores ------------------------------------------------------------------------------ */
 
 /* The n-th acquire needs the n-th release, not counting what the semaphore holds at first. */
-static enum ronde_status match_acquire(struct mscclpp_plan *plan, uint32_t at)
+static bool match_acquire(struct mscclpp_plan *plan, uint32_t at)
 {
     struct mscclpp_act *acquire = mscclpp_act_at(plan, at);
     const struct mscclpp_gpu *gpu = mscclpp_gpu_at(plan, acquire->rank);
@@ -237,7 +228,7 @@ static enum ronde_status match_acquire(struct mscclpp_plan *plan, uint32_t at)
         before += a < at;
     }
     if (before < (uint32_t)held)
-        return RONDE_OK;
+        return true;
     before -= (uint32_t)held;
     for (uint32_t a = own.first; a < own.end; a++) {
         const struct mscclpp_act *act = mscclpp_act_at(plan, a);
@@ -249,7 +240,7 @@ static enum ronde_status match_acquire(struct mscclpp_plan *plan, uint32_t at)
         tb = act->tb;
         if (before-- == 0) {
             acquire->partner = a;
-            return RONDE_OK;
+            return true;
         }
     }
     return mscclpp_fail(plan, RONDE_REJECTED, acquire,
@@ -259,30 +250,26 @@ static enum ronde_status match_acquire(struct mscclpp_plan *plan, uint32_t at)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-static enum ronde_status check_bounds(const struct mscclpp_plan *plan, const struct mscclpp_act *act,
-                                      uint32_t rank, const struct mscclpp_span *span)
+static bool check_bounds(const struct mscclpp_plan *plan, const struct mscclpp_act *act,
+                         uint32_t rank, const struct mscclpp_span *span)
 {
     static const char letters[] = "ios";
     const uint32_t chunks = mscclpp_gpu_at(plan, rank)->chunks[span->buffer];
     if (span->first <= chunks && span->count <= chunks - span->first)
-        return RONDE_OK;
+        return true;
     return mscclpp_fail(plan, RONDE_REJECTED, act,
                         "bounds: %c[%" PRIu32 "+%" PRIu32 "] of %" PRIu32 " chunks of gpu %" PRIu32,
                         letters[span->buffer], span->first, span->count, chunks, rank);
 }
 
-static enum ronde_status check_act(const struct mscclpp_plan *plan, const struct mscclpp_act *act)
+static bool check_act(const struct mscclpp_plan *plan, const struct mscclpp_act *act)
 {
-    const bool reads_peer = act->kind == MSCCLPP_FETCH || act->kind == MSCCLPP_FETCH_REDUCE;
-    const bool writes_peer = act->kind == MSCCLPP_PUT || act->kind == MSCCLPP_PUT_PACKET;
-    enum ronde_status status =
-        check_bounds(plan, act, reads_peer ? act->peer : act->rank, &act->source);
-    if (status == RONDE_OK)
-        status = check_bounds(plan, act, writes_peer ? act->peer : act->rank, &act->target);
-    return status == RONDE_OK ? check_bounds(plan, act, act->rank, &act->with) : status;
+    return check_bounds(plan, act, mscclpp_source_rank(act), &act->source) &&
+           check_bounds(plan, act, mscclpp_target_rank(act), &act->target) &&
+           check_bounds(plan, act, act->rank, &act->with);
 }
 
-static enum ronde_status match_act(struct mscclpp_plan *plan, uint32_t at)
+static bool match_act(struct mscclpp_plan *plan, uint32_t at)
 {
     const struct mscclpp_act *act = mscclpp_act_at(plan, at);
     switch (act->kind) {
@@ -298,18 +285,19 @@ static enum ronde_status match_act(struct mscclpp_plan *plan, uint32_t at)
     case MSCCLPP_ACQUIRE:
         return match_acquire(plan, at);
     default:
-        return RONDE_OK;
+        return true;
     }
 }
 
-enum ronde_status mscclpp_match(struct mscclpp_plan *plan)
+bool mscclpp_match(struct mscclpp_plan *plan)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t a = 0; a < plan->acts.count && status == RONDE_OK; a++)
-        status = check_act(plan, mscclpp_act_at(plan, a));
-    if (status == RONDE_OK)
-        status = match_signals(plan);
-    for (uint32_t a = 0; a < plan->acts.count && status == RONDE_OK; a++)
-        status = match_act(plan, a);
-    return status == RONDE_OK ? mscclpp_give_tags(plan) : status;
+    for (uint32_t a = 0; a < plan->acts.count; a++)
+        if (!check_act(plan, mscclpp_act_at(plan, a)))
+            return false;
+    if (!match_signals(plan))
+        return false;
+    for (uint32_t a = 0; a < plan->acts.count; a++)
+        if (!match_act(plan, a))
+            return false;
+    return mscclpp_give_tags(plan);
 }

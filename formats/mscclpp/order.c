@@ -70,8 +70,7 @@ static void add_packets(struct graph *graph, uint32_t at)
     for (uint32_t a = 0; a < graph->count; a++) {
         const struct mscclpp_act *put = mscclpp_act_at(graph->plan, a);
         if (put->kind == MSCCLPP_PUT_PACKET && put->peer == reader->rank &&
-            put->target.first < reader->source.first + reader->source.count &&
-            reader->source.first < put->target.first + put->target.count)
+            mscclpp_overlaps(&put->target, &reader->source))
             add_edge(graph, a, at);
     }
 }
@@ -92,7 +91,7 @@ static void add_edges(struct graph *graph)
 }
 
 /* Twice: to count, then to fill in. */
-static enum ronde_status make_edges(struct graph *graph)
+static bool make_edges(struct graph *graph)
 {
     const struct ronde_mem *mem = graph->plan->mem;
     graph->first = ronde_mem_new(mem, graph->count + 2, sizeof *graph->first);
@@ -110,18 +109,18 @@ static enum ronde_status make_edges(struct graph *graph)
     graph->edges = 0;
     add_edges(graph);
     graph->edges = edges;
-    return RONDE_OK;
+    return true;
 }
 
 /* --- paths ----------------------------------------------------------------------------------- */
 
 /* Acts in an order in which they could run; where there is none, the first that never runs. */
-static enum ronde_status sort_acts(struct graph *graph)
+static bool sort_acts(struct graph *graph)
 {
     const struct ronde_mem *mem = graph->plan->mem;
     uint32_t *waits = ronde_mem_new(mem, graph->count, sizeof *waits);
     uint32_t sorted = 0;
-    enum ronde_status status = RONDE_OK;
+    bool can_run = true;
     if (!waits)
         return mscclpp_fail_memory(graph->plan);
     memset(waits, 0, graph->count * sizeof *waits);
@@ -134,15 +133,15 @@ static enum ronde_status sort_acts(struct graph *graph)
         for (uint32_t e = graph->first[graph->order[i]]; e < graph->first[graph->order[i] + 1]; e++)
             if (--waits[graph->to[e]] == 0)
                 graph->order[sorted++] = graph->to[e];
-    for (uint32_t a = 0; a < graph->count && status == RONDE_OK && sorted < graph->count; a++)
+    for (uint32_t a = 0; a < graph->count && can_run && sorted < graph->count; a++)
         if (waits[a] > 0)
-            status = mscclpp_fail(graph->plan, RONDE_REJECTED, mscclpp_act_at(graph->plan, a),
-                                  "cycle: never runs, since what it waits for waits for it");
+            can_run = mscclpp_fail(graph->plan, RONDE_REJECTED, mscclpp_act_at(graph->plan, a),
+                                   "cycle: never runs, since what it waits for waits for it");
     ronde_mem_free(mem, waits, graph->count, sizeof *waits);
-    return status;
+    return can_run;
 }
 
-static enum ronde_status find_paths(struct graph *graph)
+static bool find_paths(struct graph *graph)
 {
     graph->words = (graph->count + 63) / 64;
     const size_t words = (size_t)graph->count * graph->words;
@@ -160,7 +159,7 @@ static enum ronde_status find_paths(struct graph *graph)
             row[graph->to[e] / 64] |= (uint64_t)1 << graph->to[e] % 64;
         }
     }
-    return RONDE_OK;
+    return true;
 }
 
 static bool reaches(const struct graph *graph, uint32_t from, uint32_t to)
@@ -186,8 +185,8 @@ static uint64_t number_of(const struct mscclpp_plan *plan, uint32_t rank, uint8_
     return (uint64_t)rank << 32 | (uint64_t)buffer << 30 | place;
 }
 
-static enum ronde_status add_span(struct graph *graph, uint32_t rank, uint32_t act,
-                                  const struct mscclpp_span *span, bool is_write)
+static bool add_span(struct graph *graph, uint32_t rank, uint32_t act,
+                     const struct mscclpp_span *span, bool is_write)
 {
     for (uint32_t i = 0; i < span->count; i++) {
         struct access *access = ronde_list_push(graph->plan->mem, &graph->accesses, sizeof *access);
@@ -196,21 +195,15 @@ static enum ronde_status add_span(struct graph *graph, uint32_t rank, uint32_t a
         *access = (struct access){number_of(graph->plan, rank, span->buffer, span->first + i), act,
                                   is_write};
     }
-    return RONDE_OK;
+    return true;
 }
 
-static enum ronde_status add_accesses(struct graph *graph, uint32_t at)
+static bool add_accesses(struct graph *graph, uint32_t at)
 {
     const struct mscclpp_act *act = mscclpp_act_at(graph->plan, at);
-    const bool reads_peer = act->kind == MSCCLPP_FETCH || act->kind == MSCCLPP_FETCH_REDUCE;
-    const bool writes_peer = act->kind == MSCCLPP_PUT || act->kind == MSCCLPP_PUT_PACKET;
-    enum ronde_status status =
-        add_span(graph, reads_peer ? act->peer : act->rank, at, &act->source, false);
-    if (status == RONDE_OK)
-        status = add_span(graph, act->rank, at, &act->with, false);
-    return status == RONDE_OK
-               ? add_span(graph, writes_peer ? act->peer : act->rank, at, &act->target, true)
-               : status;
+    return add_span(graph, mscclpp_source_rank(act), at, &act->source, false) &&
+           add_span(graph, act->rank, at, &act->with, false) &&
+           add_span(graph, mscclpp_target_rank(act), at, &act->target, true);
 }
 
 static int compare_accesses(const void *left, const void *right)
@@ -221,12 +214,11 @@ static int compare_accesses(const void *left, const void *right)
     return a->act < b->act ? -1 : a->act > b->act;
 }
 
-static enum ronde_status check_pair(const struct graph *graph, const struct access *a,
-                                    const struct access *b)
+static bool check_pair(const struct graph *graph, const struct access *a, const struct access *b)
 {
     if (a->act == b->act || (!a->is_write && !b->is_write) || reaches(graph, a->act, b->act) ||
         reaches(graph, b->act, a->act))
-        return RONDE_OK;
+        return true;
     const struct mscclpp_act *other = mscclpp_act_at(graph->plan, b->act);
     return mscclpp_fail(graph->plan, RONDE_REJECTED, mscclpp_act_at(graph->plan, a->act),
                         "race: on chunk %" PRIu64 " of gpu %" PRIu64 " with gpu %" PRIu32
@@ -234,43 +226,39 @@ static enum ronde_status check_pair(const struct graph *graph, const struct acce
                         a->chunk & 0x3fffffff, a->chunk >> 32, other->rank, other->tb, other->op);
 }
 
-static enum ronde_status check_accesses(struct graph *graph)
+static bool check_accesses(struct graph *graph)
 {
     struct access *all = graph->accesses.items;
-    enum ronde_status status = RONDE_OK;
     if (graph->accesses.count > 0)
         qsort(all, graph->accesses.count, sizeof *all, compare_accesses);
-    for (uint32_t i = 0; i < graph->accesses.count && status == RONDE_OK; i++)
-        for (uint32_t k = i + 1;
-             k < graph->accesses.count && all[k].chunk == all[i].chunk && status == RONDE_OK; k++)
-            status = check_pair(graph, &all[i], &all[k]);
-    return status;
+    for (uint32_t i = 0; i < graph->accesses.count; i++)
+        for (uint32_t k = i + 1; k < graph->accesses.count && all[k].chunk == all[i].chunk; k++)
+            if (!check_pair(graph, &all[i], &all[k]))
+                return false;
+    return true;
 }
 
-enum ronde_status mscclpp_check_order(const struct mscclpp_plan *plan)
+bool mscclpp_check_order(const struct mscclpp_plan *plan)
 {
     const struct ronde_mem *mem = plan->mem;
     struct graph graph = {.plan = plan, .count = plan->acts.count};
     if (graph.count == 0)
-        return RONDE_OK;
-    if (graph.count > MOST_ACTS)
-        return ronde_fail(plan->error, RONDE_UNSUPPORTED,
-                          "%s: %" PRIu32 " operations, of more than %u no races are looked for",
-                          plan->path, graph.count, MOST_ACTS);
-    enum ronde_status status = make_edges(&graph);
-    if (status == RONDE_OK)
-        status = sort_acts(&graph);
-    if (status == RONDE_OK)
-        status = find_paths(&graph);
-    for (uint32_t a = 0; a < graph.count && status == RONDE_OK; a++)
-        status = add_accesses(&graph, a);
-    if (status == RONDE_OK)
-        status = check_accesses(&graph);
+        return true;
+    if (graph.count > MOST_ACTS) {
+        (void)ronde_fail(plan->error, RONDE_UNSUPPORTED,
+                         "%s: %" PRIu32 " operations, of more than %u no races are looked for",
+                         plan->path, graph.count, MOST_ACTS);
+        return false;
+    }
+    bool is_right = make_edges(&graph) && sort_acts(&graph) && find_paths(&graph);
+    for (uint32_t a = 0; a < graph.count && is_right; a++)
+        is_right = add_accesses(&graph, a);
+    is_right = is_right && check_accesses(&graph);
     ronde_list_free(mem, &graph.accesses, sizeof(struct access));
     ronde_mem_free(mem, graph.reached, graph.reached ? (size_t)graph.count * graph.words : 0,
                    sizeof *graph.reached);
     ronde_mem_free(mem, graph.to, graph.to ? graph.edges + 1 : 0, sizeof *graph.to);
     ronde_mem_free(mem, graph.order, graph.order ? graph.count : 0, sizeof *graph.order);
     ronde_mem_free(mem, graph.first, graph.first ? graph.count + 2 : 0, sizeof *graph.first);
-    return status;
+    return is_right;
 }

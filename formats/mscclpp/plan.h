@@ -72,9 +72,6 @@ struct mscclpp_plan {
     struct ronde_error *error;
 };
 
-/** Frees what a plan holds. */
-void mscclpp_plan_free(struct mscclpp_plan *plan);
-
 /** The g-th rank; its t-th threadblock; an act by its number. */
 struct mscclpp_gpu *mscclpp_gpu_at(const struct mscclpp_plan *plan, uint32_t g);
 struct mscclpp_tb *mscclpp_tb_at(const struct mscclpp_plan *plan, uint32_t g, uint32_t t);
@@ -83,28 +80,36 @@ struct mscclpp_act *mscclpp_act_at(const struct mscclpp_plan *plan, uint32_t a);
 /** Chunks of a block: of the buffer that has one per rank, a rank's share; else all. */
 uint32_t mscclpp_parts(const struct mscclpp_plan *plan);
 
-/** Refuses at an act: "path: gpu G threadblock T op N: message". Returns `status`. */
-enum ronde_status mscclpp_fail(const struct mscclpp_plan *plan, enum ronde_status status,
-                               const struct mscclpp_act *act, const char *format, ...)
-    RONDE_FORMAT(4, 5);
+/* Who refuses says why in plan->error, with its status, and returns false, as does everyone who called. */
 
-/** Returns NO_MEMORY. */
-enum ronde_status mscclpp_fail_memory(const struct mscclpp_plan *plan);
+/** Refuses at an act: "path: gpu G threadblock T op N: message". */
+bool mscclpp_fail(const struct mscclpp_plan *plan, enum ronde_status status,
+                  const struct mscclpp_act *act, const char *format, ...) RONDE_FORMAT(4, 5);
+
+/** Refuses with NO_MEMORY. */
+bool mscclpp_fail_memory(const struct mscclpp_plan *plan);
+
+/** Whether two spans have chunks in common. */
+bool mscclpp_overlaps(const struct mscclpp_span *a, const struct mscclpp_span *b);
+
+/** The rank whose memory the source of an act is, and that of its target. */
+uint32_t mscclpp_source_rank(const struct mscclpp_act *act);
+uint32_t mscclpp_target_rank(const struct mscclpp_act *act);
 
 /** The JSON as a plan. (plan_parse.c) Errors: those of ronde_mscclpp_read but REJECTED. */
-enum ronde_status mscclpp_parse(const char *text, size_t bytes, struct mscclpp_plan *plan);
+bool mscclpp_parse(const char *text, size_t bytes, struct mscclpp_plan *plan);
 
 /** Pairs signals with waits, puts and fetches with these, packets with their readers. (match.c) Errors: UNSUPPORTED, REJECTED. */
-enum ronde_status mscclpp_match(struct mscclpp_plan *plan);
+bool mscclpp_match(struct mscclpp_plan *plan);
 
 /** Gives every message a tag: one for as many between two threadblocks as arrive in their order. (plan_read.c) Errors: NO_MEMORY. */
-enum ronde_status mscclpp_give_tags(struct mscclpp_plan *plan);
+bool mscclpp_give_tags(struct mscclpp_plan *plan);
 
 /** The act of another threadblock of the rank that meets a barrier's act there, or RONDE_NONE. (match.c) */
 uint32_t mscclpp_same_barrier(const struct mscclpp_plan *plan, uint32_t act, uint32_t tb);
 
 /** Races of a matched plan, by what orders one-sided accesses; and cycles. (order.c) Errors: NO_MEMORY, UNSUPPORTED, REJECTED. */
-enum ronde_status mscclpp_check_order(const struct mscclpp_plan *plan);
+bool mscclpp_check_order(const struct mscclpp_plan *plan);
 
 /** A matched plan as a schedule in ronde's text form. (plan_to_text.c) Errors: NO_MEMORY. */
 enum ronde_status mscclpp_to_text(const struct mscclpp_plan *plan, bool is_unscaled,

@@ -11,10 +11,10 @@
 /* Largest number of chunks: proving takes memory for each. */
 #define MOST_CHUNKS (1 << 24)
 
-enum ronde_status mscclpp_refuse(const struct mscclpp_place *place, enum ronde_status status,
-                                 const char *format, ...)
+bool mscclpp_refuse(const struct mscclpp_place *place, enum ronde_status status, const char *format,
+                    ...)
 {
-    char message[RONDE_ERROR_MESSAGE_BYTES];
+    char message[RONDE_ERROR_MESSAGE_BYTES], gpu[24] = "";
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(message, sizeof message, format, arguments);
@@ -22,9 +22,9 @@ enum ronde_status mscclpp_refuse(const struct mscclpp_place *place, enum ronde_s
     if (place->tb)
         return mscclpp_fail(place->plan, status, &place->base, "%s", message);
     if (place->gpu)
-        return ronde_fail(place->plan->error, status, "%s: gpu %" PRIu32 ": %s", place->plan->path,
-                          place->base.rank, message);
-    return ronde_fail(place->plan->error, status, "%s: %s", place->plan->path, message);
+        (void)snprintf(gpu, sizeof gpu, "gpu %" PRIu32 ": ", place->base.rank);
+    (void)ronde_fail(place->plan->error, status, "%s: %s%s", place->plan->path, gpu, message);
+    return false;
 }
 
 bool mscclpp_whole(const json_t *value, uint32_t end, uint32_t *out_number)
@@ -37,28 +37,32 @@ bool mscclpp_whole(const json_t *value, uint32_t end, uint32_t *out_number)
     return true;
 }
 
-enum ronde_status mscclpp_take(const struct mscclpp_place *place, const json_t *object,
-                               const char *name, uint32_t *out_number)
+bool mscclpp_take(const struct mscclpp_place *place, const json_t *object, const char *name,
+                  uint32_t *out_number)
 {
-    if (!mscclpp_whole(json_object_get(object, name), MOST_CHUNKS + 1, out_number))
-        return mscclpp_refuse(place, RONDE_BAD_INPUT, "%s is no number from 0 to %d", name,
-                              MOST_CHUNKS);
-    return RONDE_OK;
+    return mscclpp_whole(json_object_get(object, name), MOST_CHUNKS + 1, out_number) ||
+           mscclpp_refuse(place, RONDE_BAD_INPUT, "%s is no number from 0 to %d", name, MOST_CHUNKS);
+}
+
+/* The number of a rank or threadblock, which has to be the one that is due. */
+static bool take_id(const struct mscclpp_place *place, const json_t *object, uint32_t due)
+{
+    uint32_t id = 0;
+    return mscclpp_take(place, object, "id", &id) &&
+           (id == due || mscclpp_refuse(place, RONDE_BAD_INPUT,
+                                        "id %" PRIu32 " where %" PRIu32 " is due", id, due));
 }
 
 /* By mscclpp_act.channel_type. */
 static const char *const types[] = {"memory", "port"};
 
 /* The type an operation names; switch channels have no counterpart. */
-static enum ronde_status take_type(const struct mscclpp_place *place, const json_t *op,
-                                   uint8_t *out_type)
+static bool take_type(const struct mscclpp_place *place, const json_t *op, uint8_t *out_type)
 {
     const char *text = json_string_value(json_object_get(op, "channel_type"));
-    for (uint8_t t = 0; text && t < 2; t++)
-        if (strcmp(types[t], text) == 0) {
-            *out_type = t;
-            return RONDE_OK;
-        }
+    for (*out_type = 0; text && *out_type < 2; ++*out_type)
+        if (strcmp(types[*out_type], text) == 0)
+            return true;
     if (text && strcmp(text, "switch") == 0)
         return mscclpp_refuse(place, RONDE_UNSUPPORTED,
                               "a switch channel: a message of a schedule has one receiver");
@@ -98,16 +102,15 @@ static uint32_t peer_of(const json_t *gpu, const char *type, uint32_t n, uint32_
     return peer;
 }
 
-enum ronde_status mscclpp_find_channel(const struct mscclpp_place *place, const json_t *op,
-                                       size_t index, struct mscclpp_act *io_act)
+bool mscclpp_find_channel(const struct mscclpp_place *place, const json_t *op, size_t index,
+                          struct mscclpp_act *io_act)
 {
     uint8_t type = 0;
-    const json_t *id = json_array_get(json_object_get(op, "channel_ids"), index);
-    const enum ronde_status status = take_type(place, op, &type);
-    if (status != RONDE_OK)
-        return status;
     uint32_t number;
-    if (!mscclpp_whole(id, RONDE_MAX_RANKS, &number))
+    if (!take_type(place, op, &type))
+        return false;
+    if (!mscclpp_whole(json_array_get(json_object_get(op, "channel_ids"), index), RONDE_MAX_RANKS,
+                       &number))
         return mscclpp_refuse(place, RONDE_BAD_INPUT, "channel_ids lacks a number");
     const uint32_t flat = nth_of_type(json_object_get(place->tb, "channels"), "channel_type",
                                       types[type], "channel_ids", number);
@@ -119,11 +122,11 @@ enum ronde_status mscclpp_find_channel(const struct mscclpp_place *place, const 
                               number, types[type]);
     io_act->channel_type = type;
     io_act->peer = peer;
-    return RONDE_OK;
+    return true;
 }
 
-enum ronde_status mscclpp_take_buffer(const struct mscclpp_place *place, const json_t *object,
-                                      uint8_t *out_buffer)
+bool mscclpp_take_buffer(const struct mscclpp_place *place, const json_t *object,
+                         uint8_t *out_buffer)
 {
     static const char letters[] = "ios";
     const char *text = json_string_value(json_object_get(object, "type"));
@@ -132,16 +135,15 @@ enum ronde_status mscclpp_take_buffer(const struct mscclpp_place *place, const j
         return mscclpp_refuse(place, RONDE_BAD_INPUT,
                               "type of a buffer is '%s', expected i, o or s", text ? text : "");
     *out_buffer = (uint8_t)(at - letters);
-    return RONDE_OK;
+    return true;
 }
 
-enum ronde_status mscclpp_find_remote(const struct mscclpp_place *place, const json_t *op,
-                                      uint32_t id, uint32_t *out_rank, uint8_t *out_buffer)
+bool mscclpp_find_remote(const struct mscclpp_place *place, const json_t *op, uint32_t id,
+                         uint32_t *out_rank, uint8_t *out_buffer)
 {
     uint8_t type = 0;
-    enum ronde_status status = take_type(place, op, &type);
-    if (status != RONDE_OK)
-        return status;
+    if (!take_type(place, op, &type))
+        return false;
     const uint32_t number = nth_of_type(json_object_get(place->tb, "remote_buffer_refs"),
                                         "access_channel_type", types[type], "remote_buffer_ids", id);
     const json_t *buffer =
@@ -151,10 +153,11 @@ enum ronde_status mscclpp_find_remote(const struct mscclpp_place *place, const j
         return mscclpp_refuse(place, RONDE_BAD_INPUT,
                               "buffer_id %" PRIu32 " is none of the threadblock's %s buffers", id,
                               types[type]);
-    status = mscclpp_take(place, buffer, "rank", out_rank);
-    if (status == RONDE_OK && (*out_rank >= place->plan->ranks || *out_rank == place->base.rank))
+    if (!mscclpp_take(place, buffer, "rank", out_rank))
+        return false;
+    if (*out_rank >= place->plan->ranks || *out_rank == place->base.rank)
         return mscclpp_refuse(place, RONDE_BAD_INPUT, "a remote buffer of rank %" PRIu32, *out_rank);
-    return status == RONDE_OK ? mscclpp_take_buffer(place, buffer, out_buffer) : status;
+    return mscclpp_take_buffer(place, buffer, out_buffer);
 }
 
 /* The JSON of an MSCCL++ plan: ranks, threadblocks, and what they have. */
@@ -162,7 +165,7 @@ enum ronde_status mscclpp_find_remote(const struct mscclpp_place *place, const j
 /* Most ranks: a plan has a program for each. */
 #define MOST_RANKS 4096u
 
-static enum ronde_status read_ops(struct mscclpp_place *place, const json_t *ops)
+static bool read_ops(struct mscclpp_place *place, const json_t *ops)
 {
     size_t i;
     const json_t *op;
@@ -171,37 +174,37 @@ static enum ronde_status read_ops(struct mscclpp_place *place, const json_t *ops
     json_array_foreach(ops, i, op)
     {
         place->base.op = (uint32_t)i;
-        const enum ronde_status status = mscclpp_parse_op(place, op);
-        if (status != RONDE_OK)
-            return status;
+        if (!mscclpp_parse_op(place, op))
+            return false;
     }
-    return RONDE_OK;
+    return true;
 }
 
-static enum ronde_status read_tb(struct mscclpp_place *place, const json_t *object)
+/* Appends an item to one of the plan's lists. */
+static bool keep(const struct mscclpp_plan *plan, struct ronde_list *list, const void *item,
+                 size_t item_bytes)
+{
+    void *kept = ronde_list_push(plan->mem, list, item_bytes);
+    if (!kept)
+        return mscclpp_fail_memory(plan);
+    memcpy(kept, item, item_bytes);
+    return true;
+}
+
+static bool read_tb(struct mscclpp_place *place, const json_t *object)
 {
     struct mscclpp_plan *plan = place->plan;
-    uint32_t id = 0;
+    struct mscclpp_tb tb = {.first_act = plan->acts.count};
     place->tb = object;
     place->base.op = 0;
-    enum ronde_status status = mscclpp_take(place, object, "id", &id);
-    if (status == RONDE_OK && id != place->base.tb)
-        return mscclpp_refuse(place, RONDE_BAD_INPUT, "id %" PRIu32 " where %" PRIu32 " is due", id,
-                              place->base.tb);
-    const uint32_t first = plan->acts.count;
-    if (status == RONDE_OK)
-        status = read_ops(place, json_object_get(object, "ops"));
+    if (!take_id(place, object, place->base.tb) || !read_ops(place, json_object_get(object, "ops")))
+        return false;
     place->tb = NULL;
-    if (status != RONDE_OK)
-        return status;
-    struct mscclpp_tb *tb = ronde_list_push(plan->mem, &plan->tbs, sizeof *tb);
-    if (!tb)
-        return mscclpp_fail_memory(plan);
-    *tb = (struct mscclpp_tb){first, plan->acts.count - first};
-    return RONDE_OK;
+    tb.act_count = plan->acts.count - tb.first_act;
+    return keep(plan, &plan->tbs, &tb, sizeof tb);
 }
 
-static enum ronde_status read_semaphores(struct mscclpp_place *place, struct mscclpp_gpu *gpu)
+static bool read_semaphores(struct mscclpp_place *place, struct mscclpp_gpu *gpu)
 {
     struct mscclpp_plan *plan = place->plan;
     size_t i;
@@ -210,57 +213,44 @@ static enum ronde_status read_semaphores(struct mscclpp_place *place, struct msc
     json_array_foreach(json_object_get(place->gpu, "semaphores"), i, object)
     {
         uint32_t value;
-        const enum ronde_status status = mscclpp_take(place, object, "init_value", &value);
-        int32_t *kept =
-            status == RONDE_OK ? ronde_list_push(plan->mem, &plan->semaphores, sizeof *kept) : NULL;
-        if (!kept)
-            return status == RONDE_OK ? mscclpp_fail_memory(plan) : status;
-        *kept = (int32_t)value;
+        if (!mscclpp_take(place, object, "init_value", &value) ||
+            !keep(plan, &plan->semaphores, &(int32_t){(int32_t)value}, sizeof(int32_t)))
+            return false;
         gpu->semaphore_count++;
     }
-    return RONDE_OK;
+    return true;
 }
 
-static enum ronde_status read_gpu(struct mscclpp_plan *plan, const json_t *object, uint32_t rank)
+static bool read_gpu(struct mscclpp_plan *plan, const json_t *object, uint32_t rank)
 {
     static const char *const sizes[] = {"input_chunks", "output_chunks", "scratch_chunks"};
     struct mscclpp_place place = {.plan = plan, .gpu = object, .base = {.rank = rank}};
     struct mscclpp_gpu gpu = {.first_tb = plan->tbs.count};
-    uint32_t id = 0;
     size_t t;
-    const json_t *tb;
-    enum ronde_status status = mscclpp_take(&place, object, "id", &id);
-    if (status == RONDE_OK && id != rank)
-        return mscclpp_refuse(&place, RONDE_BAD_INPUT, "id %" PRIu32 " where %" PRIu32 " is due",
-                              id, rank);
-    for (unsigned b = 0; b < RONDE_BUFFER_COUNT && status == RONDE_OK; b++)
-        status = mscclpp_take(&place, object, sizes[b], &gpu.chunks[b]);
-    for (unsigned b = 0; b < RONDE_BUFFER_COUNT; b++)
+    const json_t *tb, *tbs = json_object_get(object, "threadblocks");
+    if (!take_id(&place, object, rank))
+        return false;
+    for (unsigned b = 0; b < RONDE_BUFFER_COUNT; b++) {
+        if (!mscclpp_take(&place, object, sizes[b], &gpu.chunks[b]))
+            return false;
         gpu.chunks[b] *= plan->units;
-    if (status == RONDE_OK)
-        status = read_semaphores(&place, &gpu);
-    const json_t *tbs = json_object_get(object, "threadblocks");
-    if (status == RONDE_OK && !json_is_array(tbs))
+    }
+    if (!read_semaphores(&place, &gpu))
+        return false;
+    if (!json_is_array(tbs))
         return mscclpp_refuse(&place, RONDE_BAD_INPUT, "no list of threadblocks");
-    if (status != RONDE_OK)
-        return status;
     json_array_foreach(tbs, t, tb)
     {
         place.base.tb = (uint32_t)t;
-        status = read_tb(&place, tb);
-        if (status != RONDE_OK)
-            return status;
+        if (!read_tb(&place, tb))
+            return false;
         gpu.tb_count++;
     }
-    struct mscclpp_gpu *kept = ronde_list_push(plan->mem, &plan->gpus, sizeof *kept);
-    if (!kept)
-        return mscclpp_fail_memory(plan);
-    *kept = gpu;
-    return RONDE_OK;
+    return keep(plan, &plan->gpus, &gpu, sizeof gpu);
 }
 
 /* Whose outputs follow from the chunks alone: no field names a root. */
-static enum ronde_status read_collective(struct mscclpp_place *place, const json_t *root)
+static bool read_collective(struct mscclpp_place *place, const json_t *root)
 {
     static const struct {
         const char *word;
@@ -273,7 +263,7 @@ static enum ronde_status read_collective(struct mscclpp_place *place, const json
     for (size_t i = 0; text && i < sizeof words / sizeof words[0]; i++)
         if (strcmp(words[i].word, text) == 0) {
             place->plan->collective = words[i].collective;
-            return RONDE_OK;
+            return true;
         }
     return mscclpp_refuse(place, text ? RONDE_UNSUPPORTED : RONDE_BAD_INPUT,
                           "collective is '%s', expected allreduce, allgather, reducescatter or "
@@ -282,7 +272,7 @@ static enum ronde_status read_collective(struct mscclpp_place *place, const json
 }
 
 /* What the collective says of the buffers' sizes. */
-static enum ronde_status check_sizes(struct mscclpp_plan *plan)
+static bool check_sizes(struct mscclpp_plan *plan)
 {
     const struct mscclpp_place at = {.plan = plan};
     const struct ronde_collective_traits *traits = ronde_collective_traits(plan->collective);
@@ -301,63 +291,60 @@ static enum ronde_status check_sizes(struct mscclpp_plan *plan)
                                   g, gpu->chunks[RONDE_IN], gpu->chunks[RONDE_OUT],
                                   ronde_collective_text(plan->collective), plan->ranks, in, out);
     }
-    return RONDE_OK;
+    return true;
 }
 
 /* Most parts of a chunk that groups of threadblocks share. */
 #define MOST_UNITS 64u
 
 /* The least number that all sizes of groups divide. */
-static enum ronde_status find_units(const struct mscclpp_place *place, const json_t *ops)
+static bool find_units(const struct mscclpp_place *place, const json_t *ops)
 {
     size_t i;
     const json_t *op;
-    enum ronde_status status = RONDE_OK;
     json_array_foreach(ops, i, op)
     {
         uint32_t size = 1, step = place->plan->units;
         const json_t *group = json_object_get(op, "tbg_info");
-        if (status == RONDE_OK && group)
-            status = mscclpp_take(place, group, "tbg_size", &size);
+        if (group && !mscclpp_take(place, group, "tbg_size", &size))
+            return false;
         while (size > 0 && place->plan->units % size != 0 && place->plan->units <= MOST_UNITS)
             place->plan->units += step;
-        if (status == RONDE_OK && (size == 0 || place->plan->units > MOST_UNITS))
+        if (size == 0 || place->plan->units > MOST_UNITS)
             return mscclpp_refuse(place, RONDE_UNSUPPORTED,
                                   "groups of threadblocks that share a chunk in more than %u parts",
                                   MOST_UNITS);
-        if (status == RONDE_OK && json_object_get(op, "iter_context"))
-            status = find_units(place, json_object_get(op, "ops"));
+        if (json_object_get(op, "iter_context") && !find_units(place, json_object_get(op, "ops")))
+            return false;
     }
-    return status;
+    return true;
 }
 
-static enum ronde_status find_all_units(const struct mscclpp_place *place, const json_t *gpus)
+static bool find_all_units(const struct mscclpp_place *place, const json_t *gpus)
 {
     size_t g, t;
     const json_t *gpu, *tb;
-    enum ronde_status status = RONDE_OK;
     place->plan->units = 1;
     json_array_foreach(gpus, g, gpu)
     {
         json_array_foreach(json_object_get(gpu, "threadblocks"), t, tb)
         {
-            if (status == RONDE_OK)
-                status = find_units(place, json_object_get(tb, "ops"));
+            if (!find_units(place, json_object_get(tb, "ops")))
+                return false;
         }
     }
-    return status;
+    return true;
 }
 
-static enum ronde_status read_root(struct mscclpp_plan *plan, const json_t *root)
+static bool read_root(struct mscclpp_plan *plan, const json_t *root)
 {
     struct mscclpp_place place = {.plan = plan};
     const json_t *gpus = json_object_get(root, "gpus");
     const char *name = json_string_value(json_object_get(root, "name"));
     size_t g;
     const json_t *gpu;
-    enum ronde_status status = read_collective(&place, root);
-    if (status != RONDE_OK)
-        return status;
+    if (!read_collective(&place, root))
+        return false;
     (void)snprintf(plan->name, sizeof plan->name, "%s", name ? name : "mscclpp");
     plan->is_in_place = json_is_true(json_object_get(root, "inplace"));
     if (plan->is_in_place && !ronde_collective_traits(plan->collective)->has_in_place)
@@ -366,29 +353,27 @@ static enum ronde_status read_root(struct mscclpp_plan *plan, const json_t *root
     if (!json_is_array(gpus) || json_array_size(gpus) == 0 || json_array_size(gpus) > MOST_RANKS)
         return mscclpp_refuse(&place, RONDE_BAD_INPUT, "gpus is no list of 1 to %u", MOST_RANKS);
     plan->ranks = (uint32_t)json_array_size(gpus);
-    status = find_all_units(&place, gpus);
-    if (status != RONDE_OK)
-        return status;
+    if (!find_all_units(&place, gpus))
+        return false;
     json_array_foreach(gpus, g, gpu)
     {
-        status = read_gpu(plan, gpu, (uint32_t)g);
-        if (status != RONDE_OK)
-            return status;
+        if (!read_gpu(plan, gpu, (uint32_t)g))
+            return false;
     }
     return check_sizes(plan);
 }
 
-enum ronde_status mscclpp_parse(const char *text, size_t bytes, struct mscclpp_plan *plan)
+bool mscclpp_parse(const char *text, size_t bytes, struct mscclpp_plan *plan)
 {
     json_error_t why;
     json_t *root = json_loadb(text, bytes, JSON_DECODE_INT_AS_REAL, &why);
+    const int line = why.line > 0 ? why.line : 1;
     if (!root)
-        return ronde_fail_at(plan->error, RONDE_BAD_INPUT, why.line > 0 ? (uint32_t)why.line : 1,
-                             "%s:%d: not well-formed JSON: %s", plan->path,
-                             why.line > 0 ? why.line : 1, why.text);
-    const enum ronde_status status = read_root(plan, root);
+        (void)ronde_fail_at(plan->error, RONDE_BAD_INPUT, (uint32_t)line,
+                            "%s:%d: not well-formed JSON: %s", plan->path, line, why.text);
+    const bool is_read = root && read_root(plan, root);
     json_decref(root);
-    return status;
+    return is_read;
 }
 
 bool ronde_mscclpp_available(const char **out_reason)

@@ -31,34 +31,30 @@ struct mscclpp_sides {
     uint32_t in_count, out_count;
 };
 
-/** Refuses where the reader is. Returns `status`. */
-enum ronde_status mscclpp_refuse(const struct mscclpp_place *place, enum ronde_status status,
-                                 const char *format, ...) RONDE_FORMAT(3, 4);
+/** Refuses where the reader is. Returns false, as do the others where something is refused. */
+bool mscclpp_refuse(const struct mscclpp_place *place, enum ronde_status status, const char *format,
+                    ...) RONDE_FORMAT(3, 4);
 
 /** A whole number from 0 to below `end`; false for anything else. Numbers are read as reals: 2^64 - 1 is in most plans. */
 bool mscclpp_whole(const json_t *value, uint32_t end, uint32_t *out_number);
 
 /** A whole number from 0 to 2^24 of an object. Errors: BAD_INPUT where it is missing or none. */
-enum ronde_status mscclpp_take(const struct mscclpp_place *place, const json_t *object,
-                               const char *name, uint32_t *out_number);
+bool mscclpp_take(const struct mscclpp_place *place, const json_t *object, const char *name,
+                  uint32_t *out_number);
 
 /** The rank and the number among the channels between both of a channel that an operation names. */
-enum ronde_status mscclpp_find_channel(const struct mscclpp_place *place, const json_t *op,
-                                       size_t index, struct mscclpp_act *io_act);
+bool mscclpp_find_channel(const struct mscclpp_place *place, const json_t *op, size_t index,
+                          struct mscclpp_act *io_act);
 
 /** The rank and kind of memory of a remote buffer that an operation names. */
-enum ronde_status mscclpp_find_remote(const struct mscclpp_place *place, const json_t *op,
-                                      uint32_t id, uint32_t *out_rank, uint8_t *out_buffer);
+bool mscclpp_find_remote(const struct mscclpp_place *place, const json_t *op, uint32_t id,
+                         uint32_t *out_rank, uint8_t *out_buffer);
 
 /** i, o or s. Errors: BAD_INPUT. */
-enum ronde_status mscclpp_take_buffer(const struct mscclpp_place *place, const json_t *object,
-                                      uint8_t *out_buffer);
-
-/** An operation's sides, each of the size of source 0, or pair by pair. Errors: BAD_INPUT, UNSUPPORTED. */
-enum ronde_status mscclpp_read_sides(const struct mscclpp_place *place, const json_t *op,
-                                     bool is_pairwise, struct mscclpp_sides *out);
+bool mscclpp_take_buffer(const struct mscclpp_place *place, const json_t *object,
+                         uint8_t *out_buffer);
 
 /** An operation as acts. Errors: BAD_INPUT, UNSUPPORTED, NO_MEMORY. */
-enum ronde_status mscclpp_parse_op(struct mscclpp_place *place, const json_t *op);
+bool mscclpp_parse_op(struct mscclpp_place *place, const json_t *op);
 
 #endif

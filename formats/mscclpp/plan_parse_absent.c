@@ -3,12 +3,13 @@
 
 static const char reason[] = "built without jansson (install libjansson-dev)";
 
-enum ronde_status mscclpp_parse(const char *text, size_t bytes, struct mscclpp_plan *plan)
+bool mscclpp_parse(const char *text, size_t bytes, struct mscclpp_plan *plan)
 {
     (void)text;
     (void)bytes;
-    return ronde_fail(plan->error, RONDE_UNAVAILABLE, "%s: MSCCL++ plans cannot be read: %s",
-                      plan->path, reason);
+    (void)ronde_fail(plan->error, RONDE_UNAVAILABLE, "%s: MSCCL++ plans cannot be read: %s",
+                     plan->path, reason);
+    return false;
 }
 
 bool ronde_mscclpp_available(const char **out_reason)

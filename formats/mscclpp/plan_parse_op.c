@@ -13,72 +13,65 @@
 /* Sources and destinations of an operation. */
 
 /* Chunks as the schedule has them, and of these the share of a threadblock that does the operation with others. */
-static enum ronde_status take_share(const struct mscclpp_place *place, const json_t *op,
-                                    struct mscclpp_span *span)
+static bool take_share(const struct mscclpp_place *place, const json_t *op,
+                       struct mscclpp_span *span)
 {
     const json_t *group = json_object_get(op, "tbg_info");
     const uint64_t units = place->plan->units, count = span->count * units;
     uint32_t tb = 0, size = 1;
-    enum ronde_status status = RONDE_OK;
-    if (group)
-        status = mscclpp_take(place, group, "tb_id", &tb);
-    if (group && status == RONDE_OK)
-        status = mscclpp_take(place, group, "tbg_size", &size);
-    if (status != RONDE_OK)
-        return status;
+    if (group && (!mscclpp_take(place, group, "tb_id", &tb) ||
+                  !mscclpp_take(place, group, "tbg_size", &size)))
+        return false;
     if (tb >= size || span->first * units > UINT32_MAX / 2 || count > UINT32_MAX / 2)
         return mscclpp_refuse(place, RONDE_BAD_INPUT,
                               "threadblock %" PRIu32 " of a group of %" PRIu32, tb, size);
     span->first = (uint32_t)(span->first * units + tb * count / size);
     span->count = (uint32_t)((tb + 1) * count / size - tb * count / size);
-    return RONDE_OK;
+    return true;
 }
 
-static enum ronde_status read_side(const struct mscclpp_place *place, const json_t *op,
-                                   const json_t *object, struct mscclpp_side *out)
+static bool read_side(const struct mscclpp_place *place, const json_t *op, const json_t *object,
+                      struct mscclpp_side *out)
 {
     uint32_t id;
-    enum ronde_status status = mscclpp_take(place, object, "index", &out->span.first);
-    if (status == RONDE_OK)
-        status = mscclpp_take(place, object, "size", &out->span.count);
-    if (status == RONDE_OK && out->span.count == 0)
+    if (!mscclpp_take(place, object, "index", &out->span.first) ||
+        !mscclpp_take(place, object, "size", &out->span.count))
+        return false;
+    if (out->span.count == 0)
         return mscclpp_refuse(place, RONDE_BAD_INPUT, "a buffer of size 0");
     if (json_object_get(object, "switch_channel_id"))
         return mscclpp_refuse(place, RONDE_UNSUPPORTED,
                               "a switch channel: a message of a schedule has one receiver");
     out->rank = place->base.rank;
-    if (status == RONDE_OK)
-        status = take_share(place, op, &out->span);
-    if (status != RONDE_OK || !json_object_get(object, "buffer_id"))
-        return status == RONDE_OK ? mscclpp_take_buffer(place, object, &out->span.buffer) : status;
-    status = mscclpp_take(place, object, "buffer_id", &id);
-    return status == RONDE_OK ? mscclpp_find_remote(place, op, id, &out->rank, &out->span.buffer)
-                              : status;
+    if (!take_share(place, op, &out->span))
+        return false;
+    if (!json_object_get(object, "buffer_id"))
+        return mscclpp_take_buffer(place, object, &out->span.buffer);
+    return mscclpp_take(place, object, "buffer_id", &id) &&
+           mscclpp_find_remote(place, op, id, &out->rank, &out->span.buffer);
 }
 
-static enum ronde_status read_list(const struct mscclpp_place *place, const json_t *op,
-                                   const char *name, struct mscclpp_side *sides, uint32_t *out_count)
+static bool read_list(const struct mscclpp_place *place, const json_t *op, const char *name,
+                      struct mscclpp_side *sides, uint32_t *out_count)
 {
     size_t i;
-    const json_t *object;
-    const json_t *list = json_object_get(op, name);
+    const json_t *object, *list = json_object_get(op, name);
     *out_count = 0;
     if (json_array_size(list) > MSCCLPP_MOST_SPANS)
         return mscclpp_refuse(place, RONDE_BAD_INPUT, "%s has more than %u entries", name,
                               MSCCLPP_MOST_SPANS);
     json_array_foreach(list, i, object)
     {
-        const enum ronde_status status = read_side(place, op, object, &sides[i]);
-        if (status != RONDE_OK)
-            return status;
+        if (!read_side(place, op, object, &sides[i]))
+            return false;
         (*out_count)++;
     }
-    return RONDE_OK;
+    return true;
 }
 
-/* All of one size, in the bounds of this rank where they are its own. */
-static enum ronde_status check_sides(const struct mscclpp_place *place,
-                                     const struct mscclpp_sides *sides, bool is_pairwise)
+/* All of one size: that of source 0, or pair by pair. */
+static bool check_sizes(const struct mscclpp_place *place, const struct mscclpp_sides *sides,
+                        bool is_pairwise)
 {
     for (uint32_t i = 0; i < sides->in_count + sides->out_count; i++) {
         const bool is_in = i < sides->in_count;
@@ -91,46 +84,51 @@ static enum ronde_status check_sides(const struct mscclpp_place *place,
                                   "buffers of %" PRIu32 " and %" PRIu32 " chunks in one operation",
                                   model->span.count, side->span.count);
     }
-    return RONDE_OK;
+    return true;
 }
 
-enum ronde_status mscclpp_read_sides(const struct mscclpp_place *place, const json_t *op,
-                                     bool is_pairwise, struct mscclpp_sides *out)
+static bool read_sides(const struct mscclpp_place *place, const json_t *op, bool is_pairwise,
+                       struct mscclpp_sides *out)
 {
-    enum ronde_status status = read_list(place, op, "src_buff", out->in, &out->in_count);
-    if (status == RONDE_OK)
-        status = read_list(place, op, "dst_buff", out->out, &out->out_count);
-    if (status == RONDE_OK && out->in_count == 0 && out->out_count > 0)
+    if (!read_list(place, op, "src_buff", out->in, &out->in_count) ||
+        !read_list(place, op, "dst_buff", out->out, &out->out_count))
+        return false;
+    if (out->in_count == 0 && out->out_count > 0)
         return mscclpp_refuse(place, RONDE_BAD_INPUT, "destinations without a source");
-    return status == RONDE_OK ? check_sides(place, out, is_pairwise) : status;
+    return check_sizes(place, out, is_pairwise);
 }
 
 /* --- acts ------------------------------------------------------------------------------------ */
 
-static enum ronde_status add(const struct mscclpp_place *place, struct mscclpp_act act)
+static bool add(const struct mscclpp_place *place, struct mscclpp_act act)
 {
     struct mscclpp_act *kept = ronde_list_push(place->plan->mem, &place->plan->acts, sizeof *kept);
     if (!kept)
         return mscclpp_fail_memory(place->plan);
+    act.rank = place->base.rank;
+    act.tb = place->base.tb;
+    act.op = place->base.op;
+    act.partner = RONDE_NONE;
     *kept = act;
-    kept->rank = place->base.rank;
-    kept->tb = place->base.tb;
-    kept->op = place->base.op;
-    kept->partner = RONDE_NONE;
-    return RONDE_OK;
+    return true;
 }
 
-static enum ronde_status add_move(const struct mscclpp_place *place, enum mscclpp_kind kind,
-                                  const struct mscclpp_side *source,
-                                  const struct mscclpp_side *target)
+static bool add_move(const struct mscclpp_place *place, enum mscclpp_kind kind,
+                     const struct mscclpp_side *source, const struct mscclpp_side *target)
 {
-    const bool is_own = source->rank == target->rank;
+    const uint32_t own = place->base.rank;
     return add(place, (struct mscclpp_act){.kind = (uint8_t)kind,
-                                           .peer = is_own ? place->base.rank
-                                                   : source->rank == place->base.rank ? target->rank
-                                                                                      : source->rank,
+                                           .peer = source->rank == own ? target->rank : source->rank,
                                            .source = source->span,
                                            .target = target->span});
+}
+
+/* A barrier or semaphore of this rank, by its number. */
+static bool add_number(const struct mscclpp_place *place, enum mscclpp_kind kind, uint32_t number)
+{
+    return add(place, (struct mscclpp_act){.kind = (uint8_t)kind,
+                                           .peer = place->base.rank,
+                                           .channel = number});
 }
 
 static bool is_same(const struct mscclpp_side *a, const struct mscclpp_side *b)
@@ -139,8 +137,7 @@ static bool is_same(const struct mscclpp_side *a, const struct mscclpp_side *b)
 }
 
 /* Scratch that packets come to is waited for before it is read. */
-static enum ronde_status add_packets(const struct mscclpp_place *place,
-                                     const struct mscclpp_side *side)
+static bool add_packets(const struct mscclpp_place *place, const struct mscclpp_side *side)
 {
     return add(place, (struct mscclpp_act){.kind = MSCCLPP_READ_PACKET,
                                            .peer = place->base.rank,
@@ -148,56 +145,53 @@ static enum ronde_status add_packets(const struct mscclpp_place *place,
 }
 
 /* Destination 0 <- source 0 o the others, all of this rank; the one that is the destination already comes first. */
-static enum ronde_status add_reduction(const struct mscclpp_place *place,
-                                       const struct mscclpp_sides *sides)
+static bool add_reduction(const struct mscclpp_place *place, const struct mscclpp_sides *sides)
 {
     uint32_t base = 0;
     for (uint32_t i = 0; i < sides->in_count; i++)
         if (is_same(&sides->in[i], &sides->out[0]))
             base = i;
-    enum ronde_status status = is_same(&sides->in[base], &sides->out[0])
-                                   ? RONDE_OK
-                                   : add_move(place, MSCCLPP_COPY, &sides->in[base], &sides->out[0]);
-    for (uint32_t i = 0; i < sides->in_count && status == RONDE_OK; i++)
-        if (i != base)
-            status = add_move(place, MSCCLPP_REDUCE, &sides->in[i], &sides->out[0]);
-    return status;
+    if (!is_same(&sides->in[base], &sides->out[0]) &&
+        !add_move(place, MSCCLPP_COPY, &sides->in[base], &sides->out[0]))
+        return false;
+    for (uint32_t i = 0; i < sides->in_count; i++)
+        if (i != base && !add_move(place, MSCCLPP_REDUCE, &sides->in[i], &sides->out[0]))
+            return false;
+    return true;
 }
 
 /* Destination 0 <- source 0 o what is read from peers. */
-static enum ronde_status add_remote_reduction(const struct mscclpp_place *place,
-                                              const struct mscclpp_sides *sides)
+static bool add_remote_reduction(const struct mscclpp_place *place,
+                                 const struct mscclpp_sides *sides)
 {
-    enum ronde_status status = RONDE_OK;
-    if (sides->in_count == 1 && !is_same(&sides->in[0], &sides->out[0]))
-        status = add_move(place, MSCCLPP_COPY, &sides->in[0], &sides->out[0]);
-    for (uint32_t i = 1; i < sides->in_count && status == RONDE_OK; i++)
-        status =
-            add(place, (struct mscclpp_act){.kind = MSCCLPP_FETCH_REDUCE,
-                                            .peer = sides->in[i].rank,
-                                            .source = sides->in[i].span,
-                                            .with = i == 1 ? sides->in[0].span : sides->out[0].span,
-                                            .target = sides->out[0].span});
-    return status;
+    const struct mscclpp_side *base = &sides->in[0], *target = &sides->out[0];
+    if (sides->in_count == 1 && !is_same(base, target))
+        return add_move(place, MSCCLPP_COPY, base, target);
+    for (uint32_t i = 1; i < sides->in_count; i++)
+        if (!add(place, (struct mscclpp_act){.kind = MSCCLPP_FETCH_REDUCE,
+                                             .peer = sides->in[i].rank,
+                                             .source = sides->in[i].span,
+                                             .with = i == 1 ? base->span : target->span,
+                                             .target = target->span}))
+            return false;
+    return true;
 }
 
 /* Destinations from `first` on get what is in the source. */
-static enum ronde_status
-add_sends(const struct mscclpp_place *place, const struct mscclpp_sides *sides,
-          const struct mscclpp_side *source, uint32_t first, enum mscclpp_kind kind)
+static bool add_sends(const struct mscclpp_place *place, const struct mscclpp_sides *sides,
+                      const struct mscclpp_side *source, uint32_t first, enum mscclpp_kind kind)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = first; i < sides->out_count && status == RONDE_OK; i++)
-        status = add_move(place, kind, source, &sides->out[i]);
-    return status;
+    for (uint32_t i = first; i < sides->out_count; i++)
+        if (!add_move(place, kind, source, &sides->out[i]))
+            return false;
+    return true;
 }
 
-static enum ronde_status add_channel(const struct mscclpp_place *place, const json_t *op, size_t i,
-                                     enum mscclpp_kind kind)
+static bool add_channel(const struct mscclpp_place *place, const json_t *op, size_t i,
+                        enum mscclpp_kind kind)
 {
     struct mscclpp_act act = {.kind = (uint8_t)kind};
-    const enum ronde_status status = mscclpp_find_channel(place, op, i, &act);
-    return status == RONDE_OK ? add(place, act) : status;
+    return mscclpp_find_channel(place, op, i, &act) && add(place, act);
 }
 
 /* --- operations ------------------------------------------------------------------------------ */
@@ -258,126 +252,110 @@ static const struct row {
 };
 
 /* One to one, and the signals behind them. */
-static enum ronde_status add_pairs(const struct mscclpp_place *place, const json_t *op,
-                                   const struct mscclpp_sides *sides, enum shape shape)
+static bool add_pairs(const struct mscclpp_place *place, const json_t *op,
+                      const struct mscclpp_sides *sides, enum shape shape)
 {
     const enum mscclpp_kind kind = shape == GETS      ? MSCCLPP_FETCH
                                    : shape == PACKETS ? MSCCLPP_PUT_PACKET
                                                       : MSCCLPP_PUT;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < sides->out_count && status == RONDE_OK; i++) {
-        status = add_move(place, kind, &sides->in[i], &sides->out[i]);
-        if (status == RONDE_OK && shape == SIGNALLED)
-            status = add_channel(place, op, i, MSCCLPP_SIGNAL);
-    }
-    return status;
+    for (uint32_t i = 0; i < sides->out_count; i++)
+        if (!add_move(place, kind, &sides->in[i], &sides->out[i]) ||
+            (shape == SIGNALLED && !add_channel(place, op, i, MSCCLPP_SIGNAL)))
+            return false;
+    return true;
 }
 
 /* Everything that is read is waited for, then reduced, then sent. */
-static enum ronde_status add_packet_reduction(const struct mscclpp_place *place,
-                                              const struct mscclpp_sides *sides, bool keeps)
+static bool add_packet_reduction(const struct mscclpp_place *place,
+                                 const struct mscclpp_sides *sides, bool keeps)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 1; i < sides->in_count && status == RONDE_OK; i++)
-        status = add_packets(place, &sides->in[i]);
-    if (status == RONDE_OK)
-        status = add_reduction(place, sides);
-    if (status == RONDE_OK && keeps)
-        status = add_move(place, MSCCLPP_PUT_PACKET, &sides->out[0], &sides->out[1]);
-    return status == RONDE_OK
-               ? add_sends(place, sides, &sides->out[0], keeps ? 2 : 1, MSCCLPP_PUT_PACKET)
-               : status;
+    const struct mscclpp_side *result = &sides->out[0];
+    for (uint32_t i = 1; i < sides->in_count; i++)
+        if (!add_packets(place, &sides->in[i]))
+            return false;
+    return add_reduction(place, sides) &&
+           (!keeps || add_move(place, MSCCLPP_PUT_PACKET, result, &sides->out[1])) &&
+           add_sends(place, sides, result, keeps ? 2 : 1, MSCCLPP_PUT_PACKET);
 }
 
-static enum ronde_status add_numbers(const struct mscclpp_place *place, const json_t *op,
-                                     enum mscclpp_kind kind)
+static bool add_semaphores(const struct mscclpp_place *place, const json_t *op,
+                           enum mscclpp_kind kind)
 {
     size_t i;
     const json_t *id;
-    enum ronde_status status = RONDE_OK;
     json_array_foreach(json_object_get(op, "semaphore_ids"), i, id)
     {
         uint32_t number;
         if (!mscclpp_whole(id, UINT16_MAX, &number))
             return mscclpp_refuse(place, RONDE_BAD_INPUT, "semaphore_ids lacks a number");
-        if (status == RONDE_OK)
-            status = add(place, (struct mscclpp_act){.kind = (uint8_t)kind,
-                                                     .peer = place->base.rank,
-                                                     .channel = number});
+        if (!add_number(place, kind, number))
+            return false;
     }
-    return status;
+    return true;
 }
 
-static enum ronde_status add_barrier(const struct mscclpp_place *place, const json_t *op)
+static bool add_barrier(const struct mscclpp_place *place, const json_t *op)
 {
     uint32_t id;
-    const enum ronde_status status = mscclpp_take(place, op, "barrier_id", &id);
-    return status == RONDE_OK ? add(place, (struct mscclpp_act){.kind = MSCCLPP_BARRIER,
-                                                                .peer = place->base.rank,
-                                                                .channel = id})
-                              : status;
+    return mscclpp_take(place, op, "barrier_id", &id) && add_number(place, MSCCLPP_BARRIER, id);
 }
 
-static enum ronde_status add_channels(const struct mscclpp_place *place, const json_t *op,
-                                      enum mscclpp_kind kind)
+static bool add_channels(const struct mscclpp_place *place, const json_t *op, enum mscclpp_kind kind)
 {
-    enum ronde_status status = RONDE_OK;
-    for (size_t i = 0;
-         i < json_array_size(json_object_get(op, "channel_ids")) && status == RONDE_OK; i++)
-        status = add_channel(place, op, i, kind);
-    return status;
+    for (size_t i = 0; i < json_array_size(json_object_get(op, "channel_ids")); i++)
+        if (!add_channel(place, op, i, kind))
+            return false;
+    return true;
+}
+
+/* Refuses a side that does not lie where it has to. */
+static bool check_side(const struct mscclpp_place *place, const struct mscclpp_side *side,
+                       bool is_peer, const struct row *row, const char *what, uint32_t number)
+{
+    return (side->rank != place->base.rank) == is_peer ||
+           mscclpp_refuse(place, RONDE_BAD_INPUT, "%s %" PRIu32 " of %s is %s", what, number,
+                          row->word, is_peer ? "of this gpu" : "of another gpu");
 }
 
 /* Where each side has to lie: what is read and reduced locally is this rank's. */
-static enum ronde_status check_places(const struct mscclpp_place *place,
-                                      const struct mscclpp_sides *sides, const struct row *row)
+static bool check_places(const struct mscclpp_place *place, const struct mscclpp_sides *sides,
+                         const struct row *row)
 {
     const bool reads_peers = row->shape == READS_REDUCES || row->shape == GETS;
     const bool writes_peers = row->shape == PUTS || row->shape == SIGNALLED ||
                               row->shape == PACKETS || row->shape == PASSES;
     const uint32_t own_outs = writes_peers ? 0 : row->shape == KEEPS_PACKETS ? 2 : 1;
-    for (uint32_t i = 0; i < sides->in_count; i++) {
-        const bool is_peer = reads_peers && (row->shape == GETS || i > 0);
-        if ((sides->in[i].rank != place->base.rank) != is_peer)
-            return mscclpp_refuse(place, RONDE_BAD_INPUT, "source %" PRIu32 " of %s is %s", i,
-                                  row->word, is_peer ? "of this gpu" : "of another gpu");
-    }
-    for (uint32_t i = 0; i < sides->out_count; i++) {
-        const bool is_peer = writes_peers || (row->shape != GETS && i >= own_outs);
-        if ((sides->out[i].rank != place->base.rank) != is_peer)
-            return mscclpp_refuse(place, RONDE_BAD_INPUT, "destination %" PRIu32 " of %s is %s", i,
-                                  row->word, is_peer ? "of this gpu" : "of another gpu");
-    }
-    return RONDE_OK;
+    for (uint32_t i = 0; i < sides->in_count; i++)
+        if (!check_side(place, &sides->in[i], reads_peers && (row->shape == GETS || i > 0), row,
+                        "source", i))
+            return false;
+    for (uint32_t i = 0; i < sides->out_count; i++)
+        if (!check_side(place, &sides->out[i], writes_peers || (row->shape != GETS && i >= own_outs),
+                        row, "destination", i))
+            return false;
+    return true;
 }
 
-static enum ronde_status add_moves(const struct mscclpp_place *place, const json_t *op,
-                                   const struct mscclpp_sides *sides, const struct row *row)
+static bool add_moves(const struct mscclpp_place *place, const json_t *op,
+                      const struct mscclpp_sides *sides, const struct row *row)
 {
-    enum ronde_status status = RONDE_OK;
+    const struct mscclpp_side *in = &sides->in[0], *out = &sides->out[0];
     switch (row->shape) {
     case COPIES:
-        return add_move(place, MSCCLPP_COPY, &sides->in[0], &sides->out[0]);
+        return add_move(place, MSCCLPP_COPY, in, out);
     case REDUCES:
-        status = add_reduction(place, sides);
-        return status == RONDE_OK ? add_sends(place, sides, &sides->out[0], 1, MSCCLPP_PUT) : status;
+        return add_reduction(place, sides) && add_sends(place, sides, out, 1, MSCCLPP_PUT);
     case READS_REDUCES:
-        status = add_remote_reduction(place, sides);
-        return status == RONDE_OK ? add_sends(place, sides, &sides->out[0], 1, MSCCLPP_PUT) : status;
+        return add_remote_reduction(place, sides) && add_sends(place, sides, out, 1, MSCCLPP_PUT);
     case PASSES:
-        status = add_packets(place, &sides->in[0]);
-        return status == RONDE_OK ? add_sends(place, sides, &sides->in[0], 0, MSCCLPP_PUT_PACKET)
-                                  : status;
+        return add_packets(place, in) && add_sends(place, sides, in, 0, MSCCLPP_PUT_PACKET);
     case UNPACKS:
-        status = add_packets(place, &sides->in[0]);
-        return status == RONDE_OK ? add_move(place, MSCCLPP_COPY, &sides->in[0], &sides->out[0])
-                                  : status;
+        return add_packets(place, in) && add_move(place, MSCCLPP_COPY, in, out);
     case FLAGS:
-        return add_move(place, MSCCLPP_PUT_PACKET, &sides->in[0], &sides->out[0]);
+        return add_move(place, MSCCLPP_PUT_PACKET, in, out);
     case REDUCES_PACKETS:
-        return add_packet_reduction(place, sides, false);
     case KEEPS_PACKETS:
-        return add_packet_reduction(place, sides, true);
+        return add_packet_reduction(place, sides, row->shape == KEEPS_PACKETS);
     default:
         if (sides->in_count < sides->out_count)
             return mscclpp_refuse(place, RONDE_BAD_INPUT, "%s has more destinations than sources",
@@ -386,8 +364,7 @@ static enum ronde_status add_moves(const struct mscclpp_place *place, const json
     }
 }
 
-static enum ronde_status read_row(const struct mscclpp_place *place, const json_t *op,
-                                  const struct row *row)
+static bool read_row(const struct mscclpp_place *place, const json_t *op, const struct row *row)
 {
     struct mscclpp_sides sides;
     const char *reduction = json_string_value(json_object_get(op, "reduce_op"));
@@ -397,33 +374,31 @@ static enum ronde_status read_row(const struct mscclpp_place *place, const json_
         return mscclpp_refuse(place, RONDE_UNSUPPORTED,
                               "reduce_op %s is fixed in the plan; a schedule is for any operator",
                               reduction);
-    enum ronde_status status = mscclpp_read_sides(place, op, is_pairwise, &sides);
-    if (status == RONDE_OK && (sides.in_count < row->ins || sides.out_count < row->outs))
+    if (!read_sides(place, op, is_pairwise, &sides))
+        return false;
+    if (sides.in_count < row->ins || sides.out_count < row->outs)
         return mscclpp_refuse(place, RONDE_BAD_INPUT, "%s lacks a source or a destination",
                               row->word);
-    if (status == RONDE_OK)
-        status = check_places(place, &sides, row);
-    return status == RONDE_OK ? add_moves(place, op, &sides, row) : status;
+    return check_places(place, &sides, row) && add_moves(place, op, &sides, row);
 }
 
 /* A loop over parts of a chunk: once through it, since a schedule is repeated for each of its pieces. */
-static enum ronde_status read_loop(struct mscclpp_place *place, const json_t *op)
+static bool read_loop(struct mscclpp_place *place, const json_t *op)
 {
     size_t i;
     const json_t *inner;
-    enum ronde_status status = RONDE_OK;
     json_array_foreach(json_object_get(op, "ops"), i, inner)
     {
         const char *word = json_string_value(json_object_get(inner, "name"));
         if (word && strcmp(word, "pipeline") == 0)
             return mscclpp_refuse(place, RONDE_BAD_INPUT, "a pipeline in a pipeline");
-        if (status == RONDE_OK)
-            status = mscclpp_parse_op(place, inner);
+        if (!mscclpp_parse_op(place, inner))
+            return false;
     }
-    return status;
+    return true;
 }
 
-enum ronde_status mscclpp_parse_op(struct mscclpp_place *place, const json_t *op)
+bool mscclpp_parse_op(struct mscclpp_place *place, const json_t *op)
 {
     static const char *const lacking[] = {"glres", "gstore", "gstorepkt"};
     const char *word = json_string_value(json_object_get(op, "name"));
@@ -441,7 +416,7 @@ enum ronde_status mscclpp_parse_op(struct mscclpp_place *place, const json_t *op
             continue;
         switch (row->shape) {
         case IDLE:
-            return RONDE_OK;
+            return true;
         case SIGNALS:
             return add_channels(place, op, MSCCLPP_SIGNAL);
         case WAITS:
@@ -449,9 +424,9 @@ enum ronde_status mscclpp_parse_op(struct mscclpp_place *place, const json_t *op
         case SYNCS:
             return add_barrier(place, op);
         case ACQUIRES:
-            return add_numbers(place, op, MSCCLPP_ACQUIRE);
+            return add_semaphores(place, op, MSCCLPP_ACQUIRE);
         case RELEASES:
-            return add_numbers(place, op, MSCCLPP_RELEASE);
+            return add_semaphores(place, op, MSCCLPP_RELEASE);
         default:
             return read_row(place, op, row);
         }

@@ -1,6 +1,8 @@
 /* Tags of the messages that a matched plan becomes. See plan.h. */
 #include "plan.h"
 
+#include "formats/msccl/algo.h"
+
 #include "ronde/text.h"
 
 #include <inttypes.h>
@@ -10,7 +12,7 @@
 
 /* An MSCCL++ plan in memory. */
 
-void mscclpp_plan_free(struct mscclpp_plan *plan)
+static void plan_free(struct mscclpp_plan *plan)
 {
     ronde_list_free(plan->mem, &plan->gpus, sizeof(struct mscclpp_gpu));
     ronde_list_free(plan->mem, &plan->tbs, sizeof(struct mscclpp_tb));
@@ -40,22 +42,42 @@ uint32_t mscclpp_parts(const struct mscclpp_plan *plan)
     return traits->in_per_rank ? chunks[RONDE_IN] / plan->ranks : chunks[RONDE_IN];
 }
 
-enum ronde_status mscclpp_fail(const struct mscclpp_plan *plan, enum ronde_status status,
-                               const struct mscclpp_act *act, const char *format, ...)
+bool mscclpp_fail(const struct mscclpp_plan *plan, enum ronde_status status,
+                  const struct mscclpp_act *act, const char *format, ...)
 {
     char message[RONDE_ERROR_MESSAGE_BYTES];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    return ronde_fail(plan->error, status,
-                      "%s: gpu %" PRIu32 " threadblock %" PRIu32 " op %" PRIu32 ": %s", plan->path,
-                      act->rank, act->tb, act->op, message);
+    (void)ronde_fail(plan->error, status,
+                     "%s: gpu %" PRIu32 " threadblock %" PRIu32 " op %" PRIu32 ": %s", plan->path,
+                     act->rank, act->tb, act->op, message);
+    return false;
 }
 
-enum ronde_status mscclpp_fail_memory(const struct mscclpp_plan *plan)
+bool mscclpp_fail_memory(const struct mscclpp_plan *plan)
 {
-    return ronde_fail(plan->error, RONDE_NO_MEMORY, "%s: no memory for the plan", plan->path);
+    (void)ronde_fail(plan->error, RONDE_NO_MEMORY, "%s: no memory for the plan", plan->path);
+    return false;
+}
+
+bool mscclpp_overlaps(const struct mscclpp_span *a, const struct mscclpp_span *b)
+{
+    return a->buffer == b->buffer && a->first < b->first + b->count &&
+           b->first < a->first + a->count;
+}
+
+uint32_t mscclpp_source_rank(const struct mscclpp_act *act)
+{
+    const bool is_peer = act->kind == MSCCLPP_FETCH || act->kind == MSCCLPP_FETCH_REDUCE;
+    return is_peer ? act->peer : act->rank;
+}
+
+uint32_t mscclpp_target_rank(const struct mscclpp_act *act)
+{
+    const bool is_peer = act->kind == MSCCLPP_PUT || act->kind == MSCCLPP_PUT_PACKET;
+    return is_peer ? act->peer : act->rank;
 }
 
 /* A FIFO of messages between two threadblocks. */
@@ -78,12 +100,12 @@ static bool ends_of(const struct mscclpp_plan *plan, uint32_t at, uint32_t *out_
 }
 
 /* Messages share a tag as long as they arrive in the order in which they are sent. */
-static enum ronde_status give_tag(struct mscclpp_plan *plan, struct ronde_list *streams, uint32_t at)
+static bool give_tag(struct mscclpp_plan *plan, struct ronde_list *streams, uint32_t at)
 {
     uint32_t sent, received, tags = 0;
     struct stream *all = streams->items;
     if (!ends_of(plan, at, &sent, &received))
-        return RONDE_OK;
+        return true;
     const struct mscclpp_act *from = mscclpp_act_at(plan, sent);
     const struct mscclpp_act *to = mscclpp_act_at(plan, received);
     for (uint32_t s = 0; s < streams->count; s++) {
@@ -97,24 +119,24 @@ static enum ronde_status give_tag(struct mscclpp_plan *plan, struct ronde_list *
         stream->last_sent = sent;
         stream->last_received = received;
         mscclpp_act_at(plan, at)->tag = stream->tag;
-        return RONDE_OK;
+        return true;
     }
     struct stream *added = ronde_list_push(plan->mem, streams, sizeof *added);
     if (!added)
         return mscclpp_fail_memory(plan);
     *added = (struct stream){from->rank, from->tb, to->rank, to->tb, tags, sent, received};
     mscclpp_act_at(plan, at)->tag = tags;
-    return RONDE_OK;
+    return true;
 }
 
-enum ronde_status mscclpp_give_tags(struct mscclpp_plan *plan)
+bool mscclpp_give_tags(struct mscclpp_plan *plan)
 {
     struct ronde_list streams = {NULL, 0, 0};
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t a = 0; a < plan->acts.count && status == RONDE_OK; a++)
-        status = give_tag(plan, &streams, a);
+    bool has_memory = true;
+    for (uint32_t a = 0; a < plan->acts.count && has_memory; a++)
+        has_memory = give_tag(plan, &streams, a);
     ronde_list_free(plan->mem, &streams, sizeof(struct stream));
-    return status;
+    return has_memory;
 }
 
 /* MSCCL++ plans to schedules. */
@@ -125,14 +147,6 @@ bool ronde_mscclpp_is(const char *text, size_t bytes)
     while (at < bytes && text[at] && strchr(" \t\r\n", text[at]))
         at++;
     return at < bytes && text[at] == '{';
-}
-
-static bool has_finding(const struct ronde_proof *proof, enum ronde_finding_code code)
-{
-    for (uint32_t i = 0; i < proof->finding_count && i < RONDE_MAX_FINDINGS; i++)
-        if (proof->findings[i].code == code)
-            return true;
-    return false;
 }
 
 static enum ronde_status try_reading(const struct mscclpp_plan *plan, bool is_unscaled,
@@ -149,24 +163,18 @@ static enum ronde_status try_reading(const struct mscclpp_plan *plan, bool is_un
     return status;
 }
 
-/* The first finding; the line would be that of a text which nobody has seen. */
-static enum ronde_status reject(const struct mscclpp_plan *plan, const struct ronde_proof *proof)
-{
-    const struct ronde_finding *finding = &proof->findings[0];
-    return ronde_fail(plan->error, RONDE_REJECTED, "%s: %s: %s", plan->path,
-                      ronde_finding_text(finding->code), finding->text);
-}
-
 /* With marks, so that avg and premul_sum can be run, else without. */
 static enum ronde_status prove(const struct mscclpp_plan *plan, struct ronde_proof *proof,
                                struct ronde_schedule **out_schedule)
 {
     struct ronde_error why = {0};
     enum ronde_status status = try_reading(plan, false, proof, out_schedule, &why);
-    if (status == RONDE_REJECTED && has_finding(proof, RONDE_FINDING_MARKS))
+    if (status == RONDE_REJECTED && msccl_has_finding(proof, RONDE_FINDING_MARKS))
         status = try_reading(plan, true, proof, out_schedule, &why);
+    /* The first finding; the line would be that of a text which nobody has seen. */
     if (status == RONDE_REJECTED && proof->finding_count > 0)
-        return reject(plan, proof);
+        return ronde_fail(plan->error, status, "%s: %s: %s", plan->path,
+                          ronde_finding_text(proof->findings[0].code), proof->findings[0].text);
     return status == RONDE_OK ? status : ronde_fail(plan->error, status, "%s", why.message);
 }
 
@@ -174,19 +182,15 @@ enum ronde_status ronde_mscclpp_read(const char *text, size_t bytes, const char 
                                      const struct ronde_mem *mem, struct ronde_proof *out_proof,
                                      struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
-    struct ronde_error own = {0};
-    struct mscclpp_plan plan = {.mem = mem, .path = name, .error = error ? error : &own};
+    struct ronde_error why = {0};
+    struct mscclpp_plan plan = {.mem = mem, .path = name, .error = &why};
     struct ronde_proof proof = {0};
     *out_schedule = NULL;
-    enum ronde_status status = mscclpp_parse(text, bytes, &plan);
-    if (status == RONDE_OK)
-        status = mscclpp_match(&plan);
-    if (status == RONDE_OK)
-        status = mscclpp_check_order(&plan);
-    if (status == RONDE_OK)
-        status = prove(&plan, &proof, out_schedule);
-    mscclpp_plan_free(&plan);
+    const bool is_read =
+        mscclpp_parse(text, bytes, &plan) && mscclpp_match(&plan) && mscclpp_check_order(&plan);
+    const enum ronde_status status = is_read ? prove(&plan, &proof, out_schedule) : why.status;
+    plan_free(&plan);
     if (out_proof)
         *out_proof = proof;
-    return status;
+    return status == RONDE_OK ? status : ronde_fail_at(error, status, why.line, "%s", why.message);
 }

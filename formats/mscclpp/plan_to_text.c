@@ -33,8 +33,7 @@ static bool needs(const struct mscclpp_act *put, uint32_t at, const struct msccl
 {
     return put->kind == MSCCLPP_PUT_PACKET && put->peer == reader->rank &&
            (put->partner != at || put->rank == put->peer) &&
-           put->target.first < reader->source.first + reader->source.count &&
-           reader->source.first < put->target.first + put->target.count;
+           mscclpp_overlaps(&put->target, &reader->source);
 }
 
 /* The step behind which packets are there: that which receives them, or the copy of the rank's own. */
