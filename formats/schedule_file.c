@@ -16,42 +16,42 @@
 /* Largest file that is read: the text of a few million steps. */
 #define MAX_FILE_BYTES ((size_t)1 << 30)
 
-enum ronde_status ronde_whole_file_read(const char *path, char **out_text, size_t *out_bytes,
+static enum ronde_status read_file(FILE *file, const char *path, const struct ronde_mem *mem,
+                                   char **out_text, size_t *out_bytes, struct ronde_error *error)
+{
+    struct stat facts;
+    if (fstat(fileno(file), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size < 0 ||
+        (size_t)facts.st_size > MAX_FILE_BYTES)
+        return ronde_fail(error, RONDE_IO, "%s: not a regular file of at most 1G", path);
+    *out_bytes = (size_t)facts.st_size;
+    *out_text = ronde_mem_new(mem, *out_bytes + 1, 1);
+    if (!*out_text)
+        return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for %zu bytes", path, *out_bytes);
+    return fread(*out_text, 1, *out_bytes, file) == *out_bytes
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_IO, "%s: cannot be read", path);
+}
+
+enum ronde_status ronde_whole_file_read(const char *path, const struct ronde_mem *mem,
+                                        char **out_text, size_t *out_bytes,
                                         struct ronde_error *error)
 {
-    const struct ronde_mem *mem = ronde_mem_default();
-    struct stat facts;
     FILE *file = fopen(path, "rb");
+    *out_text = NULL;
     if (!file)
         return ronde_fail(error, RONDE_IO, "%s: cannot be read: %s", path, strerror(errno));
-    enum ronde_status status = RONDE_OK;
-    char *text = NULL;
-    size_t bytes = 0;
-    if (fstat(fileno(file), &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size < 0 ||
-        (size_t)facts.st_size > MAX_FILE_BYTES) {
-        status = ronde_fail(error, RONDE_IO, "%s: not a regular file of at most 1G", path);
-        goto out;
-    }
-    bytes = (size_t)facts.st_size;
-    text = ronde_mem_new(mem, bytes + 1, 1);
-    if (!text)
-        status = ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for %zu bytes", path, bytes);
-    else if (fread(text, 1, bytes, file) != bytes)
-        status = ronde_fail(error, RONDE_IO, "%s: cannot be read", path);
-out:
+    const enum ronde_status status = read_file(file, path, mem, out_text, out_bytes, error);
     fclose(file);
-    if (status == RONDE_OK) {
-        *out_text = text;
-        *out_bytes = bytes;
-    } else {
-        ronde_mem_free(mem, text, bytes + 1, 1);
+    if (status != RONDE_OK) {
+        ronde_whole_file_free(mem, *out_text, *out_bytes);
+        *out_text = NULL;
     }
     return status;
 }
 
-void ronde_whole_file_free(char *text, size_t bytes)
+void ronde_whole_file_free(const struct ronde_mem *mem, char *text, size_t bytes)
 {
-    ronde_mem_free(ronde_mem_default(), text, bytes + 1, 1);
+    ronde_mem_free(mem, text, bytes + 1, 1);
 }
 
 bool ronde_is_file(const char *word)
@@ -78,7 +78,7 @@ enum ronde_status ronde_schedule_file_inspect(const char *path, struct ronde_msc
     *out_schedule = NULL;
     if (out_facts)
         memset(out_facts, 0, sizeof *out_facts);
-    enum ronde_status status = ronde_whole_file_read(path, &text, &bytes, error);
+    enum ronde_status status = ronde_whole_file_read(path, mem, &text, &bytes, error);
     if (status != RONDE_OK)
         return status;
     /* By what is in it: names end in anything. */
@@ -88,7 +88,7 @@ enum ronde_status ronde_schedule_file_inspect(const char *path, struct ronde_msc
         : ronde_msccl_is(text, bytes)
             ? ronde_msccl_read(text, bytes, path, mem, out_facts, out_proof, out_schedule, error)
             : ronde_schedule_read(text, bytes, path, mem, out_proof, out_schedule, error);
-    ronde_whole_file_free(text, bytes);
+    ronde_whole_file_free(mem, text, bytes);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #ifndef RONDE_FORMATS_WORKLOAD_CHAKRA_H
 #define RONDE_FORMATS_WORKLOAD_CHAKRA_H
 
+#include "ronde/mem.h"
 #include "ronde/workload.h"
 
 /** Whether a collective's comm_size, which is what a rank puts in, is one of the blocks that its size column counts. */
@@ -52,17 +53,10 @@ struct reading {
     struct arena arena; /* of protobuf-c */
     const char *prefix;
     uint32_t rank;
-    struct node_id *ids; /* of the rank */
-    uint32_t id_count;
-    size_t id_capacity;
-    uint64_t *deps; /* ids, in the order of the items that have them */
-    uint32_t dep_count;
-    size_t dep_capacity;
-    uint32_t *dep_counts; /* per item of the rank */
-    size_t dep_counts_capacity;
-    struct user *users;
-    uint32_t user_count;
-    size_t user_capacity;
+    struct ronde_list ids;        /* struct node_id, of the rank */
+    struct ronde_list deps;       /* uint64_t: ids, in the order of the items that have them */
+    struct ronde_list dep_counts; /* uint32_t, per item of the rank */
+    struct ronde_list users;      /* struct user */
     struct ronde_error *error;
     enum ronde_status status;
 };

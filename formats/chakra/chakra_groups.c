@@ -104,7 +104,8 @@ static void make_group(struct reading *reading, const struct named_user *users, 
 void chakra_make_groups(struct reading *reading)
 {
     struct ronde_workload *workload = reading->workload;
-    const size_t count = reading->user_count, names = workload->name_bytes;
+    const struct user *of = reading->users.items;
+    const size_t count = reading->users.count, names = workload->name_bytes;
     struct named_user *users = ronde_mem_new(reading->mem, count, sizeof *users);
     uint32_t *members = ronde_mem_new(reading->mem, count, sizeof *members);
     uint32_t *group_of = ronde_mem_new(reading->mem, names, sizeof *group_of);
@@ -115,9 +116,8 @@ void chakra_make_groups(struct reading *reading)
     } else {
         memcpy(texts, workload->names, names);
         for (size_t u = 0; u < count; u++)
-            users[u] = (struct named_user){texts + reading->users[u].name,
-                                           texts + reading->users[u].family, reading->users[u].name,
-                                           reading->users[u].rank};
+            users[u] = (struct named_user){texts + of[u].name, texts + of[u].family, of[u].name,
+                                           of[u].rank};
         if (count > 0)
             qsort(users, count, sizeof *users, by_name);
         uint32_t end;

@@ -3,7 +3,7 @@
  * group is all ranks whose traces name it.
  */
 #include "chakra.h"
-#include "formats/workload/readers.h"
+#include "formats/whole_file.h"
 
 #include <et_def.pb-c.h>
 
@@ -25,17 +25,23 @@ static void refuse(struct reading *reading, uint64_t id, const char *text)
                                      reading->prefix, reading->rank, (unsigned long long)id, text);
 }
 
-/* Room for one more; without memory the reading ends. */
-static void grow(struct reading *reading, void *array, size_t *capacity, size_t count,
-                 size_t element_bytes)
+static void no_memory(struct reading *reading)
 {
-    void *block;
-    memcpy(&block, array, sizeof block);
-    if (reading->status == RONDE_OK &&
-        !ronde_mem_grow(reading->mem, &block, capacity, count + 1, element_bytes))
+    if (reading->status == RONDE_OK)
         reading->status =
             ronde_fail(reading->error, RONDE_NO_MEMORY, "%s: no memory", reading->prefix);
-    memcpy(array, &block, sizeof block);
+}
+
+/* Appends an item to a list; without memory the reading ends. */
+static void append(struct reading *reading, struct ronde_list *list, const void *item,
+                   size_t item_bytes)
+{
+    void *kept =
+        reading->status == RONDE_OK ? ronde_list_push(reading->mem, list, item_bytes) : NULL;
+    if (kept)
+        memcpy(kept, item, item_bytes);
+    else
+        no_memory(reading);
 }
 
 static const ChakraProtoMsg__AttributeProto *find(const ChakraProtoMsg__Node *node, const char *name)
@@ -135,10 +141,11 @@ static void take_collective(struct reading *reading, const ChakraProtoMsg__Node 
     work->root = root > 0 && root < UINT32_MAX ? (uint32_t)root : 0;
     work->group = RONDE_NONE;
     /* Those of the rank are the last. */
-    for (uint32_t u = reading->user_count;
-         u-- > 0 && reading->users[u].rank == reading->rank && work->group == RONDE_NONE;)
-        if (strcmp(ronde_workload_text(reading->workload, reading->users[u].name), name) == 0)
-            work->group = reading->users[u].name;
+    const struct user *users = reading->users.items;
+    for (uint32_t u = reading->users.count;
+         u-- > 0 && users[u].rank == reading->rank && work->group == RONDE_NONE;)
+        if (strcmp(ronde_workload_text(reading->workload, users[u].name), name) == 0)
+            work->group = users[u].name;
     if (work->group != RONDE_NONE || reading->status != RONDE_OK)
         return;
     const ChakraProtoMsg__AttributeProto *family = find(node, "ronde_family");
@@ -150,11 +157,8 @@ static void take_collective(struct reading *reading, const ChakraProtoMsg__Node 
         chakra_keep(reading,
                     ronde_workload_name(reading->workload, family->string_val,
                                         strlen(family->string_val), &family_name, reading->error));
-    grow(reading, &reading->users, &reading->user_capacity, reading->user_count,
-         sizeof *reading->users);
-    if (reading->status == RONDE_OK)
-        reading->users[reading->user_count++] =
-            (struct user){work->group, reading->rank, family_name};
+    const struct user user = {work->group, reading->rank, family_name};
+    append(reading, &reading->users, &user, sizeof user);
 }
 
 static void take_kind(struct reading *reading, const ChakraProtoMsg__Node *node,
@@ -189,23 +193,17 @@ static void take_node(struct reading *reading, const ChakraProtoMsg__Node *node)
     struct ronde_work work = {.rank = reading->rank,
                               .line = node->id <= UINT32_MAX ? (uint32_t)node->id : UINT32_MAX};
     take_kind(reading, node, &work);
-    grow(reading, &reading->ids, &reading->id_capacity, reading->id_count, sizeof *reading->ids);
-    grow(reading, &reading->dep_counts, &reading->dep_counts_capacity, reading->id_count,
-         sizeof *reading->dep_counts);
-    for (size_t d = 0; d < node->n_data_deps; d++) {
-        grow(reading, &reading->deps, &reading->dep_capacity, reading->dep_count,
-             sizeof *reading->deps);
-        if (reading->status == RONDE_OK)
-            reading->deps[reading->dep_count++] = node->data_deps[d];
-    }
+    const struct node_id id = {node->id, workload->work_count};
+    const uint32_t dep_count = (uint32_t)node->n_data_deps;
+    append(reading, &reading->ids, &id, sizeof id);
+    append(reading, &reading->dep_counts, &dep_count, sizeof dep_count);
+    for (size_t d = 0; d < node->n_data_deps; d++)
+        append(reading, &reading->deps, &node->data_deps[d], sizeof node->data_deps[d]);
     if (reading->status == RONDE_OK)
         chakra_keep(reading, ronde_workload_name(workload, node->name, strlen(node->name),
                                                  &work.name, reading->error));
-    if (reading->status != RONDE_OK)
-        return;
-    reading->dep_counts[reading->id_count] = (uint32_t)node->n_data_deps;
-    reading->ids[reading->id_count++] = (struct node_id){node->id, workload->work_count};
-    chakra_keep(reading, ronde_workload_add(workload, &work, reading->error));
+    if (reading->status == RONDE_OK)
+        chakra_keep(reading, ronde_workload_add(workload, &work, reading->error));
 }
 
 /* --- the file of a rank ------------------------------------------------------------------------------------- */
@@ -252,19 +250,22 @@ static int by_id(const void *left, const void *right)
 static void settle_deps(struct reading *reading)
 {
     struct ronde_workload *workload = reading->workload;
-    const uint32_t count = reading->id_count, first = workload->work_count - count;
+    struct node_id *ids = reading->ids.items;
+    const uint64_t *deps = reading->deps.items;
+    const uint32_t *dep_counts = reading->dep_counts.items;
+    const uint32_t count = reading->ids.count, first = workload->work_count - count;
     uint32_t at = 0;
     if (count > 0)
-        qsort(reading->ids, count, sizeof *reading->ids, by_id);
+        qsort(ids, count, sizeof *ids, by_id);
     for (uint32_t i = 1; i < count; i++)
-        if (reading->ids[i - 1].id == reading->ids[i].id)
-            refuse(reading, reading->ids[i].id, "is there twice");
+        if (ids[i - 1].id == ids[i].id)
+            refuse(reading, ids[i].id, "is there twice");
     for (uint32_t i = 0; i < count && reading->status == RONDE_OK; i++) {
         struct ronde_work *work = &workload->works[first + i];
         const uint32_t first_dep = workload->dep_count;
-        for (uint32_t d = 0; d < reading->dep_counts[i] && reading->status == RONDE_OK; d++) {
-            const struct node_id key = {reading->deps[at++], 0};
-            const struct node_id *found = bsearch(&key, reading->ids, count, sizeof key, by_id);
+        for (uint32_t d = 0; d < dep_counts[i] && reading->status == RONDE_OK; d++) {
+            const struct node_id key = {deps[at++], 0};
+            const struct node_id *found = bsearch(&key, ids, count, sizeof key, by_id);
             if (!found)
                 refuse(reading, work->line, "waits for a node that is not there");
             else
@@ -285,9 +286,8 @@ static void settle_deps(struct reading *reading)
 
 static void refuse_message(struct reading *reading, const char *what)
 {
-    if (reading->status == RONDE_OK && reading->arena.is_short)
-        reading->status =
-            ronde_fail(reading->error, RONDE_NO_MEMORY, "%s: no memory", reading->prefix);
+    if (reading->arena.is_short)
+        no_memory(reading);
     if (reading->status == RONDE_OK)
         reading->status = ronde_fail(reading->error, RONDE_BAD_INPUT, "%s.%u.et: %s",
                                      reading->prefix, reading->rank, what);
@@ -297,7 +297,7 @@ static void read_rank(struct reading *reading, const struct ronde_chakra_file *f
 {
     size_t at = 0, bytes = 0;
     ProtobufCAllocator allocator = {chakra_allocate, chakra_release, &reading->arena};
-    reading->id_count = reading->dep_count = 0;
+    reading->ids.count = reading->dep_counts.count = reading->deps.count = 0;
     const unsigned char *message = next_message(reading, file, &at, &bytes);
     ChakraProtoMsg__GlobalMetadata *head =
         message ? chakra_proto_msg__global_metadata__unpack(&allocator, bytes, message) : NULL;
@@ -342,10 +342,10 @@ enum ronde_status ronde_chakra_parse(const struct ronde_chakra_file *files, uint
     }
     if (reading.status == RONDE_OK)
         chakra_make_groups(&reading);
-    ronde_mem_free(mem, reading.ids, reading.id_capacity, sizeof *reading.ids);
-    ronde_mem_free(mem, reading.deps, reading.dep_capacity, sizeof *reading.deps);
-    ronde_mem_free(mem, reading.dep_counts, reading.dep_counts_capacity, sizeof *reading.dep_counts);
-    ronde_mem_free(mem, reading.users, reading.user_capacity, sizeof *reading.users);
+    ronde_list_free(mem, &reading.ids, sizeof(struct node_id));
+    ronde_list_free(mem, &reading.deps, sizeof(uint64_t));
+    ronde_list_free(mem, &reading.dep_counts, sizeof(uint32_t));
+    ronde_list_free(mem, &reading.users, sizeof(struct user));
     if (reading.status == RONDE_OK)
         *out_workload = reading.workload;
     else
@@ -372,15 +372,15 @@ enum ronde_status ronde_chakra_read(const char *path, const struct ronde_mem *me
         char *data = NULL;
         status = chakra_path(prefix, r, name, error);
         if (status == RONDE_OK)
-            status = workload_load_file(name, mem, &data, &files[r].bytes, error);
+            status = ronde_whole_file_read(name, mem, &data, &files[r].bytes, error);
         files[r].data = (const unsigned char *)data;
     }
     if (status == RONDE_OK)
         status = ronde_chakra_parse(files, ranks, prefix, mem, out_workload, error);
     for (uint32_t r = 0; r < ranks; r++) {
-        void *data;
+        char *data;
         memcpy(&data, &files[r].data, sizeof data);
-        ronde_mem_free(mem, data, files[r].bytes + 1, 1);
+        ronde_whole_file_free(mem, data, files[r].bytes);
     }
     ronde_mem_free(mem, files, ranks, sizeof *files);
     return status;

@@ -2,67 +2,63 @@
  * GOAL schedules, as LogGOPSim's txt2bin scans them: one operation or dependency a line, labels local to a rank, a
  * dependency after both of its labels.
  */
-#include "engine/text/refuse.h"
 #include "formats/workload/readers.h"
 
 #include "ronde/mem.h"
 
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Scanning GOAL: words, numbers and characters of a line. After a refusal nothing is found any more. */
 
-/* Where reading stands. */
+/* Dependencies come behind their operations, so they are collected and put to them when the rank ends. */
+struct edge {
+    uint32_t after, before;
+    bool on_start;
+};
+
+/* What is being read. */
 struct goal {
-    const char *text;
-    size_t bytes;
-    size_t at;
-    uint32_t line;
-    const char *path;
+    struct words words;
+    const struct ronde_mem *mem;
     struct ronde_workload *workload;
-    struct labels labels; /* of the rank */
-    bool *is_seen;        /* per rank: its block was there */
-    struct ronde_error *error;
-    enum ronde_status status; /* sticky */
+    struct labels labels;    /* of the rank */
+    struct ronde_list edges; /* of the rank: struct edge */
+    bool *is_seen;           /* per rank: its block was there */
 };
 
 /* Words, numbers and comments of GOAL. */
 
-/* Refuses the line; the first refusal is kept. */
-RONDE_FORMAT(2, 3) static void goal_refuse(struct goal *goal, const char *format, ...)
+static bool goes_on(const struct goal *goal)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    if (goal->status == RONDE_OK)
-        goal->status = ronde_refuse_line(goal->error, goal->path, goal->line, format, arguments);
-    va_end(arguments);
+    return goal->words.status == RONDE_OK;
 }
 
 /* The character so far ahead, or zero at the end. */
 static char goal_peek(const struct goal *goal, size_t ahead)
 {
-    return goal->at + ahead < goal->bytes ? goal->text[goal->at + ahead] : '\0';
+    return goal->words.at + ahead < goal->words.bytes ? goal->words.text[goal->words.at + ahead]
+                                                      : '\0';
 }
 
 /* Comments of several lines count as blanks; their lines are counted. */
 static void skip_comment(struct goal *goal)
 {
     if (goal_peek(goal, 1) == '/') {
-        while (goal->at < goal->bytes && goal_peek(goal, 0) != '\n')
-            goal->at++;
+        while (goal->words.at < goal->words.bytes && goal_peek(goal, 0) != '\n')
+            goal->words.at++;
         return;
     }
-    const uint32_t first = goal->line;
-    goal->at += 2;
-    while (goal->at < goal->bytes && !(goal_peek(goal, 0) == '*' && goal_peek(goal, 1) == '/'))
-        goal->line += goal->text[goal->at++] == '\n';
-    if (goal->at >= goal->bytes) {
-        goal->line = first;
-        goal_refuse(goal, "a comment that does not end");
+    const uint32_t first = goal->words.line;
+    goal->words.at += 2;
+    while (goal->words.at < goal->words.bytes &&
+           !(goal_peek(goal, 0) == '*' && goal_peek(goal, 1) == '/'))
+        goal->words.line += goal->words.text[goal->words.at++] == '\n';
+    if (goal->words.at >= goal->words.bytes) {
+        goal->words.line = first;
+        words_refuse(&goal->words, "a comment that does not end");
     }
-    goal->at += 2;
+    goal->words.at += 2;
 }
 
 static bool is_comment(const struct goal *goal)
@@ -73,10 +69,10 @@ static bool is_comment(const struct goal *goal)
 /* Blanks within a line. */
 static void goal_skip_blanks(struct goal *goal)
 {
-    while (goal->status == RONDE_OK && goal->at < goal->bytes) {
+    while (goes_on(goal) && goal->words.at < goal->words.bytes) {
         const char c = goal_peek(goal, 0);
         if (c == ' ' || c == '\t' || c == '\r')
-            goal->at++;
+            goal->words.at++;
         else if (is_comment(goal))
             skip_comment(goal);
         else
@@ -87,10 +83,10 @@ static void goal_skip_blanks(struct goal *goal)
 /* Blanks and ends of lines. */
 static void goal_skip_lines(struct goal *goal)
 {
-    for (goal_skip_blanks(goal); goal->status == RONDE_OK && goal_peek(goal, 0) == '\n';
+    for (goal_skip_blanks(goal); goes_on(goal) && goal_peek(goal, 0) == '\n';
          goal_skip_blanks(goal)) {
-        goal->at++;
-        goal->line++;
+        goal->words.at++;
+        goal->words.line++;
     }
 }
 
@@ -103,47 +99,41 @@ static bool is_word_start(char c)
 static struct label_text goal_word(struct goal *goal)
 {
     goal_skip_blanks(goal);
-    struct label_text found = {goal->text + goal->at, 0};
-    if (goal->status != RONDE_OK || !is_word_start(goal_peek(goal, 0)))
+    struct label_text found = {goal->words.text + goal->words.at, 0};
+    if (!goes_on(goal) || !is_word_start(goal_peek(goal, 0)))
         return found;
     while (isalnum((unsigned char)goal_peek(goal, found.bytes)) ||
            goal_peek(goal, found.bytes) == '_')
         found.bytes++;
-    goal->at += found.bytes;
+    goal->words.at += found.bytes;
     return found;
-}
-
-/* Whether a word is this. */
-static bool goal_word_is(struct label_text found, const char *text)
-{
-    return found.bytes == strlen(text) && memcmp(found.at, text, found.bytes) == 0;
 }
 
 /* Takes a word if it is there. */
 static bool goal_take(struct goal *goal, const char *text)
 {
-    const size_t at = goal->at;
-    if (goal_word_is(goal_word(goal), text))
+    const size_t at = goal->words.at;
+    if (words_is(goal_word(goal), text))
         return true;
-    goal->at = at;
+    goal->words.at = at;
     return false;
 }
 
 /* Takes a word, or refuses. */
 static void goal_expect(struct goal *goal, const char *text)
 {
-    if (goal->status == RONDE_OK && !goal_take(goal, text))
-        goal_refuse(goal, "expected \"%s\"", text);
+    if (goes_on(goal) && !goal_take(goal, text))
+        words_refuse(&goal->words, "expected \"%s\"", text);
 }
 
 /* Takes a character, or refuses. */
 static void goal_expect_char(struct goal *goal, char c)
 {
     goal_skip_blanks(goal);
-    if (goal->status == RONDE_OK && goal_peek(goal, 0) != c)
-        goal_refuse(goal, "expected '%c'", c);
+    if (goes_on(goal) && goal_peek(goal, 0) != c)
+        words_refuse(&goal->words, "expected '%c'", c);
     else
-        goal->at++;
+        goal->words.at++;
 }
 
 /* A number up to `most`. */
@@ -151,12 +141,12 @@ static uint64_t goal_number(struct goal *goal, const char *what, uint64_t most)
 {
     uint64_t value = 0;
     goal_skip_blanks(goal);
-    if (goal->status == RONDE_OK && !isdigit((unsigned char)goal_peek(goal, 0)))
-        goal_refuse(goal, "%s is no number", what);
-    for (; goal->status == RONDE_OK && isdigit((unsigned char)goal_peek(goal, 0)); goal->at++) {
+    if (goes_on(goal) && !isdigit((unsigned char)goal_peek(goal, 0)))
+        words_refuse(&goal->words, "%s is no number", what);
+    for (; goes_on(goal) && isdigit((unsigned char)goal_peek(goal, 0)); goal->words.at++) {
         const uint64_t digit = (uint64_t)(goal_peek(goal, 0) - '0');
         if (value > (most - digit) / 10 || digit > most) {
-            goal_refuse(goal, "%s is more than %llu", what, (unsigned long long)most);
+            words_refuse(&goal->words, "%s is more than %llu", what, (unsigned long long)most);
             return 0;
         }
         value = 10 * value + digit;
@@ -172,14 +162,14 @@ static uint64_t goal_number(struct goal *goal, const char *what, uint64_t most)
 static void end_of_line(struct goal *goal)
 {
     goal_skip_blanks(goal);
-    if (goal->status != RONDE_OK || goal->at >= goal->bytes)
+    if (!goes_on(goal) || goal->words.at >= goal->words.bytes)
         return;
     if (goal_peek(goal, 0) != '\n') {
-        goal_refuse(goal, "expected the end of the line");
+        words_refuse(&goal->words, "expected the end of the line");
         return;
     }
-    goal->at++;
-    goal->line++;
+    goal->words.at++;
+    goal->words.line++;
 }
 
 /* [ tag N ] [ cpu N ] [ nic N ] in this order. */
@@ -190,7 +180,7 @@ static void read_choices(struct goal *goal, struct ronde_work *work)
         goal_skip_blanks(goal);
         if (goal_peek(goal, 0) == '-' && goal_peek(goal, 1) == '1') {
             work->tag = RONDE_WORK_ANY_TAG;
-            goal->at += 2;
+            goal->words.at += 2;
         } else {
             work->tag = (uint32_t)goal_number(goal, "the tag", RONDE_WORK_ANY_TAG - 1);
         }
@@ -208,32 +198,33 @@ static void read_message(struct goal *goal, struct ronde_work *work)
     goal_expect(goal, "b");
     goal_expect(goal, is_send ? "to" : "from");
     goal_skip_blanks(goal);
-    if (goal->status == RONDE_OK && goal_peek(goal, 0) == '-')
-        goal_refuse(goal, is_send ? "a send to a negative rank; name the rank"
-                                  : "a receive from any source (-1), which depends on who comes "
-                                    "first; name the rank");
+    if (goes_on(goal) && goal_peek(goal, 0) == '-')
+        words_refuse(&goal->words,
+                     is_send ? "a send to a negative rank; name the rank"
+                             : "a receive from any source (-1), which depends on who comes "
+                               "first; name the rank");
     work->peer = (uint32_t)goal_number(goal, "the rank", UINT32_MAX - 1);
     read_choices(goal, work);
-    if (goal->status != RONDE_OK)
+    if (!goes_on(goal))
         return;
     if (work->peer >= goal->workload->ranks)
-        goal_refuse(goal, "rank %u of %u ranks", work->peer, goal->workload->ranks);
+        words_refuse(&goal->words, "rank %u of %u ranks", work->peer, goal->workload->ranks);
     else if (work->peer == work->rank)
-        goal_refuse(goal, "rank %u sends to itself", work->rank);
+        words_refuse(&goal->words, "rank %u sends to itself", work->rank);
     else if (is_send && work->tag == RONDE_WORK_ANY_TAG)
-        goal_refuse(goal, "a message has no tag -1");
+        words_refuse(&goal->words, "a message has no tag -1");
 }
 
 /* An operation behind its keyword. */
 static bool read_operation(struct goal *goal, struct label_text keyword, struct ronde_work *work)
 {
-    if (goal_word_is(keyword, "calc")) {
+    if (words_is(keyword, "calc")) {
         work->kind = RONDE_WORK_COMPUTE;
         work->duration_ns = (double)goal_number(goal, "the time", MOST);
         if (goal_take(goal, "cpu"))
             work->cpu = (uint32_t)goal_number(goal, "the cpu", UINT32_MAX - 1);
-    } else if (goal_word_is(keyword, "send") || goal_word_is(keyword, "recv")) {
-        work->kind = goal_word_is(keyword, "send") ? RONDE_WORK_SEND : RONDE_WORK_RECV;
+    } else if (words_is(keyword, "send") || words_is(keyword, "recv")) {
+        work->kind = words_is(keyword, "send") ? RONDE_WORK_SEND : RONDE_WORK_RECV;
         read_message(goal, work);
     } else {
         return false;
@@ -241,193 +232,174 @@ static bool read_operation(struct goal *goal, struct label_text keyword, struct 
     return true;
 }
 
-static void keep(struct goal *goal, enum ronde_status status)
-{
-    if (goal->status == RONDE_OK)
-        goal->status = status;
-}
-
 /* Adds an operation, with the label it may have. */
 static void add(struct goal *goal, struct ronde_work *work, struct label_text label)
 {
     struct ronde_workload *workload = goal->workload;
-    if (goal->status != RONDE_OK)
+    if (!goes_on(goal))
         return;
     if (label.bytes > 0) {
         if (labels_find(&goal->labels, label)) {
-            goal_refuse(goal, "label %.*s is there already", (int)label.bytes, label.at);
+            words_refuse(&goal->words, "label %.*s is there already", (int)label.bytes, label.at);
             return;
         }
         if (!labels_add(&goal->labels, label, workload->work_count))
-            goal->status = ronde_fail(goal->error, RONDE_NO_MEMORY, "no memory for labels");
-        keep(goal, ronde_workload_name(workload, label.at, label.bytes, &work->name, goal->error));
+            words_keep(&goal->words,
+                       ronde_fail(goal->words.error, RONDE_NO_MEMORY, "no memory for labels"));
+        words_keep(&goal->words, ronde_workload_name(workload, label.at, label.bytes, &work->name,
+                                                     goal->words.error));
     }
-    if (goal->status == RONDE_OK)
-        keep(goal, ronde_workload_add(workload, work, goal->error));
+    if (goes_on(goal))
+        words_keep(&goal->words, ronde_workload_add(workload, work, goal->words.error));
 }
-
-/* Dependencies come behind their operations, so they are collected and put to them when the rank ends. */
-struct edge {
-    uint32_t after, before;
-    bool on_start;
-};
-
-struct edges {
-    struct edge *all;
-    uint32_t count;
-    size_t capacity;
-};
 
 static uint32_t find_label(struct goal *goal, struct label_text label)
 {
     const uint64_t *found = labels_find(&goal->labels, label);
     if (!found && label.bytes == 0)
-        goal_refuse(goal, "expected a label");
+        words_refuse(&goal->words, "expected a label");
     else if (!found)
-        goal_refuse(goal, "no operation above is labelled %.*s", (int)label.bytes, label.at);
+        words_refuse(&goal->words, "no operation above is labelled %.*s", (int)label.bytes,
+                     label.at);
     return found ? (uint32_t)*found : 0;
 }
 
-static void read_dependency(struct goal *goal, struct edges *edges, struct label_text label)
+static void read_dependency(struct goal *goal, struct label_text label)
 {
     struct edge edge = {.after = find_label(goal, label)};
     if (goal_take(goal, "irequires"))
         edge.on_start = true;
-    else if (goal->status == RONDE_OK && !goal_take(goal, "requires"))
-        goal_refuse(goal, "expected an operation, requires or irequires");
-    if (goal->status != RONDE_OK)
+    else if (goes_on(goal) && !goal_take(goal, "requires"))
+        words_refuse(&goal->words, "expected an operation, requires or irequires");
+    if (!goes_on(goal))
         return;
     edge.before = find_label(goal, goal_word(goal));
-    void *block = edges->all;
-    if (!ronde_mem_grow(goal->workload->mem, &block, &edges->capacity, (size_t)edges->count + 1,
-                        sizeof *edges->all))
-        goal->status = ronde_fail(goal->error, RONDE_NO_MEMORY, "no memory for dependencies");
-    edges->all = block;
-    if (goal->status == RONDE_OK)
-        edges->all[edges->count++] = edge;
+    if (goes_on(goal))
+        (void)words_append(&goal->words, goal->mem, &goal->edges, &edge, sizeof edge);
 }
 
-static void read_line(struct goal *goal, struct edges *edges, uint32_t rank)
+static void read_line(struct goal *goal, uint32_t rank)
 {
-    struct ronde_work work = {.rank = rank, .line = goal->line};
+    struct ronde_work work = {.rank = rank, .line = goal->words.line};
     struct label_text first = goal_word(goal), label = {NULL, 0};
     goal_skip_blanks(goal);
     if (first.bytes > 0 && goal_peek(goal, 0) == ':') {
-        goal->at++;
+        goal->words.at++;
         label = first;
         first = goal_word(goal);
     }
     if (first.bytes == 0)
-        goal_refuse(goal, "expected send, recv, calc, a label or '}'");
+        words_refuse(&goal->words, "expected send, recv, calc, a label or '}'");
     else if (read_operation(goal, first, &work))
         add(goal, &work, label);
     else if (label.bytes > 0)
-        goal_refuse(goal, "\"%.*s\" is no operation", (int)first.bytes, first.at);
+        words_refuse(&goal->words, "\"%.*s\" is no operation", (int)first.bytes, first.at);
     else
-        read_dependency(goal, edges, first);
+        read_dependency(goal, first);
     end_of_line(goal);
 }
 
 /* The operations of a rank get their dependencies, in the order of the operations. */
-static void settle(struct goal *goal, const struct edges *edges, uint32_t first)
+static void settle(struct goal *goal, uint32_t first)
 {
+    const struct edge *edges = goal->edges.items;
+    const uint32_t count = goal->edges.count;
     struct ronde_workload *workload = goal->workload;
     const uint32_t base = workload->dep_count;
-    if (goal->status != RONDE_OK || edges->count == 0)
+    if (!goes_on(goal) || count == 0)
         return;
     /* Reserves, then sorts by counting: dep_count of each operation first. */
-    for (uint32_t i = 0; i < edges->count && goal->status == RONDE_OK; i++) {
+    for (uint32_t i = 0; i < count && goes_on(goal); i++) {
         const struct ronde_work_dep unset = {0, false};
-        keep(goal, ronde_workload_depend(workload, unset, goal->error));
+        words_keep(&goal->words, ronde_workload_depend(workload, unset, goal->words.error));
     }
-    if (goal->status != RONDE_OK)
+    if (!goes_on(goal))
         return;
     struct ronde_work *works = workload->works;
-    works[workload->work_count - 1].dep_count -= edges->count;
-    for (uint32_t i = 0; i < edges->count; i++)
-        works[edges->all[i].after].dep_count++;
+    works[workload->work_count - 1].dep_count -= count;
+    for (uint32_t i = 0; i < count; i++)
+        works[edges[i].after].dep_count++;
     uint32_t at = base;
     for (uint32_t w = first; w < workload->work_count; w++) {
         works[w].first_dep = at;
         at += works[w].dep_count;
         works[w].dep_count = 0;
     }
-    for (uint32_t i = 0; i < edges->count; i++) {
-        struct ronde_work *work = &works[edges->all[i].after];
+    for (uint32_t i = 0; i < count; i++) {
+        struct ronde_work *work = &works[edges[i].after];
         workload->deps[work->first_dep + work->dep_count++] =
-            (struct ronde_work_dep){edges->all[i].before, edges->all[i].on_start};
+            (struct ronde_work_dep){edges[i].before, edges[i].on_start};
     }
 }
 
-static void read_rank(struct goal *goal, struct edges *edges)
+static void read_rank(struct goal *goal)
 {
     goal_expect(goal, "rank");
     const uint32_t rank = (uint32_t)goal_number(goal, "the rank", UINT32_MAX - 1);
-    if (goal->status == RONDE_OK && rank >= goal->workload->ranks)
-        goal_refuse(goal, "rank %u of %u ranks", rank, goal->workload->ranks);
-    if (goal->status == RONDE_OK && goal->is_seen[rank])
-        goal_refuse(goal, "rank %u a second time", rank);
+    if (goes_on(goal) && rank >= goal->workload->ranks)
+        words_refuse(&goal->words, "rank %u of %u ranks", rank, goal->workload->ranks);
+    if (goes_on(goal) && goal->is_seen[rank])
+        words_refuse(&goal->words, "rank %u a second time", rank);
     goal_expect_char(goal, '{');
-    if (goal->status != RONDE_OK)
+    if (!goes_on(goal))
         return;
     goal->is_seen[rank] = true;
     const uint32_t first = goal->workload->work_count;
     labels_clear(&goal->labels);
-    edges->count = 0;
-    for (goal_skip_lines(goal); goal->status == RONDE_OK && goal_peek(goal, 0) != '}';
-         goal_skip_lines(goal))
-        if (goal->at >= goal->bytes)
-            goal_refuse(goal, "the block of rank %u does not end", rank);
+    goal->edges.count = 0;
+    for (goal_skip_lines(goal); goes_on(goal) && goal_peek(goal, 0) != '}'; goal_skip_lines(goal))
+        if (goal->words.at >= goal->words.bytes)
+            words_refuse(&goal->words, "the block of rank %u does not end", rank);
         else
-            read_line(goal, edges, rank);
+            read_line(goal, rank);
     goal_expect_char(goal, '}');
-    settle(goal, edges, first);
+    settle(goal, first);
 }
 
-static void read_file(struct goal *goal, const struct ronde_mem *mem)
+static void read_file(struct goal *goal)
 {
-    struct edges edges = {NULL, 0, 0};
     goal_skip_lines(goal);
     goal_expect(goal, "num_ranks");
     const uint32_t ranks = (uint32_t)goal_number(goal, "num_ranks", UINT32_MAX);
-    if (goal->status == RONDE_OK && (ranks == 0 || ranks > RONDE_WORKLOAD_RANKS))
-        goal_refuse(goal, "%u ranks: a workload has 1 to %u", ranks, RONDE_WORKLOAD_RANKS);
-    if (goal->status == RONDE_OK)
-        goal->status = ronde_workload_create(ranks, goal->path, mem, &goal->workload, goal->error);
-    if (goal->status != RONDE_OK)
+    if (goes_on(goal) && (ranks == 0 || ranks > RONDE_WORKLOAD_RANKS))
+        words_refuse(&goal->words, "%u ranks: a workload has 1 to %u", ranks, RONDE_WORKLOAD_RANKS);
+    if (goes_on(goal))
+        words_keep(&goal->words, ronde_workload_create(ranks, goal->words.path, goal->mem,
+                                                       &goal->workload, goal->words.error));
+    if (!goes_on(goal))
         return;
-    goal->is_seen = ronde_mem_new(mem, ranks, sizeof *goal->is_seen);
+    goal->is_seen = ronde_mem_new(goal->mem, ranks, sizeof *goal->is_seen);
     if (!goal->is_seen)
-        goal->status = ronde_fail(goal->error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks);
-    for (goal_skip_lines(goal); goal->status == RONDE_OK && goal->at < goal->bytes;
+        words_keep(&goal->words,
+                   ronde_fail(goal->words.error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks));
+    for (goal_skip_lines(goal); goes_on(goal) && goal->words.at < goal->words.bytes;
          goal_skip_lines(goal))
-        read_rank(goal, &edges);
-    ronde_mem_free(mem, edges.all, edges.capacity, sizeof *edges.all);
-    ronde_mem_free(mem, goal->is_seen, ranks, sizeof *goal->is_seen);
+        read_rank(goal);
+    ronde_mem_free(goal->mem, goal->is_seen, ranks, sizeof *goal->is_seen);
 }
 
 bool ronde_goal_is(const char *text, size_t bytes)
 {
-    struct goal goal = {.text = text, .bytes = bytes, .line = 1, .path = ""};
+    struct goal goal = {.words = {.text = text, .bytes = bytes, .line = 1, .path = ""}};
     goal_skip_lines(&goal);
-    return goal.status == RONDE_OK && goal_take(&goal, "num_ranks");
+    return goal.words.status == RONDE_OK && goal_take(&goal, "num_ranks");
 }
 
 enum ronde_status workload_read_goal(const char *text, size_t bytes, const char *path,
                                      const struct ronde_mem *mem,
                                      struct ronde_workload **out_workload, struct ronde_error *error)
 {
-    struct goal goal = {.text = text,
-                        .bytes = bytes,
-                        .line = 1,
-                        .path = path,
-                        .labels = {.mem = mem},
-                        .error = error};
-    read_file(&goal, mem);
+    struct goal goal = {
+        .words = {.text = text, .bytes = bytes, .line = 1, .path = path, .error = error},
+        .mem = mem,
+        .labels = {.mem = mem},
+    };
+    read_file(&goal);
+    ronde_list_free(mem, &goal.edges, sizeof(struct edge));
     labels_free(&goal.labels);
-    if (goal.status == RONDE_OK)
+    if (goal.words.status == RONDE_OK)
         *out_workload = goal.workload;
     else
         ronde_workload_destroy(goal.workload);
-    return goal.status;
+    return goal.words.status;
 }

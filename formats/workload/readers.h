@@ -4,6 +4,7 @@
 #ifndef RONDE_FORMATS_WORKLOAD_READERS_H
 #define RONDE_FORMATS_WORKLOAD_READERS_H
 
+#include "ronde/mem.h"
 #include "ronde/workload.h"
 
 /* Names of items within one program, and which item each names. */
@@ -41,7 +42,7 @@ void labels_clear(struct labels *labels);
 /** Frees the memory. */
 void labels_free(struct labels *labels);
 
-/* Lines of words, for ronde's own form of workloads. */
+/* Lines of words: of ronde's own form of workloads, and in part of GOAL. */
 
 /** Where reading stands. */
 struct words {
@@ -56,6 +57,13 @@ struct words {
 
 /** Refuses the line; the first refusal is kept. */
 void words_refuse(struct words *words, const char *format, ...) RONDE_FORMAT(2, 3);
+
+/** Keeps the first status that is not OK. */
+void words_keep(struct words *words, enum ronde_status status);
+
+/** Appends an item to a list. False after a refusal, and without memory. */
+bool words_append(struct words *words, const struct ronde_mem *mem, struct ronde_list *list,
+                  const void *item, size_t item_bytes);
 
 /** The next word of the line; of no bytes at its end, and after a refusal. '#' begins a comment. */
 struct label_text words_next(struct words *words);
@@ -85,13 +93,5 @@ workload_read_goal(const char *text, size_t bytes, const char *path, const struc
 RONDE_MUST_CHECK enum ronde_status
 workload_read_text(const char *text, size_t bytes, const char *path, const struct ronde_mem *mem,
                    struct ronde_workload **out_workload, struct ronde_error *error);
-
-/**
- * load.c: reads a regular file of at most 1 GiB; *out_data has a zero behind it, to be freed with *out_bytes + 1. Errors: IO;
- * NO_MEMORY.
- */
-RONDE_MUST_CHECK enum ronde_status workload_load_file(const char *path, const struct ronde_mem *mem,
-                                                      char **out_data, size_t *out_bytes,
-                                                      struct ronde_error *error);
 
 #endif

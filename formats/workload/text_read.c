@@ -20,24 +20,17 @@ struct statement {
     uint32_t family;        /* collective */
 };
 
-/* An array that grows. */
-struct list {
-    void *all;
-    size_t capacity;
-    uint32_t count;
-};
-
 /* What is being read. */
 struct script {
     struct words words;
     const struct ronde_mem *mem;
     struct ronde_workload *workload;
-    struct labels families; /* name -> family */
-    struct list group_of;   /* uint32_t: family * ranks + rank -> group, or RONDE_NONE */
-    struct labels labels;   /* of the program: name -> statement */
-    struct list statements; /* struct statement */
-    struct list deps;       /* uint32_t: statements */
-    struct list set;        /* uint32_t: ranks of the program, or of a group */
+    struct labels families;       /* name -> family */
+    struct ronde_list group_of;   /* uint32_t: family * ranks + rank -> group, or RONDE_NONE */
+    struct labels labels;         /* of the program: name -> statement */
+    struct ronde_list statements; /* struct statement */
+    struct ronde_list deps;       /* uint32_t: statements */
+    struct ronde_list set;        /* uint32_t: ranks of the program, or of a group */
 };
 
 /* Sets of ranks, and families of groups. */
@@ -46,25 +39,9 @@ struct script {
 #define MOST_FAMILIES 256u
 
 /* Adds an element to one of the lists. False after a refusal, and without memory. */
-static bool script_append(struct script *script, struct list *list, const void *element,
-                          size_t bytes)
+static bool append(struct script *script, struct ronde_list *list, const void *item, size_t bytes)
 {
-    if (script->words.status != RONDE_OK)
-        return false;
-    if (!ronde_mem_grow(script->mem, &list->all, &list->capacity, (size_t)list->count + 1, bytes)) {
-        script->words.status =
-            ronde_fail(script->words.error, RONDE_NO_MEMORY, "no memory for a workload");
-        return false;
-    }
-    memcpy((char *)list->all + (size_t)list->count++ * bytes, element, bytes);
-    return true;
-}
-
-/* Keeps the first status that is not OK. */
-static void script_keep(struct script *script, enum ronde_status status)
-{
-    if (script->words.status == RONDE_OK)
-        script->words.status = status;
+    return words_append(&script->words, script->mem, list, item, bytes);
 }
 
 /* --- sets of ranks ---------------------------------------------------------------------------- */
@@ -92,7 +69,7 @@ static void read_range(struct script *script, struct label_text range)
         const uint32_t rank = (uint32_t)r;
         if (script->set.count >= script->workload->ranks)
             words_refuse(words, "more ranks than there are");
-        (void)script_append(script, &script->set, &rank, sizeof rank);
+        (void)append(script, &script->set, &rank, sizeof rank);
     }
 }
 
@@ -141,18 +118,18 @@ static void script_read_groups(struct script *script)
         return;
     if (!labels_add(&script->families, name, family))
         words->status = ronde_fail(words->error, RONDE_NO_MEMORY, "no memory for groups");
-    script_keep(script, ronde_workload_name(workload, name.at, name.bytes, &text, words->error));
+    words_keep(words, ronde_workload_name(workload, name.at, name.bytes, &text, words->error));
     if (words->status == RONDE_OK)
-        script_keep(script, ronde_workload_family(workload, text, words->error));
+        words_keep(words, ronde_workload_family(workload, text, words->error));
     for (uint32_t r = 0; r < workload->ranks && words->status == RONDE_OK; r++)
-        (void)script_append(script, &script->group_of, &none, sizeof none);
+        (void)append(script, &script->group_of, &none, sizeof none);
     if (words->status != RONDE_OK)
         return;
     struct label_text set = words_next(words);
     do {
         script_read_set(script, set);
-        const uint32_t *ranks = script->set.all, index = workload->group_count;
-        uint32_t *group_of = (uint32_t *)script->group_of.all + (size_t)family * workload->ranks;
+        const uint32_t *ranks = script->set.items, index = workload->group_count;
+        uint32_t *group_of = (uint32_t *)script->group_of.items + (size_t)family * workload->ranks;
         for (uint32_t i = 0; i < script->set.count && words->status == RONDE_OK; i++) {
             if (group_of[ranks[i]] != RONDE_NONE)
                 words_refuse(words, "rank %u is in two groups, or twice in one", ranks[i]);
@@ -162,7 +139,7 @@ static void script_read_groups(struct script *script)
                                                .family = family,
                                                .member_count = script->set.count};
         if (words->status == RONDE_OK)
-            script_keep(script, ronde_workload_group(workload, group, ranks, words->error));
+            words_keep(words, ronde_workload_group(workload, group, ranks, words->error));
         set = words_next(words);
     } while (words->status == RONDE_OK && set.bytes > 0);
 }
@@ -245,7 +222,7 @@ static void read_after(struct script *script, struct statement *statement)
             return;
         }
         const uint32_t before = (uint32_t)*found;
-        if (script_append(script, &script->deps, &before, sizeof before))
+        if (append(script, &script->deps, &before, sizeof before))
             statement->work.dep_count++;
     }
 }
@@ -309,9 +286,9 @@ static void read_statement(struct script *script, struct label_text name)
         return;
     if (!labels_add(&script->labels, name, script->statements.count))
         words->status = ronde_fail(words->error, RONDE_NO_MEMORY, "no memory for names");
-    script_keep(script, ronde_workload_name(script->workload, name.at, name.bytes, &work->name,
-                                            words->error));
-    (void)script_append(script, &script->statements, &statement, sizeof statement);
+    words_keep(words, ronde_workload_name(script->workload, name.at, name.bytes, &work->name,
+                                          words->error));
+    (void)append(script, &script->statements, &statement, sizeof statement);
 }
 
 /* --- programs ----------------------------------------------------------------------------------- */
@@ -326,7 +303,7 @@ static bool place(struct script *script, const struct statement *statement, uint
     out_work->rank = rank;
     words->line = statement->work.line;
     if (out_work->kind == RONDE_WORK_COLLECTIVE) {
-        const uint32_t *group_of = script->group_of.all;
+        const uint32_t *group_of = script->group_of.items;
         out_work->group = group_of[(size_t)statement->family * workload->ranks + rank];
         if (out_work->group == RONDE_NONE)
             words_refuse(words, "rank %u is in no group %s", rank,
@@ -351,8 +328,8 @@ static bool place(struct script *script, const struct statement *statement, uint
 static void end_program(struct script *script)
 {
     struct ronde_workload *workload = script->workload;
-    const uint32_t *ranks = script->set.all, *deps = script->deps.all, line = script->words.line;
-    const struct statement *all = script->statements.all;
+    const uint32_t *ranks = script->set.items, *deps = script->deps.items, line = script->words.line;
+    const struct statement *all = script->statements.items;
     const uint64_t items = (uint64_t)script->set.count * script->statements.count;
     refuse_giants(script, workload->work_count + items);
     for (uint32_t r = 0; r < script->set.count && script->words.status == RONDE_OK; r++) {
@@ -362,10 +339,11 @@ static void end_program(struct script *script)
             const struct ronde_work *from = &all[s].work;
             if (!place(script, &all[s], ranks[r], &work))
                 return;
-            script_keep(script, ronde_workload_add(workload, &work, script->words.error));
+            words_keep(&script->words, ronde_workload_add(workload, &work, script->words.error));
             for (uint32_t d = 0; d < from->dep_count && script->words.status == RONDE_OK; d++) {
                 const struct ronde_work_dep dep = {first + deps[from->first_dep + d], false};
-                script_keep(script, ronde_workload_depend(workload, dep, script->words.error));
+                words_keep(&script->words,
+                           ronde_workload_depend(workload, dep, script->words.error));
             }
             if (script->words.status != RONDE_OK)
                 return;
@@ -432,10 +410,10 @@ enum ronde_status workload_read_text(const char *text, size_t bytes, const char 
     read_script(&script);
     labels_free(&script.families);
     labels_free(&script.labels);
-    ronde_mem_free(mem, script.group_of.all, script.group_of.capacity, sizeof(uint32_t));
-    ronde_mem_free(mem, script.statements.all, script.statements.capacity, sizeof(struct statement));
-    ronde_mem_free(mem, script.deps.all, script.deps.capacity, sizeof(uint32_t));
-    ronde_mem_free(mem, script.set.all, script.set.capacity, sizeof(uint32_t));
+    ronde_list_free(mem, &script.group_of, sizeof(uint32_t));
+    ronde_list_free(mem, &script.statements, sizeof(struct statement));
+    ronde_mem_free(mem, script.deps.items, script.deps.capacity, sizeof(uint32_t));
+    ronde_mem_free(mem, script.set.items, script.set.capacity, sizeof(uint32_t));
     if (script.words.status == RONDE_OK)
         *out_workload = script.workload;
     else

@@ -26,6 +26,23 @@ void words_refuse(struct words *words, const char *format, ...)
     va_end(arguments);
 }
 
+void words_keep(struct words *words, enum ronde_status status)
+{
+    if (words->status == RONDE_OK)
+        words->status = status;
+}
+
+bool words_append(struct words *words, const struct ronde_mem *mem, struct ronde_list *list,
+                  const void *item, size_t item_bytes)
+{
+    void *kept = words->status == RONDE_OK ? ronde_list_push(mem, list, item_bytes) : NULL;
+    if (kept)
+        memcpy(kept, item, item_bytes);
+    else if (words->status == RONDE_OK)
+        words->status = ronde_fail(words->error, RONDE_NO_MEMORY, "no memory for a workload");
+    return kept != NULL;
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';

@@ -153,7 +153,8 @@ static bool is_graph_file(const char *text, size_t bytes)
 static enum ronde_status settle(struct nccl_log *log, const char *text, size_t bytes, uint32_t ranks,
                                 struct ronde_nccl_graph *graph, struct ronde_error *error)
 {
-    const enum ronde_status status = nccl_log_settle(log, ranks, graph);
+    const enum ronde_status status =
+        nccl_log_settle(log, ranks, graph) ? RONDE_OK : log->error->status;
     const bool is_empty = status == RONDE_OK && graph->rings == 0 && graph->trees == 0;
     graph->unread_line = log->unread_line;
     graph->repeated_line = log->repeated_line;
@@ -183,11 +184,9 @@ enum ronde_status ronde_nccl_graph_parse(const char *text, size_t bytes, const c
     if (!graph)
         return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for the log", name);
     *graph = (struct ronde_nccl_graph){.mem = mem};
-    enum ronde_status status = nccl_log_collect(&log, text, bytes);
-    if (status == RONDE_OK)
-        status = settle(&log, text, bytes, ranks, graph, error);
-    else
-        (void)ronde_fail(error, status, "%s", why.message);
+    const enum ronde_status status = nccl_log_collect(&log, text, bytes)
+                                         ? settle(&log, text, bytes, ranks, graph, error)
+                                         : ronde_fail(error, why.status, "%s", why.message);
     ronde_list_free(mem, &log.said, sizeof(struct nccl_said));
     ronde_list_free(mem, &log.cuts, sizeof(struct nccl_cut));
     ronde_list_free(mem, &log.sizes, sizeof(struct nccl_size));
@@ -205,10 +204,10 @@ ronde_nccl_graph_read(const char *path, uint32_t ranks, const struct ronde_mem *
     char *text = NULL;
     size_t bytes = 0;
     *out_graph = NULL;
-    enum ronde_status status = ronde_whole_file_read(path, &text, &bytes, error);
+    enum ronde_status status = ronde_whole_file_read(path, mem, &text, &bytes, error);
     if (status != RONDE_OK)
         return status;
     status = ronde_nccl_graph_parse(text, bytes, path, ranks, mem, out_graph, error);
-    ronde_whole_file_free(text, bytes);
+    ronde_whole_file_free(mem, text, bytes);
     return status;
 }
