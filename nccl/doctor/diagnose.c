@@ -45,7 +45,8 @@ double doctor_predict_us(const struct ronde_doctor_request *request,
     struct ronde_nccl_choice choice;
     double add_us = 0;
     bool no_nvls = false;
-    if (variant && !variant->apply(strength, &row->call, &machine, &constants, &add_us, &no_nvls))
+    if (variant &&
+        !ronde_doctor_apply(variant, strength, &row->call, &machine, &constants, &add_us, &no_nvls))
         return 0;
     double us = ronde_nccl_choose(&constants, &machine, &row->call, row->wish, &choice);
     const bool is_point = choice.algorithm == RONDE_NCCL_POINT;

@@ -1,6 +1,4 @@
 /** Which sizes are slower than they should be, and whether the rate jumps. See doctor_parts.h. */
-#define _POSIX_C_SOURCE 200809L
-
 #include "doctor_parts.h"
 #include "nccl/model/words.h"
 #include "nccl/published/reader.h"
@@ -87,16 +85,15 @@ static enum ronde_status read_lines(FILE *file, const char *path, struct ronde_d
 enum ronde_status ronde_doctor_spread_read(const char *folder, struct ronde_doctor_spread *out,
                                            struct ronde_error *error)
 {
-    char found[RONDE_PATH_BYTES], path[RONDE_PATH_BYTES + 16];
+    char path[RONDE_PATH_BYTES];
     *out = guessed();
-    if (!folder && !ronde_nccl_shipped_folder(found, sizeof found))
-        return ronde_fail(error, RONDE_IO,
-                          "constants of the model (share/ronde/nccl) are not found");
-    snprintf(path, sizeof path, "%.*s/spread.txt", RONDE_PATH_BYTES - 1, folder ? folder : found);
+    enum ronde_status status = ronde_nccl_shipped_file(folder, "spread", path, error);
+    if (status != RONDE_OK)
+        return status;
     FILE *file = fopen(path, "r");
     if (!file)
         return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
-    const enum ronde_status status = read_lines(file, path, out, error);
+    status = read_lines(file, path, out, error);
     fclose(file);
     return status;
 }

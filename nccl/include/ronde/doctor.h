@@ -49,17 +49,26 @@ struct ronde_doctor_variant {
     const char *says;   /**< what it is */
     const char *check;  /**< how to make sure */
     uint32_t strengths; /**< how strong it may be, one as likely as the other */
-    /**
-     * Makes the machine worse for a call, in the strength's way. `add_us` is time of every call beyond the model's,
-     * `no_nvls` keeps NCCL from NVLS. Returns false where the call cannot have the fault.
-     */
+    /** Makes the machine worse, as ronde_doctor_apply; NULL: rates and latencies alone change. */
     bool (*apply)(uint32_t strength, const struct ronde_nccl_call *call,
                   struct ronde_nccl_machine *machine, struct ronde_nccl_constants *constants,
                   double *add_us, bool *no_nvls);
     /** Whether a log says so itself: a variable that is set, a way NCCL took. Writes what it says; NULL = cannot. */
     bool (*is_said)(const struct ronde_log_facts *log, const struct ronde_nccl_machine *machine,
                     char *out_text, uint32_t bytes);
+    unsigned needs; /**< what a call has to have so that it can have the fault (variants.c) */
+    double nics[2], links[2], between[2],
+        inside[2]; /**< by strength: factors of constants; 0 = none */
 };
+
+/**
+ * Makes the machine worse for a call, in the strength's way. `add_us` is time of every call beyond the model's, `no_nvls`
+ * keeps NCCL from NVLS. Returns false where the call cannot have the fault.
+ */
+RONDE_API bool
+ronde_doctor_apply(const struct ronde_doctor_variant *variant, uint32_t strength,
+                   const struct ronde_nccl_call *call, struct ronde_nccl_machine *machine,
+                   struct ronde_nccl_constants *constants, double *add_us, bool *no_nvls);
 
 /** The variants; the first is the machine as it is described. *out_count entries. */
 RONDE_API const struct ronde_doctor_variant *ronde_doctor_variants(uint32_t *out_count);

@@ -247,7 +247,8 @@ static void variants_are_worse(void)
                         double add_us = 0;
                         bool no_nvls = false;
                         if ((pcie && nodes > 1) ||
-                            !variants[v].apply(s, &call, &machine, &changed, &add_us, &no_nvls))
+                            !ronde_doctor_apply(&variants[v], s, &call, &machine, &changed, &add_us,
+                                                &no_nvls))
                             continue;
                         applied++;
                         const double us =

@@ -80,8 +80,8 @@ static struct changed apply(const char *key, uint32_t strength,
         changed.constants
             .all[RONDE_NCCL_COMMON_COUNT + g * RONDE_NCCL_OF_GENERATION_COUNT + RONDE_NCCL_OF_slot_GBps]
             .value = slots_GBps[g];
-    changed.can = variant->apply(strength, &call, &changed.machine, &changed.constants,
-                                 &changed.add_us, &changed.no_nvls);
+    changed.can = ronde_doctor_apply(variant, strength, &call, &changed.machine, &changed.constants,
+                                     &changed.add_us, &changed.no_nvls);
     return changed;
 }
 
