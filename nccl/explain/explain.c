@@ -134,8 +134,12 @@ static uint32_t most_often(const struct explain_instance *instances, size_t coun
     return found;
 }
 
-void explain_blame(const struct explain_instance *all, size_t all_count, size_t first, size_t count,
-                   uint32_t *tally, struct ronde_explain_row *row)
+/*
+ * Whether a rank of a row is late. `all` are the instances of the row's group, of which [first, first + count) are the row's.
+ * Sets late_rank and late_share. The tally has a place per process, all 0, and is left so.
+ */
+static void blame(const struct explain_instance *all, size_t all_count, size_t first, size_t count,
+                  uint32_t *tally, struct ronde_explain_row *row)
 {
     uint64_t hits = 0, calls = 0, pointing = 0;
     const uint32_t last = most_often(all + first, count, tally, &hits, &calls);
@@ -356,8 +360,7 @@ static enum ronde_status add_row(struct work *work, size_t group_first, size_t g
     count_calls(work, instances, count, row);
     if (row->collective == RONDE_COLLECTIVE_COUNT)
         return RONDE_OK;
-    explain_blame(work->instances + group_first, group_count, first - group_first, count,
-                  work->tally, row);
+    blame(work->instances + group_first, group_count, first - group_first, count, work->tally, row);
     time_calls(work, instances, count, row);
     row->is_bound = row->seen <= 1 && row->size != 1;
     if (row->time_us > 0 && row->bytes != RONDE_TRACE_NO_NUMBER && row->size > 0)

@@ -50,11 +50,4 @@ struct explain_instance explain_put_together(const struct ronde_traces *traces,
                                              const struct explain_part *parts, size_t count,
                                              int64_t *scratch);
 
-/*
- * Whether a rank of a row is late. `all` are the instances of the row's group, of which [first, first + count) are the row's.
- * Sets late_rank and late_share. The tally has a place per process, all 0, and is left so.
- */
-void explain_blame(const struct explain_instance *all, size_t all_count, size_t first, size_t count,
-                   uint32_t *tally, struct ronde_explain_row *row);
-
 #endif

@@ -82,7 +82,8 @@ bool log_run_host(struct log_run *run, const char *name, size_t length)
     return true;
 }
 
-void log_run_reset(struct log_run *run)
+/** Forgets who took part, and takes the settings of the command line. */
+static void reset(struct log_run *run)
 {
     run->ranks = run->told_ranks = run->per_process = run->processes = run->hosts = 0;
     run->has_table = run->has_rows = false;
@@ -251,7 +252,8 @@ static const struct log_test *test_of_line(const char *text)
     return strstr(text, "concluded") ? NULL : log_test_of_program(text);
 }
 
-bool log_run_begins(const char *text)
+/** Whether a line is of the next run: names its versions, its program or its processes. */
+static bool begins_run(const char *text)
 {
     return is_begin(text) || strstr(text, "nccl-tests version") || test_of_line(text);
 }
@@ -264,13 +266,15 @@ static void begin(struct log_run *run, struct ronde_log_facts *facts, uint32_t l
     const bool has_nothing = !run->has_table || (run->ranks == 1 && !run->has_rows);
     if (run->per_process > 0 && has_nothing && facts->separate_line == 0)
         facts->separate_line = line;
-    log_run_reset(run);
+    reset(run);
     if (sscanf(strstr(text, "nThread "), "nThread %5u nGpus %5u", &threads, &gpus) == 2)
         run->per_process = threads * gpus;
 }
 
-enum ronde_status log_run_line(struct log_run *run, struct ronde_log_facts *facts, const char *path,
-                               uint32_t line, const char *text, struct ronde_error *error)
+/** Takes what a line that is no row says. `facts` collect what holds for the whole log. Errors: BAD_INPUT. */
+static enum ronde_status take_line(struct log_run *run, struct ronde_log_facts *facts,
+                                   const char *path, uint32_t line, const char *text,
+                                   struct ronde_error *error)
 {
     static const char starting[] = "Collective test starting:";
     const struct log_test *test = test_of_line(text);
@@ -439,15 +443,15 @@ static enum ronde_status read_line(struct reader *reader, struct ronde_error *er
     drop_colours(reader->text);
     enum ronde_status status = RONDE_OK;
     const bool is_header = strstr(reader->text, "algbw") != NULL;
-    if (is_header || log_run_begins(reader->text))
+    if (is_header || begins_run(reader->text))
         status = end_run(reader, error);
     if (status == RONDE_OK && log_columns_read(reader->text, &reader->columns)) {
         reader->run.has_table = true;
         return RONDE_OK;
     }
     if (status == RONDE_OK)
-        status = log_run_line(&reader->run, &reader->to->log, reader->request->path, reader->line,
-                              reader->text, error);
+        status = take_line(&reader->run, &reader->to->log, reader->request->path, reader->line,
+                           reader->text, error);
     if (status != RONDE_OK)
         return status;
     struct log_row row = reader->begun;

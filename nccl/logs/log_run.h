@@ -105,17 +105,6 @@ struct log_run {
     double clearest_GBps;                     /**< its busbw; 0 = none yet */
 };
 
-/** Takes what a line that is no row says. `facts` collect what holds for the whole log. Errors: BAD_INPUT. */
-RONDE_MUST_CHECK enum ronde_status log_run_line(struct log_run *run, struct ronde_log_facts *facts,
-                                                const char *path, uint32_t line, const char *text,
-                                                struct ronde_error *error);
-
-/** Whether a line is of the next run: names its versions, its program or its processes. */
-bool log_run_begins(const char *text);
-
-/** Forgets who took part, and takes the settings of the command line. */
-void log_run_reset(struct log_run *run);
-
 /** Counts a host. Returns false beyond LOG_MAX_HOSTS. */
 bool log_run_host(struct log_run *run, const char *name, size_t length);
 

@@ -3,6 +3,8 @@
 
 #include "log_run.h"
 
+#include "nccl/published/reader.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,21 +37,6 @@ static double factor_of(const struct log_run *run)
     return run->clearest_GBps > 0 && half->rate_GBps >= .5 ? half->bus_GBps / half->rate_GBps : -1;
 }
 
-static double factor_for(enum ronde_collective collective, uint32_t ranks)
-{
-    const double share = (ranks - 1.) / ranks;
-    switch (collective) {
-    case RONDE_ALL_REDUCE:
-        return 2 * share;
-    case RONDE_BROADCAST:
-    case RONDE_REDUCE:
-    case RONDE_SEND_RECV:
-        return 1;
-    default:
-        return share;
-    }
-}
-
 static bool fits(double factor, double expected)
 {
     return factor < 0 || fabs(factor - expected) <= factor_slack * fmax(1, expected);
@@ -65,8 +52,8 @@ static uint32_t find_ranks(const struct log_run *run)
     if (ranks > 0)
         return ranks > run->per_process ? ranks : run->per_process;
     if (run->per_process > 1 && factor >= 0 &&
-        (fits(factor, factor_for(RONDE_ALL_REDUCE, run->per_process)) ||
-         fits(factor, factor_for(RONDE_ALL_GATHER, run->per_process))))
+        (fits(factor, ronde_collective_bus_factor(RONDE_ALL_REDUCE, run->per_process)) ||
+         fits(factor, ronde_collective_bus_factor(RONDE_ALL_GATHER, run->per_process))))
         return run->per_process;
     if (factor > 1.2 && factor < 2 && by_factor < most_told_by_factor &&
         fabs(by_factor - round(by_factor)) < .15)
@@ -115,15 +102,17 @@ static bool collective_of_rates(const struct log_run *run, uint32_t ranks,
         return false;
     if (ranks == 2 && fits(factor, 1) && !row->has_root)
         *out = is_checked_in_place || !row->is_reduction ? RONDE_ALL_REDUCE : RONDE_SEND_RECV;
-    else if (fits(factor, factor_for(RONDE_ALL_REDUCE, ranks)) && row->is_reduction && !row->has_root)
+    else if (fits(factor, ronde_collective_bus_factor(RONDE_ALL_REDUCE, ranks)) &&
+             row->is_reduction && !row->has_root)
         *out = RONDE_ALL_REDUCE;
     else if (fits(factor, 1) && row->has_root)
         *out = row->is_reduction ? RONDE_REDUCE : RONDE_BROADCAST;
     else if (fits(factor, 1))
         *out = RONDE_SEND_RECV;
-    else if (fits(factor, factor_for(RONDE_ALL_GATHER, ranks)) && row->is_reduction)
+    else if (fits(factor, ronde_collective_bus_factor(RONDE_ALL_GATHER, ranks)) && row->is_reduction)
         *out = RONDE_REDUCE_SCATTER;
-    else if (fits(factor, factor_for(RONDE_ALL_GATHER, ranks)) && is_checked_in_place)
+    else if (fits(factor, ronde_collective_bus_factor(RONDE_ALL_GATHER, ranks)) &&
+             is_checked_in_place)
         *out = RONDE_ALL_GATHER;
     else
         return false;
@@ -142,14 +131,15 @@ static enum ronde_status find_collective(const struct log_run *run,
     /* A rank alone has no rates that tell, and nothing to predict. */
     if (ranks < 2)
         return RONDE_OK;
-    if (run->test && (run->is_test_sure || fits(factor, factor_for(*out, ranks))))
+    if (run->test && (run->is_test_sure || fits(factor, ronde_collective_bus_factor(*out, ranks))))
         return RONDE_OK;
     *told = RONDE_LOG_TOLD_CALLER;
     *out = request->collective;
     if (request->has_collective)
         return RONDE_OK;
     *told = RONDE_LOG_TOLD_FILE_NAME;
-    if (collective_of_name(request->path, out) && fits(factor, factor_for(*out, ranks)))
+    if (collective_of_name(request->path, out) &&
+        fits(factor, ronde_collective_bus_factor(*out, ranks)))
         return RONDE_OK;
     *told = RONDE_LOG_TOLD_RATES;
     if (collective_of_rates(run, ranks, out))
@@ -163,14 +153,8 @@ static enum ronde_status find_collective(const struct log_run *run,
 /** One algorithm that the model has, or auto: also for lists and for what is excluded. */
 static bool find_wish(const struct log_forced *forced, struct ronde_nccl_choice *out)
 {
-    unsigned a = 0, p = 0;
-    while (a < RONDE_NCCL_ALGORITHM_COUNT &&
-           strcasecmp(forced->algorithm, ronde_nccl_algorithm_text((enum ronde_nccl_algorithm)a)))
-        a++;
-    while (p < RONDE_NCCL_PROTOCOL_COUNT &&
-           strcasecmp(forced->protocol, ronde_nccl_protocol_text((enum ronde_nccl_protocol)p)))
-        p++;
-    *out = (struct ronde_nccl_choice){(enum ronde_nccl_algorithm)a, (enum ronde_nccl_protocol)p};
+    (void)table_algorithm(forced->algorithm, &out->algorithm);
+    (void)table_protocol(forced->protocol, &out->protocol);
     return strncasecmp(forced->algorithm, "CollNet", 7) != 0 &&
            strcasecmp(forced->algorithm, "PAT") != 0;
 }

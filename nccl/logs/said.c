@@ -43,19 +43,29 @@ struct walk {
 };
 
 /* A line that cannot be read costs itself: the others may say as much. */
-static enum ronde_status leave_out(struct walk *walk, const char *why)
+static bool leave_out(struct walk *walk, const char *why)
 {
     if (walk->log->unread_line == 0) {
         walk->log->unread_line = walk->line;
         walk->log->unread = why;
     }
-    return RONDE_OK;
+    return true;
 }
 
-static enum ronde_status fail_memory(struct walk *walk)
+static bool no_memory(const struct walk *walk)
 {
-    return ronde_fail(walk->log->error, RONDE_NO_MEMORY, "%s: no memory for the log",
-                      walk->log->name);
+    (void)ronde_fail(walk->log->error, RONDE_NO_MEMORY, "%s: no memory for the log",
+                     walk->log->name);
+    return false;
+}
+
+/* Appends an item to one of the lists. */
+static bool keep(struct walk *walk, struct ronde_list *list, const void *item, size_t item_bytes)
+{
+    void *kept = ronde_list_push(walk->log->mem, list, item_bytes);
+    if (kept)
+        memcpy(kept, item, item_bytes);
+    return kept || no_memory(walk);
 }
 
 /* --- who speaks ------------------------------------------------------------------------------ */
@@ -78,7 +88,7 @@ static struct nccl_cursor prefix_of(const char *line, const char *mark)
 }
 
 /* The host is what stands before the last two numbers. */
-static enum ronde_status note_host(struct walk *walk, struct nccl_cursor prefix)
+static bool note_host(struct walk *walk, struct nccl_cursor prefix)
 {
     unsigned colons = 0;
     while (prefix.end > prefix.at && colons < 2)
@@ -86,27 +96,24 @@ static enum ronde_status note_host(struct walk *walk, struct nccl_cursor prefix)
     const uint64_t host = nccl_hash(prefix.at, prefix.end);
     const uint64_t *hosts = walk->hosts.items;
     if (prefix.at == prefix.end)
-        return RONDE_OK;
+        return true;
     for (uint32_t h = 0; h < walk->hosts.count; h++)
         if (hosts[h] == host)
-            return RONDE_OK;
-    uint64_t *kept = ronde_list_push(walk->log->mem, &walk->hosts, sizeof *kept);
-    if (!kept)
-        return fail_memory(walk);
-    *kept = host;
-    return RONDE_OK;
+            return true;
+    return keep(walk, &walk->hosts, &host, sizeof host);
 }
 
+/* The speaker of the line for a rank; NULL without memory. */
 static struct speaker *find_speaker(struct walk *walk, uint32_t rank)
 {
     struct speaker *speakers = walk->speakers.items;
     for (uint32_t s = walk->speakers.count; s-- > 0;)
         if (speakers[s].process == walk->process && speakers[s].rank == rank)
             return &speakers[s];
-    struct speaker *added = ronde_list_push(walk->log->mem, &walk->speakers, sizeof *added);
-    if (added)
-        *added = (struct speaker){walk->process, rank, 0, RONDE_NONE, RONDE_NONE, false};
-    return added;
+    const struct speaker added = {walk->process, rank, 0, RONDE_NONE, RONDE_NONE, false};
+    return keep(walk, &walk->speakers, &added, sizeof added)
+               ? (struct speaker *)walk->speakers.items + walk->speakers.count - 1
+               : NULL;
 }
 
 /* Communicators that nobody named are counted from here on, until all lines are read. */
@@ -165,89 +172,67 @@ static void number_communicators(struct walk *walk)
 
 /* --- how many ranks -------------------------------------------------------------------------- */
 
-static enum ronde_status add_size(struct walk *walk, uint32_t communicator, uint32_t ranks)
+static bool add_size(struct walk *walk, uint32_t communicator, uint32_t ranks)
 {
-    struct nccl_size *size = ronde_list_push(walk->log->mem, &walk->log->sizes, sizeof *size);
-    if (!size)
-        return fail_memory(walk);
-    *size = (struct nccl_size){communicator, ranks};
-    return RONDE_OK;
+    const struct nccl_size size = {communicator, ranks};
+    return keep(walk, &walk->log->sizes, &size, sizeof size);
 }
 
 /* "... rank 3 nranks 64 ... - Init COMPLETE". */
-static enum ronde_status note_size(struct walk *walk, struct nccl_cursor line)
+static bool note_size(struct walk *walk, struct nccl_cursor line)
 {
     int32_t rank, ranks;
     if (!nccl_go_behind(&line, " rank ") || !nccl_take_number(&line, &rank) ||
         !nccl_take_text(&line, "nranks ") || !nccl_take_number(&line, &ranks) || rank < 0 ||
         ranks <= rank || !nccl_go_behind(&line, "Init COMPLETE"))
-        return RONDE_OK;
-    struct size_said *said = ronde_list_push(walk->log->mem, &walk->sizes, sizeof *said);
-    if (!said)
-        return fail_memory(walk);
-    *said = (struct size_said){walk->process, (uint32_t)rank, (uint32_t)ranks};
-    return RONDE_OK;
+        return true;
+    const struct size_said said = {walk->process, (uint32_t)rank, (uint32_t)ranks};
+    return keep(walk, &walk->sizes, &said, sizeof said);
 }
 
 /* Communicators without a name are complete in the order of their rings, where as many are as have stated some. */
-static enum ronde_status match_sizes(struct walk *walk, const struct speaker *speaker)
+static bool match_sizes(struct walk *walk, const struct speaker *speaker)
 {
     const struct size_said *sizes = walk->sizes.items;
-    uint32_t count = 0;
-    enum ronde_status status = RONDE_OK;
-    for (int does_add = 0; does_add < 2 && status == RONDE_OK; does_add++) {
-        uint32_t next = UNNAMED;
-        for (uint32_t i = 0; i < walk->sizes.count && status == RONDE_OK; i++) {
-            if (sizes[i].process != speaker->process || sizes[i].rank != speaker->rank)
-                continue;
-            if (does_add)
-                status = add_size(walk, next++, sizes[i].ranks);
-            else
-                count++;
-        }
-        if (count != speaker->communicator - UNNAMED + 1)
-            break;
-    }
-    return status;
+    uint32_t count = 0, next = UNNAMED;
+    for (uint32_t i = 0; i < walk->sizes.count; i++)
+        count += sizes[i].process == speaker->process && sizes[i].rank == speaker->rank;
+    if (count != speaker->communicator - UNNAMED + 1)
+        return true;
+    for (uint32_t i = 0; i < walk->sizes.count; i++)
+        if (sizes[i].process == speaker->process && sizes[i].rank == speaker->rank &&
+            !add_size(walk, next++, sizes[i].ranks))
+            return false;
+    return true;
 }
 
-static enum ronde_status settle_sizes(struct walk *walk)
+static bool settle_sizes(struct walk *walk)
 {
     const struct speaker *speakers = walk->speakers.items;
     uint32_t communicator, ranks;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t s = 0; s < walk->speakers.count && status == RONDE_OK; s++)
-        if (speakers[s].communicator >= UNNAMED)
-            status = match_sizes(walk, &speakers[s]);
-    for (uint32_t i = 0;
-         status == RONDE_OK && nccl_identity_size(&walk->identities, i, &communicator, &ranks); i++)
-        if (communicator != RONDE_NONE && ranks > 0)
-            status = add_size(walk, communicator, ranks);
-    return status;
+    for (uint32_t s = 0; s < walk->speakers.count; s++)
+        if (speakers[s].communicator >= UNNAMED && !match_sizes(walk, &speakers[s]))
+            return false;
+    for (uint32_t i = 0; nccl_identity_size(&walk->identities, i, &communicator, &ranks); i++)
+        if (communicator != RONDE_NONE && ranks > 0 && !add_size(walk, communicator, ranks))
+            return false;
+    return true;
 }
 
 /* --- statements ------------------------------------------------------------------------------ */
 
-static struct nccl_said *add(struct walk *walk, const struct speaker *speaker, uint32_t channel)
+/* Adds a statement of a speaker. */
+static bool add(struct walk *walk, const struct speaker *speaker, struct nccl_said said)
 {
-    struct nccl_said *said = ronde_list_push(walk->log->mem, &walk->log->said, sizeof *said);
-    if (said) {
-        said->communicator = speaker->communicator;
-        said->line = walk->line;
-        said->channel = channel;
-    }
-    return said;
+    said.communicator = speaker->communicator;
+    said.line = walk->line;
+    return keep(walk, &walk->log->said, &said, sizeof said);
 }
 
-static enum ronde_status add_edge(struct walk *walk, const struct speaker *speaker,
-                                  uint32_t channel, uint32_t from, uint32_t to)
+static bool add_edge(struct walk *walk, const struct speaker *speaker, uint32_t channel,
+                     uint32_t from, uint32_t to)
 {
-    struct nccl_said *said = add(walk, speaker, channel);
-    if (!said)
-        return fail_memory(walk);
-    said->rank = from;
-    said->next = to;
-    return RONDE_OK;
+    return add(walk, speaker, (struct nccl_said){.channel = channel, .rank = from, .next = to});
 }
 
 /* "NN" or "NN/MM", and the colon. */
@@ -276,18 +261,15 @@ static uint32_t count_ranks(struct nccl_cursor cursor, int32_t first, const char
     return nccl_is_over(cursor) ? count : 0;
 }
 
-static enum ronde_status add_cut(struct walk *walk, const struct speaker *speaker, uint32_t channel,
-                                 uint32_t last, uint32_t first)
+static bool add_cut(struct walk *walk, const struct speaker *speaker, uint32_t channel,
+                    uint32_t last, uint32_t first)
 {
-    struct nccl_cut *cut = ronde_list_push(walk->log->mem, &walk->log->cuts, sizeof *cut);
-    if (!cut)
-        return fail_memory(walk);
-    *cut = (struct nccl_cut){speaker->communicator, walk->line, channel, last, first};
-    return RONDE_OK;
+    const struct nccl_cut cut = {speaker->communicator, walk->line, channel, last, first};
+    return keep(walk, &walk->log->cuts, &cut, sizeof cut);
 }
 
 /* NCCL cuts a long ring off, by "..." in place of its last characters: the number before them may be half of one. */
-static enum ronde_status read_order(struct walk *walk, struct nccl_cursor cursor)
+static bool read_order(struct walk *walk, struct nccl_cursor cursor)
 {
     struct nccl_cursor dots = {cursor.end - 3, cursor.end};
     const bool is_cut = cursor.end - cursor.at > 3 && nccl_take_text(&dots, "...");
@@ -301,22 +283,19 @@ static enum ronde_status read_order(struct walk *walk, struct nccl_cursor cursor
         return leave_out(walk, why);
     struct speaker *speaker = find_speaker(walk, 0);
     if (!speaker)
-        return fail_memory(walk);
+        return false;
     turn_to(walk, speaker, NCCL_LINE_ORDER, channel);
     if (is_cut)
         return add_cut(walk, speaker, channel, RONDE_NONE, RONDE_NONE);
-    enum ronde_status status = RONDE_OK;
-    for (rank = first; status == RONDE_OK && nccl_take_number(&cursor, &next) && next >= 0;
-         rank = next)
-        status = add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)next);
-    if (status != RONDE_OK)
-        return status;
+    for (rank = first; nccl_take_number(&cursor, &next) && next >= 0; rank = next)
+        if (!add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)next))
+            return false;
     return count == NCCL_OLD_MOST_RANKS
                ? add_cut(walk, speaker, channel, (uint32_t)rank, (uint32_t)first)
                : add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)first);
 }
 
-static enum ronde_status read_ring(struct walk *walk, struct nccl_cursor cursor)
+static bool read_ring(struct walk *walk, struct nccl_cursor cursor)
 {
     uint32_t channel;
     int32_t before, rank, next;
@@ -328,12 +307,10 @@ static enum ronde_status read_ring(struct walk *walk, struct nccl_cursor cursor)
                          "neighbours that end early: expected Ring NN : rank -> rank -> rank");
     struct speaker *speaker = find_speaker(walk, (uint32_t)rank);
     if (!speaker)
-        return fail_memory(walk);
+        return false;
     turn_to(walk, speaker, NCCL_LINE_RING, channel);
-    const enum ronde_status status =
-        add_edge(walk, speaker, channel, (uint32_t)before, (uint32_t)rank);
-    return status == RONDE_OK ? add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)next)
-                              : status;
+    return add_edge(walk, speaker, channel, (uint32_t)before, (uint32_t)rank) &&
+           add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)next);
 }
 
 /* "a/b/c". */
@@ -376,7 +353,7 @@ static void skip_way_down(struct nccl_cursor *cursor)
             cursor->at++;
 }
 
-static enum ronde_status read_trees(struct walk *walk, struct nccl_cursor cursor)
+static bool read_trees(struct walk *walk, struct nccl_cursor cursor)
 {
     static const char early[] =
         "trees that end early: expected [N] child/child/child->rank->parent";
@@ -392,21 +369,21 @@ static enum ronde_status read_trees(struct walk *walk, struct nccl_cursor cursor
         if (!speaker) {
             speaker = find_speaker(walk, (uint32_t)rank);
             if (!speaker)
-                return fail_memory(walk);
+                return false;
             turn_to(walk, speaker, NCCL_LINE_TREES, (uint32_t)tree);
         }
-        struct nccl_said *said = add(walk, speaker, (uint32_t)tree);
-        if (!said)
-            return fail_memory(walk);
-        said->is_tree = true;
-        said->rank = (uint32_t)rank;
-        said->branch = branch;
+        if (!add(walk, speaker,
+                 (struct nccl_said){.channel = (uint32_t)tree,
+                                    .rank = (uint32_t)rank,
+                                    .branch = branch,
+                                    .is_tree = true}))
+            return false;
         before = cursor;
     } while (nccl_take_text(&cursor, "["));
     /* Behind them Ray says "[repeated 7x ...]", and RCCL which communicator it is. */
     int32_t tree;
     const bool is_tree = before.at != cursor.at && nccl_take_number(&cursor, &tree);
-    return speaker && !is_tree && nccl_is_over(before) ? RONDE_OK : leave_out(walk, early);
+    return speaker && !is_tree && nccl_is_over(before) ? true : leave_out(walk, early);
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */
@@ -448,7 +425,7 @@ static const char *find_mark(const char *at, const char *end)
 }
 
 /* Behind the mark, or the whole line where somebody has cut that off. */
-static enum ronde_status read_line(struct walk *walk, const char *line, const char *end)
+static bool read_line(struct walk *walk, const char *line, const char *end)
 {
     struct nccl_cursor cursor = {line, end}, prefix = {line, line};
     const char *mark = find_mark(line, end);
@@ -462,55 +439,49 @@ static enum ronde_status read_line(struct walk *walk, const char *line, const ch
     walk->process = nccl_hash(prefix.at, prefix.end);
     struct nccl_cursor repeated = cursor;
     const enum nccl_line kind = nccl_line_kind(&cursor);
-    if (kind == NCCL_LINE_OTHER && !nccl_identity_note(&walk->identities, &prefix, &cursor))
-        return fail_memory(walk);
     if (kind == NCCL_LINE_OTHER)
-        return note_size(walk, cursor);
+        return (nccl_identity_note(&walk->identities, &prefix, &cursor) || no_memory(walk)) &&
+               note_size(walk, cursor);
     if (walk->log->repeated_line == 0 && nccl_go_behind(&repeated, " [repeated "))
         walk->log->repeated_line = walk->line;
-    const enum ronde_status status = note_host(walk, prefix);
-    if (status != RONDE_OK)
-        return status;
+    if (!note_host(walk, prefix))
+        return false;
     return kind == NCCL_LINE_ORDER  ? read_order(walk, cursor)
            : kind == NCCL_LINE_RING ? read_ring(walk, cursor)
                                     : read_trees(walk, cursor);
 }
 
 /* Processes write to one stream: several of their lines may be on one. */
-static enum ronde_status read_glued(struct walk *walk, struct nccl_cursor line)
+static bool read_glued(struct walk *walk, struct nccl_cursor line)
 {
-    enum ronde_status status = RONDE_OK;
-    const char *mark = find_mark(line.at, line.end);
-    while (status == RONDE_OK) {
-        const char *next = mark ? find_mark(mark + 1, line.end) : NULL;
+    for (const char *mark = find_mark(line.at, line.end), *next;; mark = next) {
+        next = mark ? find_mark(mark + 1, line.end) : NULL;
         bool is_sure = true;
         const char *begin = next ? begin_of(walk, mark + 1, next, &is_sure) : line.end;
-        if (is_sure)
-            status = read_line(walk, line.at, begin);
-        else
+        if (!is_sure)
             (void)leave_out(walk, "two lines on one, of which the first has no clear end");
+        else if (!read_line(walk, line.at, begin))
+            return false;
         if (!next)
-            break;
+            return true;
         line.at = begin;
-        mark = next;
     }
-    return status;
 }
 
 /* Without the tags in it, where it has some. */
-static enum ronde_status read_tagged(struct walk *walk, struct nccl_cursor line)
+static bool read_tagged(struct walk *walk, struct nccl_cursor line)
 {
     const size_t bytes = (size_t)(line.end - line.at);
     if (!memchr(line.at, '<', bytes))
         return read_glued(walk, line);
     char *room = ronde_mem_new(walk->log->mem, bytes, 1);
     if (!room)
-        return fail_memory(walk);
+        return no_memory(walk);
     struct nccl_cursor bare;
     const bool had_tags = nccl_drop_tags(&line, room, &bare);
-    const enum ronde_status status = read_glued(walk, had_tags ? bare : line);
+    const bool is_read = read_glued(walk, had_tags ? bare : line);
     ronde_mem_free(walk->log->mem, room, bytes, 1);
-    return status;
+    return is_read;
 }
 
 static bool is_same(const struct nccl_cursor *a, const struct nccl_cursor *b)
@@ -519,29 +490,28 @@ static bool is_same(const struct nccl_cursor *a, const struct nccl_cursor *b)
     return bytes == (size_t)(b->end - b->at) && memcmp(a->at, b->at, bytes) == 0;
 }
 
-enum ronde_status nccl_log_collect(struct nccl_log *log, const char *text, size_t bytes)
+bool nccl_log_collect(struct nccl_log *log, const char *text, size_t bytes)
 {
     struct walk walk = {.log = log, .identities = {.mem = log->mem}};
     const char *const end = text + bytes;
-    enum ronde_status status = RONDE_OK;
+    bool is_read = true;
     struct nccl_cursor before = {text, text};
-    for (const char *line = text; line < end && status == RONDE_OK;) {
+    for (const char *line = text; line < end && is_read;) {
         const char *next = memchr(line, '\n', (size_t)(end - line));
         const struct nccl_cursor now = {line, next ? next : end};
         walk.line++;
         /* Some launchers write every line twice. */
         if (!is_same(&now, &before))
-            status = read_tagged(&walk, now);
+            is_read = read_tagged(&walk, now);
         before = now;
         line = next ? next + 1 : end;
     }
-    if (status == RONDE_OK)
-        status = settle_sizes(&walk);
+    is_read = is_read && settle_sizes(&walk);
     number_communicators(&walk);
     nccl_identity_clear(&walk.identities);
     log->hosts = walk.hosts.count > 0 ? walk.hosts.count : 1;
     ronde_list_free(log->mem, &walk.speakers, sizeof(struct speaker));
     ronde_list_free(log->mem, &walk.hosts, sizeof(uint64_t));
     ronde_list_free(log->mem, &walk.sizes, sizeof(struct size_said));
-    return status;
+    return is_read;
 }

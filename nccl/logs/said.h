@@ -89,12 +89,13 @@ bool nccl_go_behind(struct nccl_cursor *cursor, const char *text);
 /** What a line is; the cursor then stands behind its first word, at the number of a channel. (lines.c) */
 enum nccl_line nccl_line_kind(struct nccl_cursor *cursor);
 
-/** Collects the statements of a whole text. (said.c) Errors: BAD_INPUT with the line; NO_MEMORY. */
-enum ronde_status nccl_log_collect(struct nccl_log *log, const char *text, size_t bytes);
+/* Who refuses says why in log->error, with its status, and returns false, as does everyone who called. */
 
-/** Puts together what one communicator's statements say. (settle.c) Errors: BAD_INPUT with the line; NO_MEMORY. */
-enum ronde_status nccl_log_settle(struct nccl_log *log, uint32_t ranks,
-                                  struct ronde_nccl_graph *graph);
+/** Collects the statements of a whole text. (said.c) Refused: BAD_INPUT with the line; NO_MEMORY. */
+bool nccl_log_collect(struct nccl_log *log, const char *text, size_t bytes);
+
+/** Puts together what one communicator's statements say. (settle.c) Refused: BAD_INPUT with the line; NO_MEMORY. */
+bool nccl_log_settle(struct nccl_log *log, uint32_t ranks, struct ronde_nccl_graph *graph);
 
 /* Which communicator a thread of a log is making. NCCL says so since 2.17, in a line that ends in "Init START"
  * before those on rings and trees: `commId` is the same on all ranks; a communicator that is split off has its

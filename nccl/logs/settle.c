@@ -5,6 +5,8 @@
 #include "said.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 /* The communicator that is put together. */
 struct settling {
@@ -13,9 +15,31 @@ struct settling {
     uint32_t communicator;
 };
 
+/* Refuses what is put together: "name: what", and with a line "name:line: what". Returns false. */
+RONDE_FORMAT(3, 4)
+static bool refuse(const struct nccl_log *log, uint32_t line, const char *format, ...)
+{
+    char what[RONDE_ERROR_MESSAGE_BYTES], where[16] = "";
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    if (line > 0)
+        (void)snprintf(where, sizeof where, ":%" PRIu32, line);
+    (void)ronde_fail_at(log->error, RONDE_BAD_INPUT, line, "%s%s: %s", log->name, where, what);
+    return false;
+}
+
 static const struct nccl_said *said_at(const struct nccl_log *log, uint32_t i)
 {
     return (const struct nccl_said *)log->said.items + i;
+}
+
+static bool no_memory(const struct settling *settling)
+{
+    (void)ronde_fail(settling->log->error, RONDE_NO_MEMORY, "%s: no memory for rings and trees",
+                     settling->log->name);
+    return false;
 }
 
 static void raise_to(uint32_t rank, uint32_t *io_ranks)
@@ -48,8 +72,8 @@ static uint32_t ranks_of(const struct nccl_log *log, uint32_t communicator)
 }
 
 /* Of the wanted size, or the largest; the first of several. */
-static enum ronde_status choose(struct nccl_log *log, uint32_t wanted, uint32_t *out_communicator,
-                                uint32_t *out_ranks)
+static bool choose(struct nccl_log *log, uint32_t wanted, uint32_t *out_communicator,
+                   uint32_t *out_ranks)
 {
     *out_ranks = 0;
     for (uint32_t c = 0; c < log->communicators; c++) {
@@ -60,118 +84,103 @@ static enum ronde_status choose(struct nccl_log *log, uint32_t wanted, uint32_t 
         }
     }
     if (log->cuts.count > 0 && *out_ranks == 0)
-        return ronde_fail_at(
-            log->error, RONDE_BAD_INPUT, ((struct nccl_cut *)log->cuts.items)->line,
-            "%s:%" PRIu32 ": the ring is cut off after 128 characters, and no line "
-            "\"Ring NN : \" tells the rest: NCCL_DEBUG_SUBSYS=INIT,GRAPH prints them",
-            log->name, ((struct nccl_cut *)log->cuts.items)->line);
+        return refuse(log, ((struct nccl_cut *)log->cuts.items)->line,
+                      "the ring is cut off after 128 characters, and no line "
+                      "\"Ring NN : \" tells the rest: NCCL_DEBUG_SUBSYS=INIT,GRAPH prints them");
     if (*out_ranks > 0)
-        return RONDE_OK;
+        return true;
     if (log->communicators > 0 && wanted > 0)
-        return ronde_fail(log->error, RONDE_BAD_INPUT,
-                          "%s: none of its %" PRIu32 " communicators has %" PRIu32 " ranks",
-                          log->name, log->communicators, wanted);
-    return ronde_fail(log->error, RONDE_BAD_INPUT,
-                      "%s: no rings and no trees; NCCL prints them with NCCL_DEBUG=INFO and "
-                      "NCCL_DEBUG_SUBSYS=INIT,GRAPH",
-                      log->name);
+        return refuse(log, 0, "none of its %" PRIu32 " communicators has %" PRIu32 " ranks",
+                      log->communicators, wanted);
+    return refuse(log, 0,
+                  "no rings and no trees; NCCL prints them with NCCL_DEBUG=INFO and "
+                  "NCCL_DEBUG_SUBSYS=INIT,GRAPH");
 }
 
 /* --- rings ----------------------------------------------------------------------------------- */
 
-static enum ronde_status set_next(const struct settling *settling, uint32_t line, uint32_t ring,
-                                  uint32_t rank, uint32_t to)
+static bool set_next(const struct settling *settling, uint32_t line, uint32_t ring, uint32_t rank,
+                     uint32_t to)
 {
     uint32_t *next = &settling->graph->next[(size_t)ring * settling->graph->ranks + rank];
     if (*next != RONDE_NONE && *next != to)
-        return ronde_fail_at(settling->log->error, RONDE_BAD_INPUT, line,
-                             "%s:%" PRIu32 ": ring %" PRIu32 " goes from rank %" PRIu32
-                             " to %" PRIu32 " here and to %" PRIu32
-                             " before: is this another communicator's?",
-                             settling->log->name, line, ring, rank, to, *next);
+        return refuse(settling->log, line,
+                      "ring %" PRIu32 " goes from rank %" PRIu32 " to %" PRIu32
+                      " here and to %" PRIu32 " before: is this another communicator's?",
+                      ring, rank, to, *next);
     *next = to;
-    return RONDE_OK;
+    return true;
 }
 
-/* Rings of which as many ranks are printed as old versions do are whole where the communicator has no more. */
-static enum ronde_status close_rings(const struct settling *settling)
+/* What is stated; and rings of which as many ranks are printed as old versions do are whole where there are no more. */
+static bool fill_rings(const struct settling *settling)
 {
     const struct nccl_log *log = settling->log;
     const struct nccl_cut *cuts = log->cuts.items;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < log->cuts.count && status == RONDE_OK; i++)
-        if (cuts[i].communicator == settling->communicator && cuts[i].last != RONDE_NONE &&
-            settling->graph->ranks == NCCL_OLD_MOST_RANKS)
-            status = set_next(settling, cuts[i].line, cuts[i].channel, cuts[i].last, cuts[i].first);
-    return status;
-}
-
-static enum ronde_status fill_rings(const struct settling *settling)
-{
-    const struct nccl_log *log = settling->log;
     for (uint32_t i = 0; i < log->said.count; i++) {
         const struct nccl_said *said = said_at(log, i);
-        if (said->is_tree || said->communicator != settling->communicator)
-            continue;
-        const enum ronde_status status =
-            set_next(settling, said->line, said->channel, said->rank, said->next);
-        if (status != RONDE_OK)
-            return status;
+        if (!said->is_tree && said->communicator == settling->communicator &&
+            !set_next(settling, said->line, said->channel, said->rank, said->next))
+            return false;
     }
-    return close_rings(settling);
+    for (uint32_t i = 0; i < log->cuts.count; i++)
+        if (cuts[i].communicator == settling->communicator && cuts[i].last != RONDE_NONE &&
+            settling->graph->ranks == NCCL_OLD_MOST_RANKS &&
+            !set_next(settling, cuts[i].line, cuts[i].channel, cuts[i].last, cuts[i].first))
+            return false;
+    return true;
 }
 
 /* One cycle through all ranks. */
-static enum ronde_status check_ring(const struct settling *settling, uint32_t ring)
+static bool check_ring(const struct settling *settling, uint32_t ring)
 {
     const struct ronde_nccl_graph *graph = settling->graph;
     const uint32_t *next = graph->next + (size_t)ring * graph->ranks;
     uint32_t at = 0;
     for (uint32_t seen = 1; seen <= graph->ranks; seen++) {
         if (next[at] == RONDE_NONE)
-            return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
-                              "%s: nothing says where rank %" PRIu32 " sends to in ring %" PRIu32
-                              " of %" PRIu32
-                              " ranks; NCCL_DEBUG_SUBSYS=INIT,GRAPH on every rank prints it",
-                              settling->log->name, at, ring, graph->ranks);
+            return refuse(settling->log, 0,
+                          "nothing says where rank %" PRIu32 " sends to in ring %" PRIu32
+                          " of %" PRIu32
+                          " ranks; NCCL_DEBUG_SUBSYS=INIT,GRAPH on every rank prints it",
+                          at, ring, graph->ranks);
         at = next[at];
         if (at == 0 && seen < graph->ranks)
-            return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
-                              "%s: ring %" PRIu32 " is back at rank 0 after %" PRIu32 " of %" PRIu32
-                              " ranks",
-                              settling->log->name, ring, seen, graph->ranks);
+            return refuse(settling->log, 0,
+                          "ring %" PRIu32 " is back at rank 0 after %" PRIu32 " of %" PRIu32
+                          " ranks",
+                          ring, seen, graph->ranks);
     }
     if (at != 0)
-        return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
-                          "%s: ring %" PRIu32 " does not come back to rank 0", settling->log->name,
-                          ring);
-    return RONDE_OK;
+        return refuse(settling->log, 0, "ring %" PRIu32 " does not come back to rank 0", ring);
+    return true;
 }
 
-static enum ronde_status settle_rings(const struct settling *settling)
+static bool settle_rings(const struct settling *settling)
 {
     struct ronde_nccl_graph *graph = settling->graph;
     const size_t count = (size_t)graph->rings * graph->ranks;
     if (count == 0)
-        return RONDE_OK;
+        return true;
     const struct nccl_log *log = settling->log;
     if (count > (size_t)log->said.count + log->cuts.count)
-        return ronde_fail(log->error, RONDE_BAD_INPUT,
-                          "%s: %" PRIu32 " rings of %" PRIu32
-                          " ranks, of which not all say their neighbours%s; "
-                          "NCCL_DEBUG_SUBSYS=INIT,GRAPH on every rank prints them",
-                          log->name, graph->rings, graph->ranks,
-                          log->cuts.count > 0 ? " (NCCL up to 2.11 prints 20 ranks of a ring)" : "");
+        return refuse(log, 0,
+                      "%" PRIu32 " rings of %" PRIu32
+                      " ranks, of which not all say their neighbours%s; "
+                      "NCCL_DEBUG_SUBSYS=INIT,GRAPH on every rank prints them",
+                      graph->rings, graph->ranks,
+                      log->cuts.count > 0 ? " (NCCL up to 2.11 prints 20 ranks of a ring)" : "");
     graph->next = ronde_mem_new(graph->mem, count, sizeof *graph->next);
     if (!graph->next)
-        return ronde_fail(settling->log->error, RONDE_NO_MEMORY, "%s: no memory for the rings",
-                          settling->log->name);
+        return no_memory(settling);
     for (size_t i = 0; i < count; i++)
         graph->next[i] = RONDE_NONE;
-    enum ronde_status status = fill_rings(settling);
-    for (uint32_t ring = 0; status == RONDE_OK && ring < graph->rings; ring++)
-        status = check_ring(settling, ring);
-    return status;
+    if (!fill_rings(settling))
+        return false;
+    for (uint32_t ring = 0; ring < graph->rings; ring++)
+        if (!check_ring(settling, ring))
+            return false;
+    return true;
 }
 
 /* --- trees ----------------------------------------------------------------------------------- */
@@ -185,7 +194,7 @@ static bool is_same(const struct ronde_nccl_branch *a, const struct ronde_nccl_b
 }
 
 /* A place that nobody has stated has itself as parent. */
-static enum ronde_status fill_trees(const struct settling *settling)
+static bool fill_trees(const struct settling *settling)
 {
     const struct nccl_log *log = settling->log;
     const struct ronde_nccl_graph *graph = settling->graph;
@@ -196,13 +205,13 @@ static enum ronde_status fill_trees(const struct settling *settling)
         struct ronde_nccl_branch *branch =
             &graph->branch[(size_t)said->channel * graph->ranks + said->rank];
         if (branch->up != said->rank && !is_same(branch, &said->branch))
-            return ronde_fail_at(log->error, RONDE_BAD_INPUT, said->line,
-                                 "%s:%" PRIu32 ": the place of rank %" PRIu32 " in tree %" PRIu32
-                                 " is another than before: is this another communicator's?",
-                                 log->name, said->line, said->rank, said->channel);
+            return refuse(log, said->line,
+                          "the place of rank %" PRIu32 " in tree %" PRIu32
+                          " is another than before: is this another communicator's?",
+                          said->rank, said->channel);
         *branch = said->branch;
     }
-    return RONDE_OK;
+    return true;
 }
 
 static bool has_child(const struct ronde_nccl_branch *branch, uint32_t child)
@@ -260,26 +269,25 @@ static bool agrees(const struct ronde_nccl_branch *tree, uint32_t rank)
     return true;
 }
 
-static enum ronde_status check_tree(const struct settling *settling, uint32_t number)
+static bool check_tree(const struct settling *settling, uint32_t number)
 {
     const struct ronde_nccl_graph *graph = settling->graph;
     const struct ronde_nccl_branch *tree = graph->branch + (size_t)number * graph->ranks;
     uint32_t roots = 0, root = 0;
     for (uint32_t rank = 0; rank < graph->ranks; rank++) {
         if (!agrees(tree, rank))
-            return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
-                              "%s: tree %" PRIu32 ": rank %" PRIu32
-                              " and its neighbours do not agree on who is above whom",
-                              settling->log->name, number, rank);
+            return refuse(settling->log, 0,
+                          "tree %" PRIu32 ": rank %" PRIu32
+                          " and its neighbours do not agree on who is above whom",
+                          number, rank);
         root = tree[rank].up == RONDE_NONE ? rank : root;
         roots += tree[rank].up == RONDE_NONE;
     }
     if (roots != 1 || count_below(tree, root) != graph->ranks)
-        return ronde_fail(settling->log->error, RONDE_BAD_INPUT,
-                          "%s: tree %" PRIu32 " has %" PRIu32
-                          " roots, or ranks that are below none",
-                          settling->log->name, number, roots);
-    return RONDE_OK;
+        return refuse(settling->log, 0,
+                      "tree %" PRIu32 " has %" PRIu32 " roots, or ranks that are below none",
+                      number, roots);
+    return true;
 }
 
 /* Trees are in the lines of every rank: with those of some there are none. */
@@ -292,45 +300,43 @@ static bool is_whole(const struct ronde_nccl_graph *graph)
     return true;
 }
 
-static enum ronde_status settle_trees(const struct settling *settling)
+static bool settle_trees(const struct settling *settling)
 {
     struct ronde_nccl_graph *graph = settling->graph;
     const size_t count = (size_t)graph->trees * graph->ranks;
     if (count == 0 || count > settling->log->said.count) {
         graph->trees = 0;
-        return RONDE_OK;
+        return true;
     }
     graph->branch = ronde_mem_new(graph->mem, count, sizeof *graph->branch);
     if (!graph->branch)
-        return ronde_fail(settling->log->error, RONDE_NO_MEMORY, "%s: no memory for the trees",
-                          settling->log->name);
+        return no_memory(settling);
     for (size_t i = 0; i < count; i++)
         graph->branch[i].up = (uint32_t)(i % graph->ranks);
-    enum ronde_status status = fill_trees(settling);
-    if (status == RONDE_OK && !is_whole(graph)) {
+    if (!fill_trees(settling))
+        return false;
+    if (!is_whole(graph)) {
         ronde_mem_free(graph->mem, graph->branch, count, sizeof *graph->branch);
         graph->branch = NULL;
         graph->trees = 0;
     }
-    for (uint32_t tree = 0; status == RONDE_OK && tree < graph->trees; tree++)
-        status = check_tree(settling, tree);
-    return status;
+    for (uint32_t tree = 0; tree < graph->trees; tree++)
+        if (!check_tree(settling, tree))
+            return false;
+    return true;
 }
 
-enum ronde_status nccl_log_settle(struct nccl_log *log, uint32_t ranks,
-                                  struct ronde_nccl_graph *graph)
+bool nccl_log_settle(struct nccl_log *log, uint32_t ranks, struct ronde_nccl_graph *graph)
 {
     struct settling settling = {log, graph, 0};
-    enum ronde_status status = choose(log, ranks, &settling.communicator, &graph->ranks);
+    const bool is_chosen = choose(log, ranks, &settling.communicator, &graph->ranks);
     graph->hosts = log->hosts;
     graph->communicators = log->communicators;
-    for (uint32_t i = 0; status == RONDE_OK && i < log->said.count; i++) {
+    for (uint32_t i = 0; is_chosen && i < log->said.count; i++) {
         const struct nccl_said *said = said_at(log, i);
         uint32_t *count = said->is_tree ? &graph->trees : &graph->rings;
         if (said->communicator == settling.communicator && said->channel + 1 > *count)
             *count = said->channel + 1;
     }
-    if (status == RONDE_OK)
-        status = settle_rings(&settling);
-    return status == RONDE_OK ? settle_trees(&settling) : status;
+    return is_chosen && settle_rings(&settling) && settle_trees(&settling);
 }

@@ -7,7 +7,6 @@
 #include "ronde/data_files.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /** Upper bounds of the classes: latency, middle sizes, bandwidth that is approached; bandwidth that is reached lies above. */
 static const uint64_t bounds[RONDE_NCCL_BAND_SIZES - 1] = {65536, 4194304, 134217728};
@@ -107,13 +106,11 @@ static enum ronde_status take(void *self, const struct ronde_nccl_words *words,
 enum ronde_status ronde_nccl_bands_read(const char *folder, struct ronde_nccl_bands *out,
                                         struct ronde_error *error)
 {
-    char found[RONDE_PATH_BYTES], path[RONDE_PATH_BYTES + 16];
+    char path[RONDE_PATH_BYTES];
     *out = (struct ronde_nccl_bands){0};
-    if (!folder && !ronde_nccl_shipped_folder(found, sizeof found))
-        return ronde_fail(error, RONDE_IO,
-                          "the constants of NCCL's model (share/ronde/nccl) are not found");
-    snprintf(path, sizeof path, "%.*s/bands.txt", RONDE_PATH_BYTES - 1, folder ? folder : found);
-    const enum ronde_status status = ronde_nccl_words_read(path, take, out, error);
+    enum ronde_status status = ronde_nccl_shipped_file(folder, "bands", path, error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_words_read(path, take, out, error);
     for (unsigned k = 0; status == RONDE_OK && k < RONDE_NCCL_BAND_KIND_COUNT; k++)
         for (unsigned s = 0; s < RONDE_NCCL_BAND_SIZES; s++)
             if (!(out->at[k][s].low > 0))

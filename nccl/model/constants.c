@@ -44,45 +44,45 @@ static enum ronde_status take(void *self, const struct ronde_nccl_words *words,
     return ronde_nccl_words_refuse(words, error, "no such constant");
 }
 
-static enum ronde_status read_file(const char *folder, const char *name,
-                                   const struct reading *reading, struct ronde_error *error)
+static enum ronde_status read_file(const char *folder, const char *name, struct reading reading,
+                                   struct ronde_error *error)
 {
     char path[RONDE_PATH_BYTES];
-    if (snprintf(path, sizeof path, "%s/%s.txt", folder, name) >= (int)sizeof path)
-        return ronde_fail(error, RONDE_IO, "%.200s: path is too long", folder);
-    struct reading copy = *reading;
-    const enum ronde_status status = ronde_nccl_words_read(path, take, &copy, error);
-    for (uint32_t i = 0; status == RONDE_OK && i < reading->count; i++)
-        if (!(reading->to[i].value > 0))
-            return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s", path,
-                              reading->names[i]);
+    enum ronde_status status = ronde_nccl_shipped_file(folder, name, path, error);
+    if (status == RONDE_OK)
+        status = ronde_nccl_words_read(path, take, &reading, error);
+    for (uint32_t i = 0; status == RONDE_OK && i < reading.count; i++)
+        if (!(reading.to[i].value > 0))
+            return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s", path, reading.names[i]);
     return status;
 }
 
-bool ronde_nccl_shipped_folder(char *out_path, size_t bytes)
+enum ronde_status ronde_nccl_shipped_file(const char *folder, const char *name,
+                                          char out_path[RONDE_PATH_BYTES], struct ronde_error *error)
 {
-    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT; p++)
-        if (ronde_data_folder(RONDE_DATA_NCCL, (enum ronde_data_place)p, out_path, bytes))
-            return true;
-    return false;
+    char found[RONDE_PATH_BYTES];
+    for (unsigned p = 0; !folder && p < RONDE_DATA_PLACE_COUNT; p++)
+        if (ronde_data_folder(RONDE_DATA_NCCL, (enum ronde_data_place)p, found, sizeof found))
+            folder = found;
+    if (!folder)
+        return ronde_fail(error, RONDE_IO,
+                          "the constants of NCCL's model (share/ronde/nccl) are not found");
+    return snprintf(out_path, RONDE_PATH_BYTES, "%s/%s.txt", folder, name) < RONDE_PATH_BYTES
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_IO, "%.200s: path is too long", folder);
 }
 
 enum ronde_status ronde_nccl_constants_read(const char *folder, struct ronde_nccl_constants *out,
                                             struct ronde_error *error)
 {
-    char shipped[RONDE_PATH_BYTES];
     *out = (struct ronde_nccl_constants){.inside = 1, .between = 1, .links = 1, .nics = 1};
-    if (!folder && !ronde_nccl_shipped_folder(shipped, sizeof shipped))
-        return ronde_fail(error, RONDE_IO,
-                          "the constants of NCCL's model (share/ronde/nccl) are not found");
-    const char *from = folder ? folder : shipped;
     const struct reading common = {common_names, RONDE_NCCL_COMMON_COUNT, out->all};
-    enum ronde_status status = read_file(from, "common", &common, error);
+    enum ronde_status status = read_file(folder, "common", common, error);
     for (unsigned g = 0; status == RONDE_OK && g < RONDE_NCCL_GENERATION_COUNT; g++) {
         const struct reading generation = {generation_names, RONDE_NCCL_OF_GENERATION_COUNT,
                                            out->all + RONDE_NCCL_COMMON_COUNT +
                                                (size_t)g * RONDE_NCCL_OF_GENERATION_COUNT};
-        status = read_file(from, ronde_nccl_generations[g], &generation, error);
+        status = read_file(folder, ronde_nccl_generations[g], generation, error);
     }
     return status;
 }

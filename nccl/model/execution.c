@@ -127,15 +127,14 @@ static double tree_chunk(const struct ronde_nccl_setting *setting, double depth)
 static double chain_GBps(const struct ronde_nccl_setting *setting)
 {
     if (ronde_nccl_has_nvlink(setting->machine, setting->g) || setting->g < 2)
-        return setting->inside_GBps / 2 *
-               ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_nvlink_efficiency);
+        return setting->inside_GBps / 2 * NCCL_COMMON(setting, tree_nvlink_efficiency);
     /* PCIe carries up one way and down the other. */
     const double rate =
         fmin(setting->link_GBps, setting->channels * ronde_nccl_block_GBps(setting) / 2);
     /* Between two nobody is in the middle, where both directions of both neighbours meet in one slot. */
     return setting->g == 2 || ronde_nccl_is_pairs(setting) || ronde_nccl_is_by_far_host(setting)
                ? rate
-               : rate * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_pcie_efficiency);
+               : rate * NCCL_COMMON(setting, tree_pcie_efficiency);
 }
 
 /** The version of NCCL since which a tree's chunk of Simple is a whole slot whatever the call's size. */
@@ -164,7 +163,7 @@ static double tree_channels(const struct ronde_nccl_setting *setting)
 static double whole_slots_us(const struct ronde_nccl_setting *setting, double passed)
 {
     const double one_way = setting->machine->pcie_GBps * setting->constants->links *
-                           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_one_way_efficiency);
+                           NCCL_COMMON(setting, tree_one_way_efficiency);
     const double pcie =
         ronde_nccl_is_by_far_host(setting) ? fmin(one_way, setting->inside_GBps) : one_way;
     /* Half of the channels go through bridged pairs in the other order. */
@@ -176,8 +175,8 @@ static double whole_slots_us(const struct ronde_nccl_setting *setting, double pa
 /** NCCL's measured cap of a tree through NICs: channels of the search times its rate (tuner.c). */
 static double tree_cap_GBps(const struct ronde_nccl_setting *setting)
 {
-    const double searched = ronde_nccl_nics(setting->machine, setting->g) *
-                            ronde_nccl_generation_of(setting, RONDE_NCCL_OF_tree_channels_per_nic);
+    const double searched =
+        ronde_nccl_nics(setting->machine, setting->g) * NCCL_OWN(setting, tree_channels_per_nic);
     return searched / 2 *
            ronde_nccl_generation_of(setting, setting->call->nodes == 2
                                                  ? RONDE_NCCL_OF_tuner_tree_2_GBps
@@ -206,14 +205,12 @@ static double tree_us(const struct ronde_nccl_setting *setting)
         hop = whole_slots_us(setting, passed);
     }
     if (nodes > 1)
-        rate = fmin(fmin(rate, tree_cap_GBps(setting)),
-                    setting->between_GBps * (nodes == 2 ? 1 : .5) *
-                        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_net_efficiency));
+        rate =
+            fmin(fmin(rate, tree_cap_GBps(setting)), setting->between_GBps * (nodes == 2 ? 1 : .5) *
+                                                         NCCL_COMMON(setting, tree_net_efficiency));
     /* On two nodes nobody has two children. */
     const double second =
-        nodes == 2 ? 0
-                   : setting->hop_us *
-                         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_tree_second_child_hops);
+        nodes == 2 ? 0 : setting->hop_us * NCCL_COMMON(setting, tree_second_child_hops);
     const double latency =
         2 * (inner * setting->hop_us + levels * (ronde_nccl_between_us(setting) + second));
     const double fill = 2 * (inner * hop + levels * stage / setting->between_GBps);
@@ -223,7 +220,7 @@ static double tree_us(const struct ronde_nccl_setting *setting)
 
 static double nvls_heads(const struct ronde_nccl_setting *setting)
 {
-    return ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_channels) * setting->g;
+    return NCCL_OWN(setting, nvls_channels) * setting->g;
 }
 
 /** NVLS's chunk, halved while there is too little data for every channel and head (enqueue.cc, calcCollChunking). */
@@ -254,14 +251,13 @@ static double nvls_round(const struct ronde_nccl_setting *setting)
 static double nvls_chunks_us(const struct ronde_nccl_setting *setting)
 {
     return setting->bytes / nvls_chunk(setting) * fmin(1, setting->g / 8.) *
-           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_chunk_us);
+           NCCL_COMMON(setting, nvls_chunk_us);
 }
 
 /** What a GPU's links carry in one direction by NVLS, while nothing waits. */
 static double nvls_GBps(const struct ronde_nccl_setting *setting)
 {
-    return setting->machine->nvlink_GBps *
-           ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvls_efficiency) *
+    return setting->machine->nvlink_GBps * NCCL_OWN(setting, nvls_efficiency) *
            setting->constants->links;
 }
 
@@ -284,8 +280,8 @@ static double nvls_us(const struct ronde_nccl_setting *setting)
     const struct ronde_nccl_call *call = setting->call;
     const double n = call->ranks;
     const double inside = nvls_GBps(setting) / nvls_share(setting);
-    const double base = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvls_us) +
-                        nvls_fill_rounds * nvls_round(setting) / 1e3 / inside;
+    const double base =
+        NCCL_COMMON(setting, nvls_us) + nvls_fill_rounds * nvls_round(setting) / 1e3 / inside;
     /* A level passes on what it has all of: a round. */
     const double level =
         ronde_nccl_between_us(setting) + nvls_round(setting) / 1e3 / setting->between_GBps;
@@ -311,11 +307,8 @@ static double host_us(const struct ronde_nccl_setting *setting)
     const bool has_items =
         version >= RONDE_NCCL_LAUNCH_AT_ONCE && version < RONDE_NCCL_ITEMS_IN_ARGUMENTS;
     const double items_us =
-        has_items ? setting->channels *
-                        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_launch_us_per_gpu_channel)
-                  : 0;
-    return setting->g *
-           (ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_launch_us_per_gpu) + items_us);
+        has_items ? setting->channels * NCCL_COMMON(setting, launch_us_per_gpu_channel) : 0;
+    return setting->g * (NCCL_COMMON(setting, launch_us_per_gpu) + items_us);
 }
 
 /** By the machine's own rates. */
@@ -333,8 +326,7 @@ static double unlimited_us(const struct ronde_nccl_constants *constants,
                                                                    : nvls_us(&setting));
     if (!machine->is_one_process && !(machine->is_one_on_one_node && call->nodes == 1))
         return us;
-    return ronde_nccl_overlapped(us, host_us(&setting),
-                                 ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_overlap_host));
+    return ronde_nccl_overlapped(us, host_us(&setting), NCCL_COMMON(&setting, overlap_host));
 }
 
 double ronde_nccl_execution_us(const struct ronde_nccl_constants *constants,

@@ -50,6 +50,7 @@ struct mapping {
     double inside_ns;    /**< longest route inside a node */
     double between_ns;   /**< and between nodes */
     struct ronde_error *error;
+    enum ronde_status status; /**< of what was refused: who maps returns false then */
 };
 
 static uint32_t host_of(const struct mapping *mapping, uint32_t rank)
@@ -58,16 +59,16 @@ static uint32_t host_of(const struct mapping *mapping, uint32_t rank)
                           : rank / mapping->g * mapping->machine->gpus + rank % mapping->g;
 }
 
-static enum ronde_status add_hop(struct mapping *mapping, uint32_t from, uint32_t to, double share)
+static bool add_hop(struct mapping *mapping, uint32_t from, uint32_t to, double share)
 {
     uint32_t links[ROUTE_MAX], count = 0;
     double ns = 0;
     const bool is_across = from / mapping->g != to / mapping->g;
-    const enum ronde_status status =
+    mapping->status =
         ronde_router_route(mapping->router, host_of(mapping, from), host_of(mapping, to), ROUTE_MAX,
                            links, &count, mapping->error);
-    if (status != RONDE_OK)
-        return status;
+    if (mapping->status != RONDE_OK)
+        return false;
     for (uint32_t i = 0; i < count && i < ROUTE_MAX; i++) {
         const struct ronde_link *link = ronde_platform_link(mapping->platform, links[i]);
         double *bytes = &mapping->bytes[links[i]];
@@ -79,7 +80,7 @@ static enum ronde_status add_hop(struct mapping *mapping, uint32_t from, uint32_
         mapping->between_ns = fmax(mapping->between_ns, ns);
     else
         mapping->inside_ns = fmax(mapping->inside_ns, ns);
-    return RONDE_OK;
+    return true;
 }
 
 static uint32_t rings_of(const struct mapping *mapping)
@@ -89,21 +90,21 @@ static uint32_t rings_of(const struct mapping *mapping)
                             mapping->machine->link == RONDE_NCCL_MESH);
 }
 
-static enum ronde_status map_orders(struct mapping *mapping, const uint32_t *orders, uint32_t rings)
+static bool map_orders(struct mapping *mapping, const uint32_t *orders, uint32_t rings)
 {
     const uint32_t n = mapping->call->ranks;
     const uint32_t steps = ronde_nccl_ring_steps(mapping->call->collective, n);
     const double share = (steps > 0 ? (double)steps / n : 1) / rings;
-    enum ronde_status status = RONDE_OK;
     for (uint32_t c = 0; c < rings; c++)
-        for (uint32_t q = 0; status == RONDE_OK && q < (steps > 0 ? n : n - 1); q++) {
+        for (uint32_t q = 0; q < (steps > 0 ? n : n - 1); q++) {
             const uint32_t *ring = orders + (size_t)c * n;
-            status = add_hop(mapping, ring[q], ring[(q + 1) % n], share);
+            if (!add_hop(mapping, ring[q], ring[(q + 1) % n], share))
+                return false;
         }
-    return status;
+    return true;
 }
 
-static enum ronde_status map_rings(struct mapping *mapping)
+static bool map_rings(struct mapping *mapping)
 {
     const uint32_t n = mapping->call->ranks, rings = rings_of(mapping);
     const size_t entries = (size_t)n * rings;
@@ -112,41 +113,43 @@ static enum ronde_status map_rings(struct mapping *mapping)
     uint32_t *orders = ronde_mem_new(mapping->mem, entries, sizeof *orders);
     uint32_t *hosts = ronde_mem_new(mapping->mem, n, sizeof *hosts);
     const struct ronde_rings wanted = {hosts, n, rings, 0};
-    enum ronde_status status =
+    mapping->status =
         orders && hosts ? ronde_nodes_find(mapping->platform, mapping->mem, &nodes, mapping->error)
                         : ronde_fail(mapping->error, RONDE_NO_MEMORY,
                                      "no memory for %u rings of %u ranks", rings, n);
     for (uint32_t r = 0; hosts && r < n; r++)
         hosts[r] = host_of(mapping, r);
-    if (status == RONDE_OK)
-        status = ronde_place_rings(mapping->platform, &nodes, &wanted, mapping->mem, orders, &found,
-                                   mapping->error);
-    if (status == RONDE_OK)
-        status = map_orders(mapping, orders, rings);
+    if (mapping->status == RONDE_OK)
+        mapping->status = ronde_place_rings(mapping->platform, &nodes, &wanted, mapping->mem,
+                                            orders, &found, mapping->error);
+    const bool is_mapped = mapping->status == RONDE_OK && map_orders(mapping, orders, rings);
     ronde_nodes_free(&nodes, mapping->mem);
     ronde_mem_free(mapping->mem, hosts, n, sizeof *hosts);
     ronde_mem_free(mapping->mem, orders, entries, sizeof *orders);
-    return status;
+    return is_mapped;
+}
+
+/** A hop and the way back. */
+static bool add_both(struct mapping *mapping, uint32_t one, uint32_t other, double share)
+{
+    return add_hop(mapping, one, other, share) && add_hop(mapping, other, one, share);
 }
 
 /** Both trees of the nodes, which are numbered from one of them on, between GPUs of one number, up and down. */
-static enum ronde_status map_double_tree(struct mapping *mapping, uint32_t first, uint32_t gpu,
-                                         double share)
+static bool map_double_tree(struct mapping *mapping, uint32_t first, uint32_t gpu, double share)
 {
     const uint32_t nodes = mapping->call->nodes, g = mapping->g;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 2; i < 2 * nodes && status == RONDE_OK; i++) {
+    for (uint32_t i = 2; i < 2 * nodes; i++) {
         const uint32_t at = i / 2, above = ronde_tree_parent_of(nodes, at);
         const bool is_second = i % 2 == 1;
         const uint32_t node = is_second ? ronde_tree_second_order(nodes, at) : at;
         const uint32_t parent = is_second ? ronde_tree_second_order(nodes, above) : above;
         const uint32_t from = (node + first) % nodes * g + gpu;
         const uint32_t to = (parent + first) % nodes * g + gpu;
-        status = add_hop(mapping, from, to, share / 2);
-        if (status == RONDE_OK)
-            status = add_hop(mapping, to, from, share / 2);
+        if (!add_both(mapping, from, to, share / 2))
+            return false;
     }
-    return status;
+    return true;
 }
 
 /** Orders of nodes that are tried: by one of them each node stands within a tree. */
@@ -160,103 +163,98 @@ static uint32_t gpu_of(const struct mapping *mapping, uint32_t channel, uint32_t
 }
 
 /** Double trees of so many channels; a link has what the order that loads it most puts on it. */
-static enum ronde_status map_double_trees(struct mapping *mapping, uint32_t channels)
+static bool map_double_trees(struct mapping *mapping, uint32_t channels)
 {
-    enum ronde_status status = RONDE_OK;
     const uint32_t links = mapping->link_count;
     memset(mapping->most, 0, links * sizeof *mapping->most);
-    for (uint32_t first = 0; first < ORDERS && status == RONDE_OK; first++) {
+    for (uint32_t first = 0; first < ORDERS; first++) {
         memset(mapping->bytes, 0, links * sizeof *mapping->bytes);
-        for (uint32_t c = 0; c < channels && status == RONDE_OK; c++)
-            status = map_double_tree(mapping, first, gpu_of(mapping, c, channels), 1. / channels);
+        for (uint32_t c = 0; c < channels; c++)
+            if (!map_double_tree(mapping, first, gpu_of(mapping, c, channels), 1. / channels))
+                return false;
         for (uint32_t i = 0; i < links; i++)
             mapping->most[i] = fmax(mapping->most[i], mapping->bytes[i]);
     }
     memcpy(mapping->bytes, mapping->most, links * sizeof *mapping->bytes);
-    return status;
+    return true;
 }
 
 /** Chains of every node from a GPU on, up and down. */
-static enum ronde_status map_chains(struct mapping *mapping, uint32_t gpu, double share)
+static bool map_chains(struct mapping *mapping, uint32_t gpu, double share)
 {
     const uint32_t g = mapping->g;
-    enum ronde_status status = RONDE_OK;
     for (uint32_t node = 0; node < mapping->call->nodes; node++)
-        for (uint32_t i = 0; i + 1 < g && status == RONDE_OK; i++) {
+        for (uint32_t i = 0; i + 1 < g; i++) {
             const uint32_t above = node * g + (gpu + i) % g, below = node * g + (gpu + i + 1) % g;
-            status = add_hop(mapping, below, above, share);
-            if (status == RONDE_OK)
-                status = add_hop(mapping, above, below, share);
+            if (!add_both(mapping, below, above, share))
+                return false;
         }
-    return status;
+    return true;
 }
 
-static enum ronde_status map_trees(struct mapping *mapping)
+static bool map_trees(struct mapping *mapping)
 {
     const uint32_t rings = rings_of(mapping);
-    enum ronde_status status = map_double_trees(mapping, rings);
-    for (uint32_t c = 0; c < rings && status == RONDE_OK; c++)
-        status = map_chains(mapping, gpu_of(mapping, c, rings), 1. / rings);
-    return status;
+    bool is_mapped = map_double_trees(mapping, rings);
+    for (uint32_t c = 0; c < rings && is_mapped; c++)
+        is_mapped = map_chains(mapping, gpu_of(mapping, c, rings), 1. / rings);
+    return is_mapped;
 }
 
 /** A port's bytes each way are those of a hop to the next GPU. */
-static enum ronde_status map_nvls(struct mapping *mapping)
+static bool map_nvls(struct mapping *mapping)
 {
     const uint32_t g = mapping->g;
     if (mapping->call->collective != RONDE_ALL_REDUCE)
         return map_rings(mapping);
-    enum ronde_status status = map_double_trees(mapping, g);
-    for (uint32_t r = 0; g > 1 && r < mapping->call->ranks && status == RONDE_OK; r++)
-        status = add_hop(mapping, r, r - r % g + (r + 1) % g, 1 + 1. / g);
-    return status;
+    bool is_mapped = map_double_trees(mapping, g);
+    for (uint32_t r = 0; g > 1 && r < mapping->call->ranks && is_mapped; r++)
+        is_mapped = add_hop(mapping, r, r - r % g + (r + 1) % g, 1 + 1. / g);
+    return is_mapped;
 }
 
 /** Every rank's message to the rank so far behind it. */
-static enum ronde_status map_shift(struct mapping *mapping, uint32_t distance, double share)
+static bool map_shift(struct mapping *mapping, uint32_t distance, double share)
 {
     const uint32_t n = mapping->call->ranks;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t r = 0; r < n && status == RONDE_OK; r++)
-        status = add_hop(mapping, r, (r + distance) % n, share);
-    return status;
+    bool is_mapped = true;
+    for (uint32_t r = 0; r < n && is_mapped; r++)
+        is_mapped = add_hop(mapping, r, (r + distance) % n, share);
+    return is_mapped;
 }
 
 /** Of distances that are left out others take the place, spread evenly: multiples of the golden section. */
-static enum ronde_status map_all_pairs(struct mapping *mapping)
+static bool map_all_pairs(struct mapping *mapping)
 {
     static const double golden = 0.6180339887498949;
     const uint32_t n = mapping->call->ranks, distances = n - 1;
     const uint32_t most = (uint32_t)fmax(1, (double)(MOST_ROUTES / n));
     const uint32_t count = distances < most ? distances : most;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < count && status == RONDE_OK; i++) {
+    bool is_mapped = true;
+    for (uint32_t i = 0; i < count && is_mapped; i++) {
         const uint32_t at =
             count == distances ? i : (uint32_t)(fmod((i + .5) * golden, 1) * distances);
-        status = map_shift(mapping, 1 + at, (double)distances / count / n);
+        is_mapped = map_shift(mapping, 1 + at, (double)distances / count / n);
     }
-    return status;
+    return is_mapped;
 }
 
-static enum ronde_status map_messages(struct mapping *mapping)
+static bool map_messages(struct mapping *mapping)
 {
     const uint32_t n = mapping->call->ranks;
-    enum ronde_status status = RONDE_OK;
-    switch (mapping->call->collective) {
-    case RONDE_SEND_RECV:
+    const enum ronde_collective collective = mapping->call->collective;
+    const bool is_gather = collective == RONDE_GATHER;
+    bool is_mapped = true;
+    if (collective == RONDE_SEND_RECV)
         return map_shift(mapping, 1, 1);
-    case RONDE_ALL_TO_ALL:
+    if (collective == RONDE_ALL_TO_ALL)
         return map_all_pairs(mapping);
-    default:
-        break;
-    }
-    const bool is_gather = mapping->call->collective == RONDE_GATHER;
-    for (uint32_t r = 1; r < n && status == RONDE_OK; r++)
-        status = add_hop(mapping, is_gather ? r : 0, is_gather ? 0 : r, 1. / n);
-    return status;
+    for (uint32_t r = 1; r < n && is_mapped; r++)
+        is_mapped = add_hop(mapping, is_gather ? r : 0, is_gather ? 0 : r, 1. / n);
+    return is_mapped;
 }
 
-static enum ronde_status map(struct mapping *mapping, enum ronde_nccl_algorithm algorithm)
+static bool map(struct mapping *mapping, enum ronde_nccl_algorithm algorithm)
 {
     switch (algorithm) {
     case RONDE_NCCL_RING:
@@ -340,24 +338,21 @@ static bool runs(enum ronde_nccl_algorithm algorithm, enum ronde_collective coll
              (collective == RONDE_ALL_GATHER || collective == RONDE_REDUCE_SCATTER)));
 }
 
-static enum ronde_status find_all(struct mapping *mapping, struct ronde_nccl_limit *out_limits)
+static void find_all(struct mapping *mapping, struct ronde_nccl_limit *out_limits)
 {
-    enum ronde_status status = RONDE_OK;
-    for (unsigned a = 0; a < RONDE_NCCL_LIMITS && status == RONDE_OK; a++) {
+    for (unsigned a = 0; a < RONDE_NCCL_LIMITS; a++) {
         const enum ronde_nccl_algorithm algorithm = (enum ronde_nccl_algorithm)a;
         out_limits[a] = (struct ronde_nccl_limit){.inside = 1, .between = 1};
-        if (!runs(algorithm, mapping->call->collective))
+        if (mapping->status != RONDE_OK || !runs(algorithm, mapping->call->collective))
             continue;
         for (uint32_t i = 0; i < mapping->link_count; i++) {
             mapping->bytes[i] = 0;
             mapping->is_across[i] = false;
         }
         mapping->inside_ns = mapping->between_ns = 0;
-        status = map(mapping, algorithm);
-        if (status == RONDE_OK)
+        if (map(mapping, algorithm))
             out_limits[a] = weigh(mapping, algorithm);
     }
-    return status;
 }
 
 enum ronde_status ronde_nccl_limits_find(const struct ronde_platform *platform,
@@ -383,15 +378,15 @@ enum ronde_status ronde_nccl_limits_find(const struct ronde_platform *platform,
     mapping.bytes = ronde_mem_new(mem, links, sizeof *mapping.bytes);
     mapping.most = ronde_mem_new(mem, links, sizeof *mapping.most);
     mapping.is_across = ronde_mem_new(mem, links, sizeof *mapping.is_across);
-    enum ronde_status status =
+    mapping.status =
         mapping.bytes && mapping.most && mapping.is_across
             ? ronde_router_create(platform, mem, &mapping.router, error)
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for what %u links carry", links);
-    if (status == RONDE_OK)
-        status = find_all(&mapping, out_limits);
+    if (mapping.status == RONDE_OK)
+        find_all(&mapping, out_limits);
     ronde_router_destroy(mapping.router);
     ronde_mem_free(mem, mapping.is_across, links, sizeof *mapping.is_across);
     ronde_mem_free(mem, mapping.most, links, sizeof *mapping.most);
     ronde_mem_free(mem, mapping.bytes, links, sizeof *mapping.bytes);
-    return status;
+    return mapping.status;
 }

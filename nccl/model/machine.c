@@ -5,6 +5,7 @@
 #include "ronde/nccl_model.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -35,19 +36,45 @@ enum key {
     KEY_COUNT
 };
 
-static const char *const keys[KEY_COUNT] = {
-    "name",     "generation", "gpus",    "link",   "nvlink_nodes", "nvlink_GBps",    "pcie_GBps",
-    "gpu_path", "cpu",        "sockets", "nics",   "nic_GBps",     "net_latency_us", "fabric",
-    "nic_path", "processes",  "gpu",     "inside", "between",      "notes"};
-
-/** A line of each key that cannot be left out everywhere, for who has left it out. */
-static const char *const examples[KEY_COUNT] = {
-    [NAME] = "name mine",       [GENERATION] = "generation hopper", [GPUS] = "gpus 8",
-    [LINK] = "link switch",     [NVLINK] = "nvlink_GBps 450",       [PCIE] = "pcie_GBps 63",
-    [NIC_RATE] = "nic_GBps 50", [FABRIC] = "fabric infiniband"};
-
 static const char *const nic_paths[] = {"switch", "bridge"};
 static const char *const processes[] = {"per_gpu", "one", "one_node"};
+
+/** What the value of a line is: a text, a whole number, a number, one of some words, or an operator's words. */
+enum kind { TEXT, COUNT, REAL, WORD, SAID };
+
+#define AT(member) offsetof(struct ronde_nccl_machine, member)
+#define NAMES(names) .low = 0, .high = sizeof(names) / sizeof(names)[0], .words = (names)
+
+static const struct line {
+    const char *key;
+    const char *example; /**< where the line cannot be left out everywhere: for who has left it out */
+    enum kind kind;
+    size_t at; /**< of the value in a machine; 0 = it goes into several */
+    double low, high;
+    const char *const *words; /**< `high` of them */
+} lines[KEY_COUNT] = {
+    [NAME] = {"name", "name mine", TEXT},
+    [GENERATION] = {"generation", "generation hopper", WORD, AT(generation),
+                    NAMES(ronde_nccl_generations)},
+    [GPUS] = {"gpus", "gpus 8", COUNT, AT(gpus), 1, 1024},
+    [LINK] = {"link", "link switch", WORD, AT(link), NAMES(ronde_nccl_links)},
+    [NVLINK_NODES] = {"nvlink_nodes", NULL, COUNT, AT(nvlink_nodes), 1, 1024},
+    [NVLINK] = {"nvlink_GBps", "nvlink_GBps 450", REAL, AT(nvlink_GBps), 1, 1e5},
+    [PCIE] = {"pcie_GBps", "pcie_GBps 63", REAL, AT(pcie_GBps), 1, 1e5},
+    [GPU_PATH] = {"gpu_path", NULL, WORD, AT(gpu_path), NAMES(ronde_nccl_gpu_paths)},
+    [CPU] = {"cpu", NULL, WORD, AT(cpu), NAMES(ronde_nccl_cpus)},
+    [SOCKETS] = {"sockets", NULL, COUNT, AT(sockets), 1, 1024},
+    [NICS] = {"nics", NULL, COUNT, AT(nics), 0, 1024},
+    [NIC_RATE] = {"nic_GBps", "nic_GBps 50", REAL, AT(nic_GBps), .01, 1e5},
+    [NET_LATENCY] = {"net_latency_us", NULL, REAL, AT(net_latency_us), .01, 1e6},
+    [FABRIC] = {"fabric", "fabric infiniband", WORD, AT(fabric), NAMES(ronde_nccl_fabrics)},
+    [NIC_PATH] = {"nic_path", NULL, WORD, 0, NAMES(nic_paths)},
+    [PROCESSES] = {"processes", NULL, WORD, 0, NAMES(processes)},
+    [GPU] = {"gpu", NULL, SAID},
+    [INSIDE] = {"inside", NULL, SAID},
+    [BETWEEN] = {"between", NULL, SAID},
+    [NOTES] = {"notes", NULL, SAID},
+};
 
 /** Bytes of a line of words, NUL included. */
 #define SAID_BYTES 256
@@ -79,81 +106,36 @@ static enum ronde_status take_name(const struct ronde_nccl_words *words, char *o
     return RONDE_OK;
 }
 
-static enum ronde_status take_count(const struct ronde_nccl_words *words, uint32_t low,
-                                    uint32_t *out, struct ronde_error *error)
-{
-    double number = 0;
-    const enum ronde_status status = ronde_nccl_words_number(words, 1, low, 1024, &number, error);
-    if (status != RONDE_OK)
-        return status;
-    /* What is refused may not fit into an integer at all. */
-    if (number != (uint32_t)number)
-        return ronde_nccl_words_refuse(words, error, "is to be a whole number");
-    *out = (uint32_t)number;
-    return RONDE_OK;
-}
-
-/** A word of a list. */
-static enum ronde_status take_word(const struct ronde_nccl_words *words, enum key key,
-                                   struct ronde_nccl_machine *to, struct ronde_error *error)
-{
-    static const struct {
-        const char *const *names;
-        uint32_t count;
-    } lists[KEY_COUNT] = {
-        [GENERATION] = {ronde_nccl_generations, RONDE_NCCL_GENERATION_COUNT},
-        [LINK] = {ronde_nccl_links, RONDE_NCCL_LINK_COUNT},
-        [GPU_PATH] = {ronde_nccl_gpu_paths, RONDE_NCCL_GPU_PATH_COUNT},
-        [CPU] = {ronde_nccl_cpus, RONDE_NCCL_CPU_COUNT},
-        [FABRIC] = {ronde_nccl_fabrics, RONDE_NCCL_FABRIC_COUNT},
-        [NIC_PATH] = {nic_paths, 2},
-        [PROCESSES] = {processes, 3},
-    };
-    uint32_t at = 0;
-    const enum ronde_status status =
-        ronde_nccl_words_name(words, 1, lists[key].names, lists[key].count, &at, error);
-    if (key == GENERATION)
-        to->generation = (enum ronde_nccl_generation)at;
-    else if (key == LINK)
-        to->link = (enum ronde_nccl_link)at;
-    else if (key == GPU_PATH)
-        to->gpu_path = (enum ronde_nccl_gpu_path)at;
-    else if (key == CPU)
-        to->cpu = (enum ronde_nccl_vendor)at;
-    else if (key == FABRIC)
-        to->fabric = (enum ronde_nccl_fabric)at;
-    else if (key == NIC_PATH)
-        to->behind_bridge = at == 1;
-    else
-        to->is_one_process = at == 1, to->is_one_on_one_node = at == 2;
-    return status;
-}
-
 static enum ronde_status take_value(const struct ronde_nccl_words *words, enum key key,
                                     struct ronde_nccl_machine *to, struct ronde_error *error)
 {
-    switch (key) {
-    case NAME:
+    const struct line *line = &lines[key];
+    void *at = (char *)to + line->at;
+    double number = 0;
+    uint32_t word = 0;
+    enum ronde_status status = RONDE_OK;
+    if (line->kind == TEXT)
         return take_name(words, to->name, error);
-    case GPUS:
-        return take_count(words, 1, &to->gpus, error);
-    case SOCKETS:
-        return take_count(words, 1, &to->sockets, error);
-    case NVLINK_NODES:
-        return take_count(words, 1, &to->nvlink_nodes, error);
-    case NICS:
-        return take_count(words, 0, &to->nics, error);
-    case NVLINK:
-        return ronde_nccl_words_number(words, 1, 1, 1e5, &to->nvlink_GBps, error);
-    case PCIE:
-        return ronde_nccl_words_number(words, 1, 1, 1e5, &to->pcie_GBps, error);
-    case NIC_RATE:
-        return ronde_nccl_words_number(words, 1, 0.01, 1e5, &to->nic_GBps, error);
-    case NET_LATENCY:
-        return ronde_nccl_words_number(words, 1, 0.01, 1e6, &to->net_latency_us, error);
-    default:
-        return take_word(words, key, to, error);
-    }
+    if (line->kind == WORD)
+        status = ronde_nccl_words_name(words, 1, line->words, (uint32_t)line->high, &word, error);
+    else
+        status = ronde_nccl_words_number(words, 1, line->low, line->high, &number, error);
+    if (status != RONDE_OK)
+        return status;
+    /* What is refused may not fit into an integer at all. */
+    if (line->kind == COUNT && number != (uint32_t)number)
+        return ronde_nccl_words_refuse(words, error, "is to be a whole number");
+    if (line->kind == COUNT)
+        word = (uint32_t)number;
+    if (key == NIC_PATH)
+        to->behind_bridge = word == 1;
+    else if (key == PROCESSES)
+        to->is_one_process = word == 1, to->is_one_on_one_node = word == 2;
+    else if (line->kind == REAL)
+        memcpy(at, &number, sizeof number);
+    else
+        memcpy(at, &word, sizeof word); /* enumerations have the size of a number */
+    return RONDE_OK;
 }
 
 static enum ronde_status take(void *self, const struct ronde_nccl_words *words,
@@ -161,7 +143,7 @@ static enum ronde_status take(void *self, const struct ronde_nccl_words *words,
 {
     struct reading *reading = self;
     for (unsigned k = 0; k < KEY_COUNT; k++) {
-        if (strcmp(words->word[0], keys[k]) != 0)
+        if (strcmp(words->word[0], lines[k].key) != 0)
             continue;
         if (reading->has[k])
             return ronde_nccl_words_refuse(words, error, "is there twice");
@@ -178,7 +160,7 @@ static enum ronde_status take(void *self, const struct ronde_nccl_words *words,
     char there[256] = "";
     for (unsigned k = 0; k < KEY_COUNT; k++) {
         const size_t used = strlen(there);
-        snprintf(there + used, sizeof there - used, "%s%s", k > 0 ? ", " : "", keys[k]);
+        snprintf(there + used, sizeof there - used, "%s%s", k > 0 ? ", " : "", lines[k].key);
     }
     return ronde_nccl_words_refuse(words, error,
                                    "no such line of a machine's description: there are %s", there);
@@ -189,17 +171,10 @@ static void fill(struct reading *reading, const struct ronde_nccl_machine *from)
 {
     struct ronde_nccl_machine *to = reading->to;
     const bool *has = reading->has;
-    to->generation = has[GENERATION] ? to->generation : from->generation;
-    to->link = has[LINK] ? to->link : from->link;
-    to->nvlink_nodes = has[NVLINK_NODES] ? to->nvlink_nodes : from->nvlink_nodes;
-    to->nvlink_GBps = has[NVLINK] ? to->nvlink_GBps : from->nvlink_GBps;
-    to->pcie_GBps = has[PCIE] ? to->pcie_GBps : from->pcie_GBps;
-    to->gpu_path = has[GPU_PATH] ? to->gpu_path : from->gpu_path;
-    to->cpu = has[CPU] ? to->cpu : from->cpu;
-    to->sockets = has[SOCKETS] ? to->sockets : from->sockets;
-    to->nics = has[NICS] ? to->nics : from->nics;
-    to->nic_GBps = has[NIC_RATE] ? to->nic_GBps : from->nic_GBps;
-    to->fabric = has[FABRIC] ? to->fabric : from->fabric;
+    for (unsigned k = 0; k < KEY_COUNT; k++)
+        if (!has[k] && k != GPUS && lines[k].at > 0)
+            memcpy((char *)to + lines[k].at, (const char *)from + lines[k].at,
+                   lines[k].kind == REAL ? sizeof(double) : sizeof(uint32_t));
     to->behind_bridge = has[NIC_PATH] ? to->behind_bridge : from->behind_bridge;
     to->is_one_process = has[PROCESSES] ? to->is_one_process : from->is_one_process;
     to->is_one_on_one_node = has[PROCESSES] && to->is_one_on_one_node;
@@ -235,7 +210,7 @@ static enum ronde_status understand(struct reading *reading, const char *path,
         /* What is not understood is the GPU, without which nothing is, or the network. */
         const enum key at = of_words.gpus == 0 ? GPU : BETWEEN;
         return ronde_fail_at(error, RONDE_BAD_INPUT, reading->line[at], "%s:%u: %s: %s; %s", path,
-                             reading->line[at], keys[at], why.message,
+                             reading->line[at], lines[at].key, why.message,
                              at == GPU
                                  ? "instead of this line generation, link and others say what it is"
                                  : "instead of this line nics, nic_GBps and fabric say what it is");
@@ -286,7 +261,7 @@ enum ronde_status ronde_nccl_machine_read(const char *path, struct ronde_nccl_ma
     const enum key what = missing(&reading);
     if (what != KEY_COUNT)
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s, as in \"%s\"", path,
-                          keys[what], examples[what]);
+                          lines[what].key, lines[what].example);
     return RONDE_OK;
 }
 

@@ -29,8 +29,7 @@ static const double slot_bytes = 32768;
 /** A channel. */
 static double channel_GBps(const struct ronde_nccl_setting *setting)
 {
-    return ronde_nccl_proxied(setting,
-                              ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_ll_GBps));
+    return ronde_nccl_proxied(setting, NCCL_COMMON(setting, net_channel_ll_GBps));
 }
 
 /** Processors whose proxies send. */
@@ -42,8 +41,8 @@ static double sockets(const struct ronde_nccl_setting *setting)
 /** What a node's processors take for messages of so many bytes together, us. */
 static double handled_us(const struct ronde_nccl_setting *setting, double messages, double bytes)
 {
-    return (messages * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_message_us) +
-            bytes / 1e3 / ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_socket_ll_GBps)) /
+    return (messages * NCCL_COMMON(setting, net_message_us) +
+            bytes / 1e3 / NCCL_COMMON(setting, socket_ll_GBps)) /
            sockets(setting);
 }
 
@@ -68,9 +67,7 @@ double ronde_nccl_net_ring_us(const struct ronde_nccl_setting *setting, double h
                                           block / 1e3 / fmin(nics, setting->inside_GBps));
     /* A channel is busy with a block of the path, so it does not come on top. */
     return fmax(steps * block / 1e3 / channels / channel,
-                ronde_nccl_overlapped(path, occupancy,
-                                      ronde_nccl_common_of(setting,
-                                                           RONDE_NCCL_COMMON_overlap_net_ring_ll)));
+                ronde_nccl_overlapped(path, occupancy, NCCL_COMMON(setting, overlap_net_ring_ll)));
 }
 
 /* Which messages between GPUs travel in lines. */

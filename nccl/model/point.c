@@ -64,8 +64,7 @@ static double channels_inside(const struct ronde_nccl_setting *setting)
         return 2;
     if (machine->generation <= RONDE_NCCL_CDNA3)
         return rccl_channels;
-    const double links = round(machine->nvlink_GBps /
-                               ronde_nccl_generation_of(setting, RONDE_NCCL_OF_nvlink_link_GBps));
+    const double links = round(machine->nvlink_GBps / NCCL_OWN(setting, nvlink_link_GBps));
     const double peers = machine->link == RONDE_NCCL_MESH ? machine->gpus - 1. : 1;
     return 2 * fmax(1, floor(links / peers));
 }
@@ -170,7 +169,7 @@ static bool is_staged(const struct ronde_nccl_setting *setting)
 
 static double staged_GBps(const struct ronde_nccl_setting *setting)
 {
-    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_host_channel_GBps);
+    return NCCL_COMMON(setting, p2p_host_channel_GBps);
 }
 
 /** The rate of a rank's messages, by links and by channels. */
@@ -179,8 +178,8 @@ static double rate_of(const struct ronde_nccl_setting *setting, const struct mes
 {
     const struct ronde_nccl_machine *machine = setting->machine;
     const bool is_ll = setting->protocol == RONDE_NCCL_LL;
-    const double ratio = ronde_nccl_generation_of(setting, RONDE_NCCL_OF_channel_ratio);
-    const double block = ratio * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_channel_GBps);
+    const double ratio = NCCL_OWN(setting, channel_ratio);
+    const double block = ratio * NCCL_COMMON(setting, p2p_channel_GBps);
     const double share = is_ll ? 1 / ronde_nccl_wire[RONDE_NCCL_LL] : 1;
     if (!messages->is_across)
         return ronde_nccl_slower(setting->link_GBps,
@@ -192,9 +191,7 @@ static double rate_of(const struct ronde_nccl_setting *setting, const struct mes
         setting->call->collective == RONDE_ALL_TO_ALL
             ? nics / setting->g * (ronde_nccl_nics(machine, setting->g) < setting->g ? .5 : 1)
             : nics * own_nics(machine) / ronde_nccl_nics(machine, setting->g);
-    const double proxied =
-        ronde_nccl_proxied(setting,
-                           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_net_channel_GBps));
+    const double proxied = ronde_nccl_proxied(setting, NCCL_COMMON(setting, p2p_net_channel_GBps));
     return ronde_nccl_slower(own * share, channels * fmin(block, proxied) * share);
 }
 
@@ -223,9 +220,7 @@ static double messages_us(const struct ronde_nccl_setting *setting, const struct
     const double batches = ceil(works / most / batch);
     const double hop = messages->is_across ? ronde_nccl_between_us(setting) : setting->hop_us;
     const double handling =
-        messages->is_across
-            ? messages->peers * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_message_us)
-            : 0;
+        messages->is_across ? messages->peers * NCCL_COMMON(setting, p2p_message_us) : 0;
     /* Chunks of several messages meet in the NICs anyway, of which one is waited for. */
     const double waited = messages->is_across ? 1 : fmin(works, most * batch);
     const double moved =

@@ -71,8 +71,8 @@ bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting)
 double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting)
 {
     return ronde_nccl_nvlink(setting->machine, setting->g) *
-           ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_efficiency) *
-           ronde_nccl_generation_of(setting, RONDE_NCCL_OF_link_ratio) * setting->constants->links;
+           NCCL_COMMON(setting, nvlink_efficiency) * NCCL_OWN(setting, link_ratio) *
+           setting->constants->links;
 }
 
 double ronde_nccl_reached_slot_GBps(const struct ronde_nccl_setting *setting)
@@ -96,10 +96,9 @@ static double slots_GBps(const struct ronde_nccl_setting *setting)
     if (machine->fabric == RONDE_NCCL_ETHERNET)
         return INFINITY;
     if (!machine->behind_bridge)
-        return slots * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_slot_efficiency);
-    return slots * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_bridge_efficiency) *
-           (setting->g == 1 ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_lone_nic_efficiency)
-                            : 1);
+        return slots * NCCL_COMMON(setting, slot_efficiency);
+    return slots * NCCL_COMMON(setting, bridge_efficiency) *
+           (setting->g == 1 ? NCCL_COMMON(setting, lone_nic_efficiency) : 1);
 }
 
 double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
@@ -121,7 +120,7 @@ double ronde_nccl_nics_GBps(const struct ronde_nccl_setting *setting)
 static double staged_GBps(const struct ronde_nccl_setting *setting)
 {
     static const double gen3_GBps = 15.75, ways = 3;
-    const double channel = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_p2p_host_channel_GBps);
+    const double channel = NCCL_COMMON(setting, p2p_host_channel_GBps);
     if (setting->g < 2 || !ronde_nccl_is_by_host(setting))
         return INFINITY;
     return ronde_nccl_is_by_far_host(setting)
@@ -132,13 +131,12 @@ static double staged_GBps(const struct ronde_nccl_setting *setting)
 /** The same of memory that GPUs write to each other's. */
 static double direct_GBps(const struct ronde_nccl_setting *setting)
 {
-    const double ratio = ronde_nccl_generation_of(setting, RONDE_NCCL_OF_channel_ratio);
+    const double ratio = NCCL_OWN(setting, channel_ratio);
     if (setting->protocol == RONDE_NCCL_LL)
-        return ratio * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_channel_ll_GBps);
-    const double share = setting->protocol == RONDE_NCCL_SIMPLE
-                             ? 1
-                             : ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_channel_ll128_share);
-    return ratio * share * ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_channel_simple_GBps);
+        return ratio * NCCL_COMMON(setting, channel_ll_GBps);
+    const double share =
+        setting->protocol == RONDE_NCCL_SIMPLE ? 1 : NCCL_COMMON(setting, channel_ll128_share);
+    return ratio * share * NCCL_COMMON(setting, channel_simple_GBps);
 }
 
 double ronde_nccl_block_GBps(const struct ronde_nccl_setting *setting)
@@ -150,5 +148,5 @@ double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps)
 {
     if (setting->machine->fabric != RONDE_NCCL_ETHERNET)
         return GBps;
-    return fmin(GBps, ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_ethernet_channel_GBps));
+    return fmin(GBps, NCCL_COMMON(setting, ethernet_channel_GBps));
 }

@@ -43,19 +43,16 @@ static double link_share(const struct ronde_nccl_setting *setting)
                    ? plain
                    : ronde_nccl_common_of(setting,
                                           RONDE_NCCL_COMMON_pcie_ll_share + setting->protocol);
-    return setting->protocol == RONDE_NCCL_LL128
-               ? ronde_nccl_generation_of(setting, RONDE_NCCL_OF_ll128_ratio) * plain
-               : plain;
+    return setting->protocol == RONDE_NCCL_LL128 ? NCCL_OWN(setting, ll128_ratio) * plain : plain;
 }
 
 /** Through NICs and proxies, data. */
 static double between_GBps(const struct ronde_nccl_setting *setting, double ratio)
 {
     const bool is_socket = setting->machine->fabric == RONDE_NCCL_ETHERNET;
-    const double share = setting->protocol == RONDE_NCCL_LL128
-                             ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_ll128_share)
-                             : 1;
-    const double proxy = ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_net_channel_GBps);
+    const double share =
+        setting->protocol == RONDE_NCCL_LL128 ? NCCL_COMMON(setting, net_ll128_share) : 1;
+    const double proxy = NCCL_COMMON(setting, net_channel_GBps);
     if (setting->protocol == RONDE_NCCL_LL)
         return ronde_nccl_net_lines_GBps(setting);
     return ronde_nccl_slower(ronde_nccl_nics_GBps(setting) * share,
@@ -83,7 +80,7 @@ static double filled_channels(const struct ronde_nccl_setting *setting, double c
 double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
-    const double all = ronde_nccl_generation_of(setting, RONDE_NCCL_OF_channels);
+    const double all = NCCL_OWN(setting, channels);
     const double nics = (double)machine->nics * setting->g / machine->gpus;
     double channels = all;
     if (setting->g == 1)
@@ -119,12 +116,10 @@ static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
 {
     const double nvlink =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol) *
-        ronde_nccl_generation_of(setting, RONDE_NCCL_OF_hop_ratio);
+        NCCL_OWN(setting, hop_ratio);
     const double pcie =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol) *
-        (ronde_nccl_is_by_host(setting)
-             ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_staged_hop_ratio)
-             : 1);
+        (ronde_nccl_is_by_host(setting) ? NCCL_COMMON(setting, staged_hop_ratio) : 1);
     double hop = pcie;
     if (ronde_nccl_is_pairs(setting)) {
         const double share = pcie_hops_share(setting, is_tree);
@@ -216,8 +211,7 @@ double ronde_nccl_pipelined(const struct ronde_nccl_setting *setting, double lat
 static double overlap(const struct ronde_nccl_setting *setting)
 {
     if (setting->call->nodes > 1)
-        return is_hosted(setting) ? ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_overlap_hosted)
-                                  : 1;
+        return is_hosted(setting) ? NCCL_COMMON(setting, overlap_hosted) : 1;
     return 1;
 }
 
@@ -253,7 +247,7 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     setting.opening_bytes = opening_bytes(&setting, is_ring);
     setting.channels =
         fmax(1, fmin(ronde_nccl_most_channels(&setting), setting.bytes / setting.opening_bytes));
-    const double ratio = ronde_nccl_generation_of(&setting, RONDE_NCCL_OF_channel_ratio);
+    const double ratio = NCCL_OWN(&setting, channel_ratio);
     /* A block by LL waits for the lines that it takes in, and for nothing where it sends what it has. */
     const double block =
         ronde_nccl_block_GBps(&setting) / (protocol == RONDE_NCCL_LL ? 1 : work(call, is_ring));
@@ -264,10 +258,9 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     }
     setting.launch_us = ronde_nccl_launch_us(constants, machine);
     if (protocol == RONDE_NCCL_LL128)
-        setting.launch_us += ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_ll128_us);
+        setting.launch_us += NCCL_COMMON(&setting, launch_ll128_us);
     if (call->version > 0 && call->version < RONDE_NCCL_LAUNCH_AT_ONCE)
-        setting.launch_us += setting.channels *
-                             ronde_nccl_common_of(&setting, RONDE_NCCL_COMMON_launch_us_per_channel);
+        setting.launch_us += setting.channels * NCCL_COMMON(&setting, launch_us_per_channel);
     setting.hop_us = hop_us(&setting, choice.algorithm == RONDE_NCCL_TREE);
     setting.overlap = overlap(&setting);
     return setting;

@@ -255,6 +255,10 @@ static inline double ronde_nccl_generation_of(const struct ronde_nccl_setting *s
     return ronde_nccl_of(setting->constants, setting->machine->generation, which);
 }
 
+/** The same by their names in nccl_constants.h. */
+#define NCCL_COMMON(setting, name) ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_##name)
+#define NCCL_OWN(setting, name) ronde_nccl_generation_of(setting, RONDE_NCCL_OF_##name)
+
 /**
  * Two times of which the shorter hides behind the longer in part: (a^p + b^p)^(1/p). Exponent 1 adds them, a great one takes
  * the longer; below 1 each disturbs the other.

@@ -2,6 +2,7 @@
 #ifndef RONDE_NCCL_NCCL_WORDS_H
 #define RONDE_NCCL_NCCL_WORDS_H
 
+#include "ronde/data_files.h"
 #include "ronde/nccl_model.h"
 #include "ronde/status.h"
 
@@ -42,8 +43,10 @@ RONDE_MUST_CHECK enum ronde_status
 ronde_nccl_words_name(const struct ronde_nccl_words *words, uint32_t at, const char *const *names,
                       uint32_t count, uint32_t *out, struct ronde_error *error);
 
-/** The folder of the shipped constants and what lies beside them. */
-bool ronde_nccl_shipped_folder(char *out_path, size_t bytes);
+/** The path of a file of constants, NAME.txt, in a folder or, where that is NULL, in the shipped one. Errors: IO. */
+RONDE_MUST_CHECK enum ronde_status ronde_nccl_shipped_file(const char *folder, const char *name,
+                                                           char out_path[RONDE_PATH_BYTES],
+                                                           struct ronde_error *error);
 
 /* Words of the model's files and of NCCL's settings, in the order of their enumerations. */
 

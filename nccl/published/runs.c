@@ -178,10 +178,8 @@ static int compare(const void *left, const void *right)
                                 {a->call.bytes, b->call.bytes},
                                 {a->comm, b->comm},
                                 {a->seq, b->seq}};
-    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
-        if (keys[k][0] != keys[k][1])
-            return keys[k][0] < keys[k][1] ? -1 : 1;
-    return a->us < b->us ? -1 : a->us > b->us;
+    const int order = published_order(keys, sizeof keys / sizeof keys[0]);
+    return order != 0 ? order : a->us < b->us ? -1 : a->us > b->us;
 }
 
 static bool is_one_row(const struct sample *a, const struct sample *b)

@@ -34,7 +34,11 @@ static int by_call(const void *left, const void *right)
     return published_order(keys, sizeof keys / sizeof keys[0]);
 }
 
-double published_own_spread(struct ronde_published_row **rows, size_t count, double *errors)
+/**
+ * The 90th percentile of |row / mean of its repeats - 1|, repeats being rows of one call, version of NCCL and forced
+ * setting, in place and out of place; -1 where no row has any. Sorts `rows`; `errors` has room for `count`.
+ */
+static double own_spread(struct ronde_published_row **rows, size_t count, double *errors)
 {
     size_t known = 0;
     qsort(rows, count, sizeof rows[0], by_call);
@@ -275,7 +279,7 @@ static void score_rows(const struct room *room, struct ronde_published_score *sc
     score->median = median_of(room, offsetof(struct ronde_published_row, predicted_us));
     /* Those of the predictions are sorted now. */
     score->p90 = ronde_percentile(room->errors, room->count, 90);
-    score->own_spread = published_own_spread(room->rows, room->count, room->errors);
+    score->own_spread = own_spread(room->rows, room->count, room->errors);
     qsort(room->rows, room->count, sizeof room->rows[0], by_point);
     for (size_t from = 0, to; from < room->count; from = to) {
         for (to = from + 1; to < room->count && is_one_point(room->rows[from], room->rows[to]);)

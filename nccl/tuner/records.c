@@ -1,6 +1,7 @@
 /* Records of NCCL's own costs, as libnccl-tuner-ronde.so writes them, beside our copy of its formula. See
  * nccl_tuner.h. */
 #include "engine/text/refuse.h"
+#include "nccl/published/reader.h"
 
 #include "ronde/field.h"
 #include "ronde/nccl_tuner.h"
@@ -64,12 +65,8 @@ static bool take_whole(const struct ronde_field *field, uint64_t low, uint64_t h
 
 static bool take_collective(const struct ronde_field *field, enum ronde_collective *out)
 {
-    for (unsigned c = 0; field->kind == RONDE_FIELD_TEXT && c < RONDE_COLLECTIVE_COUNT; c++)
-        if (strcmp(field->text, ronde_collective_text((enum ronde_collective)c)) == 0) {
-            *out = (enum ronde_collective)c;
-            return ronde_nccl_models(*out);
-        }
-    return false;
+    return field->kind == RONDE_FIELD_TEXT && ronde_collective_parse(field->text, out) &&
+           ronde_nccl_models(*out);
 }
 
 static enum ronde_status take_fields(const struct reader *reader, const struct ronde_field *fields,
@@ -152,10 +149,7 @@ static int compare(const void *left, const void *right)
                                 {a->call.bytes, b->call.bytes},
                                 {a->pipe_ops, b->pipe_ops},
                                 {a->is_registered, b->is_registered}};
-    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
-        if (keys[k][0] != keys[k][1])
-            return keys[k][0] < keys[k][1] ? -1 : 1;
-    return 0;
+    return published_order(keys, sizeof keys / sizeof keys[0]);
 }
 
 /** NCCL's costs are floats that are printed in full, so that equal ones are equal. */
@@ -260,7 +254,8 @@ void ronde_nccl_tables_model(const struct ronde_nccl_constants *constants,
     }
 }
 
-uint32_t ronde_nccl_tables_taken(const double us[RONDE_NCCL_CHOICES])
+/** The least of a call's costs: what is taken; RONDE_NCCL_CHOICES = none. */
+static uint32_t taken_of(const double us[RONDE_NCCL_CHOICES])
 {
     uint32_t taken = RONDE_NCCL_CHOICES;
     for (uint32_t c = 0; c < RONDE_NCCL_CHOICES; c++)
@@ -286,7 +281,7 @@ size_t ronde_nccl_tables_group(const struct ronde_nccl_tables *tables, size_t fi
 static size_t add_call(const struct ronde_nccl_table *table, const double model[RONDE_NCCL_CHOICES],
                        double *off, size_t count, struct ronde_nccl_tables_score *score)
 {
-    const uint32_t taken = ronde_nccl_tables_taken(table->us);
+    const uint32_t taken = taken_of(table->us);
     for (uint32_t c = 0; c < RONDE_NCCL_CHOICES; c++) {
         const bool has = isfinite(table->us[c]), have = isfinite(model[c]);
         score->lacking += has && !have;
@@ -298,7 +293,7 @@ static size_t add_call(const struct ronde_nccl_table *table, const double model[
     if (taken == RONDE_NCCL_CHOICES || table->other_us < table->us[taken])
         score->elsewhere++;
     else
-        score->same += taken == ronde_nccl_tables_taken(model);
+        score->same += taken == taken_of(model);
     return count;
 }
 

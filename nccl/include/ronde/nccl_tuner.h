@@ -101,9 +101,6 @@ ronde_nccl_tables_score(const struct ronde_nccl_tables *tables, size_t first, si
                         const struct ronde_nccl_machine *machine,
                         struct ronde_nccl_tables_score *out, struct ronde_error *error);
 
-/** The least of a call's costs: what is taken; RONDE_NCCL_CHOICES = none. */
-RONDE_API uint32_t ronde_nccl_tables_taken(const double us[RONDE_NCCL_CHOICES]);
-
 #ifdef __cplusplus
 }
 #endif
