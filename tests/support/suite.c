@@ -101,6 +101,13 @@ static void skip_without_components(void)
     suite_skip("built without libxml2, SimGrid, hwloc, jansson or threads");
 }
 
+bool suite_has_components(void)
+{
+    if (!RONDE_ALL_COMPONENTS)
+        skip_without_components();
+    return RONDE_ALL_COMPONENTS;
+}
+
 int suite_run_with_components(const char *name, const struct suite_case *cases, size_t count)
 {
     struct suite_case skipped[32];

@@ -19,6 +19,12 @@ struct suite_case {
     void (*run)(void); /**< asserts with CU_ASSERT*; at least one, or suite_skip */
 };
 
+/** A test under its function's name. */
+#define SUITE_CASE(test)                                                                           \
+    {                                                                                              \
+        .name = #test, .run = test                                                                 \
+    }
+
 /** Exit status of a program all of whose tests were skipped; CTest shows it as skipped, never as passed. */
 #define SUITE_ALL_SKIPPED 77
 
@@ -32,6 +38,9 @@ int suite_run(const char *name, const struct suite_case *cases, size_t count);
 
 /** The same where every test needs platform files, SimGrid or threads: each skips visibly in builds without components. */
 int suite_run_with_components(const char *name, const struct suite_case *cases, size_t count);
+
+/** The same for a single test: false after a visible skip. */
+bool suite_has_components(void);
 
 /** Marks the running test as skipped; the reason is printed and the skip is counted. The test returns after it. */
 void suite_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
