@@ -1,10 +1,10 @@
 /* The host backend: what conformance cannot see, above all what it does with unproved schedules. */
 #include "engine/ir/finish.h"
 #include "support/buffers.h"
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include "ronde/engine.h"
-#include "ronde/schedules.h"
 
 #include <float.h>
 #include <limits.h>
@@ -24,25 +24,10 @@ static void open_host(void)
                     RONDE_OK);
 }
 
-static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
-                                      uint32_t ranks)
-{
-    const struct ronde_compile_request request = {.collective = collective,
-                                                  .algorithm = algorithm,
-                                                  .ranks = ranks};
-    struct ronde_schedule *schedule = NULL;
-    const enum ronde_status status =
-        ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error);
-    if (status != RONDE_OK)
-        suite_note("%s", error.message);
-    CU_ASSERT_FATAL(status == RONDE_OK);
-    return schedule;
-}
-
 /* An unfinished copy of the ring, whose one program tests change before they finish it unproved. */
 static struct ronde_schedule *raw_ring(uint32_t ranks)
 {
-    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", ranks);
+    struct ronde_schedule *ring = schedule_compile(RONDE_ALL_REDUCE, "ring", ranks);
     struct ronde_schedule *raw;
     CU_ASSERT_FATAL(ronde_raw_copy(ring, ronde_mem_default(), &raw, &error) == RONDE_OK);
     ronde_schedule_destroy(ring);
@@ -142,10 +127,7 @@ static void run_finds_operands_of_different_lengths(void)
 
 static void run_blocks_when_slots_are_full(void)
 {
-    /*
-     * With one slot no rank of a ring can pass on before its neighbour has; the prover requires
-     * two.
-     */
+    /* With one slot no rank of a ring can pass on before its neighbour has; the prover requires two. */
     struct ronde_schedule *raw = raw_ring(4);
     open_host();
     CU_ASSERT_FATAL(ronde_finish_unproved(raw, 1, &error) == RONDE_OK);
@@ -177,9 +159,7 @@ static struct ronde_schedule *scratch_chain(uint32_t ranks, uint32_t chunks)
     const struct ronde_compile_request request = {.collective = RONDE_BROADCAST,
                                                   .algorithm = "scratch_chain",
                                                   .ranks = ranks};
-    struct ronde_builder *builder;
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, &error) ==
-                    RONDE_OK);
+    struct ronde_builder *builder = schedule_builder(&request);
     ronde_builder_chunks(builder, chunks);
     ronde_builder_scratch(builder, chunks);
     ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, chunks),
@@ -194,12 +174,7 @@ static struct ronde_schedule *scratch_chain(uint32_t ranks, uint32_t chunks)
         ronde_builder_copy(builder, p + 1, 0, ronde_chunks(RONDE_SCRATCH, 0, chunks),
                            ronde_chunks(RONDE_OUT, 0, chunks));
     }
-    struct ronde_schedule *schedule;
-    const enum ronde_status status = ronde_schedule_finish(builder, NULL, &schedule, &error);
-    if (status != RONDE_OK)
-        suite_note("%s", error.message);
-    CU_ASSERT_FATAL(status == RONDE_OK);
-    return schedule;
+    return schedule_finish(builder);
 }
 
 static void run_moves_several_chunks_through_scratch(void)
@@ -226,9 +201,7 @@ static struct ronde_schedule *scratch_relay(void)
     const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
                                                   .algorithm = "scratch_relay",
                                                   .ranks = ranks};
-    struct ronde_builder *builder;
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, &error) ==
-                    RONDE_OK);
+    struct ronde_builder *builder = schedule_builder(&request);
     ronde_builder_chunks(builder, ranks);
     ronde_builder_scratch(builder, 1);
     ronde_builder_rotate(builder, true, true, false);
@@ -246,12 +219,7 @@ static struct ronde_schedule *scratch_relay(void)
         if (k == 2)
             ronde_builder_copy(builder, 0, 0, scratch, ronde_chunks(RONDE_OUT, 0, 1));
     }
-    struct ronde_schedule *schedule;
-    const enum ronde_status status = ronde_schedule_finish(builder, NULL, &schedule, &error);
-    if (status != RONDE_OK)
-        suite_note("%s", error.message);
-    CU_ASSERT_FATAL(status == RONDE_OK);
-    return schedule;
+    return schedule_finish(builder);
 }
 
 static void run_shifts_parts_held_in_scratch(void)
@@ -274,9 +242,7 @@ static struct ronde_schedule *pairwise_gather(const uint32_t *order)
                                                   .algorithm = "pairwise_gather",
                                                   .ranks = 6,
                                                   .order = order};
-    struct ronde_builder *builder;
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, &error) ==
-                    RONDE_OK);
+    struct ronde_builder *builder = schedule_builder(&request);
     ronde_builder_rotate(builder, false, true, false);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
@@ -291,12 +257,7 @@ static struct ronde_schedule *pairwise_gather(const uint32_t *order)
     ronde_builder_copy(builder, 0, 0, in, own);
     for (size_t k = 0; k < sizeof hops / sizeof hops[0]; k++)
         ronde_builder_transfer(builder, &hops[k]);
-    struct ronde_schedule *schedule;
-    const enum ronde_status status = ronde_schedule_finish(builder, NULL, &schedule, &error);
-    if (status != RONDE_OK)
-        suite_note("%s", error.message);
-    CU_ASSERT_FATAL(status == RONDE_OK);
-    return schedule;
+    return schedule_finish(builder);
 }
 
 static void messages_hold_chunks_in_ascending_order(void)
@@ -373,7 +334,7 @@ static void check_reduction(const struct ronde_schedule *schedule, enum ronde_dt
 static void reductions_follow_the_written_rules(void)
 {
     open_host();
-    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", 2);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "ring", 2);
     for (int dtype = 0; dtype < RONDE_DTYPE_COUNT; dtype++)
         for (int op = 0; op < RONDE_OP_COUNT; op++)
             if (reference_is_defined((enum ronde_dtype)dtype, (enum ronde_op)op))
@@ -386,25 +347,24 @@ static void min_and_max_prefer_numbers_and_order_zeros(void)
 {
     /* The rules themselves, spelled out, so that reference and kernels cannot be wrong together. */
     open_host();
-    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", 2);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "ring", 2);
     float in0[] = {NAN, 1.0f, 0.0f, -0.0f};
     float in1[] = {2.0f, NAN, -0.0f, 0.0f};
-    float out0[4];
-    float out1[4];
-    void *in[] = {in0, in1};
-    void *out[] = {out0, out1};
-    struct ronde_launch launch = {
-        .count = 4, .dtype = RONDE_FLOAT32, .op = RONDE_MIN, .in = in, .out = out};
-    struct ronde_result result;
-    CU_ASSERT_FATAL(ronde_backend_run_once(&ronde_backend_host, host, schedule, &launch, &result,
-                                           &error) == RONDE_OK);
-    CU_ASSERT(out0[0] == 2.0f && out0[1] == 1.0f);
-    CU_ASSERT(signbit(out0[2]) && signbit(out0[3]) && signbit(out1[2]) && signbit(out1[3]));
-    launch.op = RONDE_MAX;
-    CU_ASSERT_FATAL(ronde_backend_run_once(&ronde_backend_host, host, schedule, &launch, &result,
-                                           &error) == RONDE_OK);
-    CU_ASSERT(out0[0] == 2.0f && out0[1] == 1.0f);
-    CU_ASSERT(!signbit(out0[2]) && !signbit(out0[3]) && !signbit(out1[2]) && !signbit(out1[3]));
+    float out0[4], out1[4];
+    void *in[] = {in0, in1}, *out[] = {out0, out1};
+    for (int is_max = 0; is_max < 2; is_max++) {
+        const enum ronde_op op = is_max ? RONDE_MAX : RONDE_MIN;
+        const struct ronde_launch launch = {
+            .count = 4, .dtype = RONDE_FLOAT32, .op = op, .in = in, .out = out};
+        struct ronde_result result;
+        CU_ASSERT_FATAL(ronde_backend_run_once(&ronde_backend_host, host, schedule, &launch,
+                                               &result, &error) == RONDE_OK);
+        CU_ASSERT(out0[0] == 2.0f && out0[1] == 1.0f);
+        for (int zero = 2; zero < 4; zero++) {
+            CU_ASSERT_EQUAL(signbit(out0[zero]) != 0, !is_max);
+            CU_ASSERT_EQUAL(signbit(out1[zero]) != 0, !is_max);
+        }
+    }
     ronde_schedule_destroy(schedule);
     ronde_backend_host.close(host);
 }
@@ -426,7 +386,7 @@ static void collectives_without_a_form_in_place_refuse_shared_buffers(void)
     void *second[] = {&memory[1][0], &memory[0][1], &memory[1][2]};
     for (uint32_t k = 0; k < 2; k++) {
         struct ronde_schedule *schedule =
-            k == 0 ? compile(RONDE_SEND_RECV, "direct", 3) : compile(RONDE_ALL_TO_ALL, "direct", 3);
+            schedule_compile(k == 0 ? RONDE_SEND_RECV : RONDE_ALL_TO_ALL, "direct", 3);
         struct ronde_launch launch = {.dtype = RONDE_INT32, .in = first, .out = second};
         CU_ASSERT_EQUAL(ronde_launch_check(schedule, &launch, &error), RONDE_OK);
         launch.count = 1;
@@ -437,7 +397,7 @@ static void collectives_without_a_form_in_place_refuse_shared_buffers(void)
 
 static void launch_check_names_field_value_and_bound(void)
 {
-    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", 3);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "ring", 3);
     int memory[3];
     void *all[] = {&memory[0], &memory[1], &memory[2]};
     void *holed[] = {&memory[0], NULL, &memory[2]};
@@ -476,7 +436,7 @@ static void launch_check_names_field_value_and_bound(void)
 static void count_zero_needs_no_buffers(void)
 {
     open_host();
-    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "tree", 5);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "tree", 5);
     const struct ronde_launch launch = {.dtype = RONDE_INT32};
     struct ronde_result result;
     CU_ASSERT_EQUAL(ronde_backend_run_once(&ronde_backend_host, host, schedule, &launch, &result,
@@ -500,7 +460,7 @@ struct loaded {
 static void load(struct loaded *loaded)
 {
     open_host();
-    loaded->schedule = compile(RONDE_ALL_REDUCE, "ring", 4);
+    loaded->schedule = schedule_compile(RONDE_ALL_REDUCE, "ring", 4);
     for (int rank = 0; rank < 4; rank++) {
         loaded->ins[rank] = loaded->in[rank];
         loaded->outs[rank] = loaded->out[rank];
@@ -569,22 +529,21 @@ static void test_drives_a_run_without_blocking(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"run_names_lane_of_deadlock", run_names_lane_of_deadlock},
-        {"run_finds_message_of_another_length", run_finds_message_of_another_length},
-        {"run_finds_operands_of_different_lengths", run_finds_operands_of_different_lengths},
-        {"run_blocks_when_slots_are_full", run_blocks_when_slots_are_full},
-        {"load_refuses_unproved_scratch", load_refuses_unproved_scratch},
-        {"run_moves_several_chunks_through_scratch", run_moves_several_chunks_through_scratch},
-        {"run_shifts_parts_held_in_scratch", run_shifts_parts_held_in_scratch},
-        {"messages_hold_chunks_in_ascending_order", messages_hold_chunks_in_ascending_order},
-        {"reductions_follow_the_written_rules", reductions_follow_the_written_rules},
-        {"min_and_max_prefer_numbers_and_order_zeros", min_and_max_prefer_numbers_and_order_zeros},
-        {"collectives_without_a_form_in_place_refuse_shared_buffers",
-         collectives_without_a_form_in_place_refuse_shared_buffers},
-        {"launch_check_names_field_value_and_bound", launch_check_names_field_value_and_bound},
-        {"count_zero_needs_no_buffers", count_zero_needs_no_buffers},
-        {"run_goes_on_after_an_abort", run_goes_on_after_an_abort},
-        {"test_drives_a_run_without_blocking", test_drives_a_run_without_blocking},
+        SUITE_CASE(run_names_lane_of_deadlock),
+        SUITE_CASE(run_finds_message_of_another_length),
+        SUITE_CASE(run_finds_operands_of_different_lengths),
+        SUITE_CASE(run_blocks_when_slots_are_full),
+        SUITE_CASE(load_refuses_unproved_scratch),
+        SUITE_CASE(run_moves_several_chunks_through_scratch),
+        SUITE_CASE(run_shifts_parts_held_in_scratch),
+        SUITE_CASE(messages_hold_chunks_in_ascending_order),
+        SUITE_CASE(reductions_follow_the_written_rules),
+        SUITE_CASE(min_and_max_prefer_numbers_and_order_zeros),
+        SUITE_CASE(collectives_without_a_form_in_place_refuse_shared_buffers),
+        SUITE_CASE(launch_check_names_field_value_and_bound),
+        SUITE_CASE(count_zero_needs_no_buffers),
+        SUITE_CASE(run_goes_on_after_an_abort),
+        SUITE_CASE(test_drives_a_run_without_blocking),
     };
     return suite_run("host", cases, sizeof cases / sizeof cases[0]);
 }

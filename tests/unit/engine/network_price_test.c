@@ -1,4 +1,5 @@
 /** The flat network: its three costs term by term, prices of small schedules worked out by hand, loads that are refused. */
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include "ronde/price.h"
@@ -42,18 +43,6 @@ static void steps_stage_and_reduce_their_bytes(void)
     CU_ASSERT_EQUAL(ronde_network_step_ns(&free, 16, true), 7);
 }
 
-static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
-                                      uint32_t ranks)
-{
-    const struct ronde_compile_request request = {.collective = collective,
-                                                  .algorithm = algorithm,
-                                                  .ranks = ranks};
-    struct ronde_schedule *schedule = NULL;
-    CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL),
-                          RONDE_OK);
-    return schedule;
-}
-
 /*
  * With 64 float64 a block is 512 bytes. A send takes 7 of its own, 64 of staging, and flows for 256; 23 later a receive
  * takes 7 and 64. A ring's steps move half a block where there are two ranks.
@@ -80,7 +69,7 @@ static void small_schedules_cost_what_they_cost_by_hand(void)
     const struct ronde_load load = {.count = 64, .dtype = RONDE_FLOAT64};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_schedule *schedule =
-            compile(rows[i].collective, rows[i].algorithm, rows[i].ranks);
+            schedule_compile(rows[i].collective, rows[i].algorithm, rows[i].ranks);
         double time_ns = 0;
         CU_ASSERT_EQUAL(ronde_dag_price(schedule, &load, &network, ronde_mem_default(), &time_ns,
                                         NULL),
@@ -96,7 +85,7 @@ static void small_schedules_cost_what_they_cost_by_hand(void)
 static void nothing_costs_nothing_but_a_barrier(void)
 {
     const struct ronde_load none = {.dtype = RONDE_FLOAT64};
-    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 4);
+    struct ronde_schedule *ring = schedule_compile(RONDE_ALL_REDUCE, "ring", 4);
     double time_ns = -1;
     CU_ASSERT_EQUAL(ronde_dag_price(ring, &none, &network, ronde_mem_default(), &time_ns, NULL),
                     RONDE_OK);
@@ -114,7 +103,7 @@ static void loads_are_refused_by_whole_sentences(void)
         {{.count = 1, .depth = 1}, "depth 1 is below 2, the least of ring"},
         {{.count = 1, .slot_bytes = 15}, "slot of 15 bytes is below 16"},
     };
-    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 4);
+    struct ronde_schedule *ring = schedule_compile(RONDE_ALL_REDUCE, "ring", 4);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_error error = {0};
         double time_ns;

@@ -1,32 +1,19 @@
 /** What the prover finds in good schedules and in each way to be wrong. */
 #include "engine/ir/arena.h"
 #include "engine/ir/finish.h"
-#include "engine/prove/model.h"
 #include "ronde/schedules.h"
 #include "ronde/text.h"
 #include "support/mutate.h"
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include <string.h>
-
-static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
-                                      uint32_t ranks)
-{
-    const struct ronde_compile_request request = {.collective = collective,
-                                                  .algorithm = algorithm,
-                                                  .ranks = ranks};
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error), RONDE_OK);
-    CU_ASSERT_FATAL(schedule != NULL);
-    return schedule;
-}
 
 /** A raw, changeable copy of a built-in schedule, one program per position. */
 static struct ronde_schedule *raw(enum ronde_collective collective, const char *algorithm,
                                   uint32_t ranks)
 {
-    struct ronde_schedule *schedule = compile(collective, algorithm, ranks);
+    struct ronde_schedule *schedule = schedule_compile(collective, algorithm, ranks);
     struct ronde_schedule *copy = mutate_unroll(schedule);
     ronde_schedule_destroy(schedule);
     CU_ASSERT_FATAL(copy != NULL);
@@ -52,11 +39,27 @@ static void expect_finding(struct ronde_schedule *broken, enum ronde_finding_cod
     ronde_schedule_destroy(broken);
 }
 
+static struct ronde_builder *begin(enum ronde_collective collective, uint32_t ranks)
+{
+    return schedule_builder(
+        &(struct ronde_compile_request){.collective = collective, .ranks = ranks});
+}
+
+/** What a builder makes is rejected, first of all for a finding of this kind. */
+static void expect_rejected(struct ronde_builder *builder, enum ronde_finding_code code)
+{
+    struct ronde_schedule *schedule = NULL;
+    struct ronde_proof proof;
+    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, &proof, &schedule, NULL), RONDE_REJECTED);
+    CU_ASSERT(schedule == NULL);
+    CU_ASSERT_EQUAL(proof.findings[0].code, code);
+}
+
 /* --- good schedules ------------------------------------------------------------------------ */
 
 static void ring_of_16384_is_proved_on_its_quotient(void)
 {
-    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 16384);
+    struct ronde_schedule *ring = schedule_compile(RONDE_ALL_REDUCE, "ring", 16384);
     CU_ASSERT(ring->proof.ok && ring->proof.quotient);
     CU_ASSERT_EQUAL(ring->proof.method, RONDE_PROOF_FINGERPRINT);
     CU_ASSERT_EQUAL(ring->proof.min_depth, 2);
@@ -99,7 +102,7 @@ static void quotient_and_expansion_agree_up_to_33_ranks(void)
             if (algorithms[i]->supports(&request, NULL) != RONDE_OK)
                 continue;
             struct ronde_schedule *schedule =
-                compile(algorithms[i]->collective, algorithms[i]->name, ranks);
+                schedule_compile(algorithms[i]->collective, algorithms[i]->name, ranks);
             CU_ASSERT(!schedule->proof.rank_dependent_bits);
             compare_proofs(schedule);
             compared += schedule->proof.quotient;
@@ -127,10 +130,7 @@ static void bundles_of_16384_are_proved_on_their_quotient(void)
                                                       .shape_count = 2,
                                                       .shape = {cases[i].shape[0],
                                                                 cases[i].shape[1]}};
-        struct ronde_schedule *schedule = NULL;
-        CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL),
-                        RONDE_OK);
-        CU_ASSERT_FATAL(schedule != NULL);
+        struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
         CU_ASSERT(schedule->proof.ok && schedule->proof.quotient);
         CU_ASSERT_EQUAL(schedule->proof.sent_chunks_max, cases[i].sent_chunks);
         CU_ASSERT_EQUAL(schedule->proof.min_depth, 2);
@@ -140,7 +140,7 @@ static void bundles_of_16384_are_proved_on_their_quotient(void)
 
 static void ring_of_1024_is_proved_written_out(void)
 {
-    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 1024);
+    struct ronde_schedule *ring = schedule_compile(RONDE_ALL_REDUCE, "ring", 1024);
     compare_proofs(ring);
     ronde_schedule_destroy(ring);
 }
@@ -155,12 +155,11 @@ static enum ronde_status pass_on_blocks(bool is_scratch_rotating, const uint32_t
                                         struct ronde_proof *out_proof,
                                         struct ronde_schedule **out_schedule)
 {
-    struct ronde_builder *builder = NULL;
     const struct ronde_compile_request request = {.collective = RONDE_ALL_TO_ALL,
                                                   .ranks = 3,
                                                   .order = order};
     const uint32_t first = is_scratch_rotating ? 1 : 0;
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
+    struct ronde_builder *builder = schedule_builder(&request);
     ronde_builder_rotate(builder, true, true, is_scratch_rotating);
     ronde_builder_scratch(builder, 3);
     /* the target is named as the receiver, position 1, sees it */
@@ -193,21 +192,17 @@ static void blocks_sorted_alike_everywhere_are_proved_on_the_quotient(void)
 /** all_gather of four ranks: blocks 3 and 0 of position 0 come out as 1 and 2 of position 2, last one first. */
 static void blocks_that_wrap_at_one_end_keep_their_numbers(void)
 {
-    struct ronde_builder *builder = NULL;
-    const struct ronde_compile_request request = {.collective = RONDE_ALL_GATHER, .ranks = 4};
+    struct ronde_builder *builder = begin(RONDE_ALL_GATHER, 4);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
     const struct ronde_operand pair = ronde_chunks(RONDE_OUT, 3, 2);
     const struct ronde_transfer hops[] = {{.from = 0, .to = 1, .source = in, .target = own},
                                           {.from = 0, .to = 2, .source = pair, .target = pair}};
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
     ronde_builder_rotate(builder, false, true, false);
     ronde_builder_copy(builder, 0, 0, in, own);
     for (size_t i = 0; i < sizeof hops / sizeof hops[0]; i++)
         ronde_builder_transfer(builder, &hops[i]);
-    struct ronde_schedule *schedule = NULL;
-    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, NULL, &schedule, NULL), RONDE_OK);
-    CU_ASSERT_FATAL(schedule != NULL);
+    struct ronde_schedule *schedule = schedule_finish(builder);
     CU_ASSERT(schedule->proof.quotient);
     CU_ASSERT_EQUAL(schedule->v_form, RONDE_V_KNOWN_TO_ALL);
     compare_proofs(schedule);
@@ -236,11 +231,7 @@ static void dead_work_is_counted_where_blocks_wrap(void)
                                "    send scratch[3+2] -> +2\n"
                                "    recv scratch[1+2] <- +2\n"
                                "    copy scratch[1] out[1]\n";
-    struct ronde_schedule *schedule = NULL;
-    CU_ASSERT_EQUAL(ronde_schedule_read(text, sizeof text - 1, "wrapping", ronde_mem_default(),
-                                        NULL, &schedule, NULL),
-                    RONDE_OK);
-    CU_ASSERT_FATAL(schedule != NULL);
+    struct ronde_schedule *schedule = schedule_read(text);
     CU_ASSERT(schedule->proof.quotient);
     CU_ASSERT_EQUAL(schedule->proof.dead_chunks, 4);
     compare_proofs(schedule);
@@ -302,12 +293,10 @@ static void blocks_that_an_order_sorts_otherwise_go_to_the_expansion(void)
 /** all_reduce of three ranks that each add what comes in its own cyclic order, without a rotating buffer. */
 static void fixed_inputs_are_followed_at_every_position_of_the_quotient(void)
 {
-    struct ronde_builder *builder = NULL;
-    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 3};
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
-    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
-    const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
-    const struct ronde_operand scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
+    struct ronde_builder *builder = begin(RONDE_ALL_REDUCE, 3);
+    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1),
+                               out = ronde_chunks(RONDE_OUT, 0, 1),
+                               scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
     ronde_builder_rotate(builder, false, false, false);
     ronde_builder_scratch(builder, 1);
     ronde_builder_copy(builder, 0, 0, in, scratch);
@@ -321,9 +310,7 @@ static void fixed_inputs_are_followed_at_every_position_of_the_quotient(void)
                                                 .reduces = true};
         ronde_builder_transfer(builder, &transfer);
     }
-    struct ronde_schedule *schedule = NULL;
-    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, NULL, &schedule, NULL), RONDE_OK);
-    CU_ASSERT_FATAL(schedule != NULL);
+    struct ronde_schedule *schedule = schedule_finish(builder);
     CU_ASSERT(schedule->proof.quotient);
     CU_ASSERT(schedule->proof.rank_dependent_bits);
     compare_proofs(schedule);
@@ -333,7 +320,7 @@ static void fixed_inputs_are_followed_at_every_position_of_the_quotient(void)
 /** Following the values at every position finds what is missing and what comes twice. */
 static void fixed_inputs_must_all_arrive(void)
 {
-    struct ronde_schedule *doubling = compile(RONDE_ALL_REDUCE, "recursive_doubling", 8);
+    struct ronde_schedule *doubling = schedule_compile(RONDE_ALL_REDUCE, "recursive_doubling", 8);
     struct ronde_schedule *broken = NULL;
     CU_ASSERT(doubling->proof.quotient);
     CU_ASSERT_FATAL(ronde_raw_copy(doubling, ronde_mem_default(), &broken, NULL) == RONDE_OK);
@@ -348,69 +335,7 @@ static void fixed_inputs_must_all_arrive(void)
     expect_finding(broken, RONDE_FINDING_TWICE);
 }
 
-/* --- depth --------------------------------------------------------------------------------- */
-
-/** Where a guard counts. */
-struct counter {
-    unsigned *steps;
-};
-
-/** A guard that holds no lane and counts the steps of all runs of a model. */
-static uint32_t count_step(const struct ronde_model *model, uint32_t actor, uint32_t step)
-{
-    const struct counter *counter = model->guard_self;
-    (void)actor;
-    (void)step;
-    (*counter->steps)++;
-    return RONDE_NONE;
-}
-
-/** Finding the least depth runs no more steps than trying these depths, the last of which is it. */
-static void expect_no_run_in_vain(const char *algorithm, const uint32_t *depths, size_t depth_count)
-{
-    static const struct ronde_guard guard = {count_step};
-    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, algorithm, 8);
-    struct ronde_proof proof = {.ok = true};
-    struct ronde_model model;
-    unsigned steps = 0;
-    const struct counter counter = {&steps};
-    CU_ASSERT_FATAL(ronde_model_create(schedule, true, NULL, ronde_mem_default(), &proof, &model,
-                                       NULL) == RONDE_OK);
-    model.guard = &guard;
-    model.guard_self = &counter;
-    for (size_t i = 0; i < depth_count; i++)
-        CU_ASSERT_EQUAL(ronde_model_complete(&model, depths[i]), i + 1 == depth_count);
-    const unsigned needed = steps;
-    CU_ASSERT(needed > 0);
-    CU_ASSERT_EQUAL(ronde_model_min_depth(&model), depths[depth_count - 1]);
-    CU_ASSERT_EQUAL(steps, 2 * needed);
-    ronde_model_destroy(&model);
-    ronde_schedule_destroy(schedule);
-}
-
-static void the_least_depth_is_found_without_a_run_in_vain(void)
-{
-    static const uint32_t one_after_another[] = {1, 2}, at_once[] = {1};
-    expect_no_run_in_vain("ring", one_after_another, 2);
-    expect_no_run_in_vain("recursive_doubling", at_once, 1);
-}
-
-static void least_depth_is_two_for_rings_and_one_for_trees(void)
-{
-    static const struct {
-        enum ronde_collective collective;
-        const char *algorithm;
-        uint32_t depth;
-    } cases[] = {{RONDE_ALL_REDUCE, "ring", 2},        {RONDE_REDUCE_SCATTER, "ring", 2},
-                 {RONDE_ALL_GATHER, "ring", 2},        {RONDE_ALL_REDUCE, "tree", 1},
-                 {RONDE_ALL_REDUCE, "double_tree", 1}, {RONDE_ALL_REDUCE, "recursive_doubling", 1},
-                 {RONDE_BROADCAST, "binomial", 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct ronde_schedule *schedule = compile(cases[i].collective, cases[i].algorithm, 16);
-        CU_ASSERT_EQUAL(schedule->proof.min_depth, cases[i].depth);
-        ronde_schedule_destroy(schedule);
-    }
-}
+/* --- requests ------------------------------------------------------------------------------ */
 
 static void impossible_requests_are_refused(void)
 {
@@ -430,124 +355,12 @@ static void impossible_requests_are_refused(void)
 
 static void one_rank_copies(void)
 {
-    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 1);
+    struct ronde_schedule *ring = schedule_compile(RONDE_ALL_REDUCE, "ring", 1);
     CU_ASSERT_EQUAL(ring->programs[0].step_count, 1);
     const struct ronde_step *copy = &ring->programs[0].steps[0];
     CU_ASSERT_EQUAL(copy->op, RONDE_STEP_COPY);
     CU_ASSERT_EQUAL(copy->flags, RONDE_FLAG_RAW | RONDE_FLAG_FINAL);
     ronde_schedule_destroy(ring);
-}
-
-/* --- marks and lowering -------------------------------------------------------------------- */
-
-static void ring_reads_raw_inputs_and_completes_once(void)
-{
-    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 5);
-    const struct ronde_program *program = &ring->programs[0];
-    for (uint32_t i = 0; i < program->step_count; i++) {
-        const bool reads_input = i < 5; /* the first send and the four reductions */
-        CU_ASSERT_EQUAL((program->steps[i].flags & RONDE_FLAG_RAW) != 0, reads_input);
-        CU_ASSERT_EQUAL((program->steps[i].flags & RONDE_FLAG_FINAL) != 0, i == 4);
-        CU_ASSERT_EQUAL(program->steps[i].flags &
-                            (RONDE_FLAG_BUFFERED | RONDE_FLAG_BUFFERED_IN_PLACE),
-                        0);
-    }
-    ronde_schedule_destroy(ring);
-}
-
-static void ring_in_place_may_not_overwrite_what_is_being_pulled(void)
-{
-    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 4);
-    const struct ronde_program *program = &ring->programs[0];
-    /* step 0 sends in[0]; in place step 4 is the first to store into out[0] */
-    CU_ASSERT_EQUAL(program->lowering[0].reuse_step[0], RONDE_NONE);
-    CU_ASSERT_EQUAL(program->lowering[0].reuse_step[1], 4);
-    CU_ASSERT_EQUAL(program->lowering[4].post_step[0], RONDE_NONE);
-    CU_ASSERT_EQUAL(program->lowering[4].post_step[1], 0);
-    ronde_schedule_destroy(ring);
-}
-
-static void results_that_are_read_again_are_known(void)
-{
-    struct ronde_schedule *ring = compile(RONDE_ALL_REDUCE, "ring", 4);
-    struct ronde_schedule *direct = compile(RONDE_ALL_REDUCE, "direct", 4);
-    for (uint32_t i = 0; i < ring->programs[0].step_count; i++)
-        CU_ASSERT(!ring->programs[0].lowering[i].is_read);
-    /* lane 1 adds up out[0] in steps 6 .. 8, which lane 0 sends afterwards, and then receives the other sums */
-    for (uint32_t i = 0; i < direct->programs[0].step_count; i++)
-        CU_ASSERT_EQUAL(direct->programs[0].lowering[i].is_read, i >= 6 && i < 9);
-    ronde_schedule_destroy(ring);
-    ronde_schedule_destroy(direct);
-}
-
-/* What is overwritten by two receives is free for the second once the first is over, which waits for the reader. */
-static void second_overwriter_waits_for_the_first(void)
-{
-    static const char text[] = "ronde 1\n"
-                               "collective all_reduce\n"
-                               "algorithm pair\n"
-                               "ranks 2\n"
-                               "chunks 2\n"
-                               "\n"
-                               "program 0 positions 0\n"
-                               "    rrc in[0+2] out[0+2] <- +1\n"
-                               "    send out[0] -> +1\n"
-                               "    send out[1] -> +1\n"
-                               "\n"
-                               "program 1 positions 1\n"
-                               "    send in[0+2] -> -1\n"
-                               "    recv out[0] <- -1\n"
-                               "    recv out[1] <- -1\n";
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(ronde_schedule_read(text, sizeof text - 1, "pair", ronde_mem_default(), NULL,
-                                        &schedule, &error),
-                    RONDE_OK);
-    if (!schedule) {
-        suite_note("%s", error.message);
-        return;
-    }
-    const struct ronde_step_lowering *lowering =
-        schedule->programs[schedule->program_of[1]].lowering;
-    CU_ASSERT_EQUAL(lowering[0].reuse_step[0], RONDE_NONE);
-    CU_ASSERT_EQUAL(lowering[0].reuse_step[1], 1);
-    CU_ASSERT_EQUAL(lowering[1].post_step[1], 0);
-    CU_ASSERT_EQUAL(lowering[2].post_step[1], 1);
-    CU_ASSERT_EQUAL(lowering[2].post_step[0], RONDE_NONE);
-    ronde_schedule_destroy(schedule);
-}
-
-static void doubling_needs_slots_where_both_ends_overwrite(void)
-{
-    struct ronde_schedule *doubling = compile(RONDE_ALL_REDUCE, "recursive_doubling", 8);
-    const struct ronde_program *program = &doubling->programs[0];
-    CU_ASSERT_EQUAL(program->step_count, 4);
-    /* the first send reads the input, which out of place no step overwrites */
-    CU_ASSERT(!(program->steps[0].flags & RONDE_FLAG_BUFFERED));
-    unsigned buffered = 0;
-    for (uint32_t position = 0; position < 8; position++) {
-        const struct ronde_program *each =
-            &doubling->programs[doubling->program_of ? doubling->program_of[position] : 0];
-        for (uint32_t i = 0; i + 1 < each->step_count; i++)
-            buffered += (each->steps[i].flags & RONDE_FLAG_BUFFERED_IN_PLACE) != 0;
-    }
-    /* of each of the 12 exchanging pairs at least one side */
-    CU_ASSERT(buffered >= 12);
-    ronde_schedule_destroy(doubling);
-}
-
-static void trees_and_rings_never_need_slots(void)
-{
-    static const char *const names[] = {"ring", "tree", "double_tree"};
-    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-        struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, names[k], 13);
-        for (uint32_t p = 0; p < schedule->program_count; p++)
-            for (uint32_t i = 0; i < schedule->programs[p].step_count; i++)
-                CU_ASSERT_EQUAL(schedule->programs[p].steps[i].flags &
-                                    (RONDE_FLAG_BUFFERED | RONDE_FLAG_BUFFERED_IN_PLACE),
-                                0);
-        ronde_schedule_destroy(schedule);
-    }
 }
 
 /* --- every kind of violation --------------------------------------------------------------- */
@@ -609,9 +422,7 @@ static void reducing_different_chunks_is_an_extent_error(void)
 
 static void combining_an_input_twice_is_refused(void)
 {
-    struct ronde_builder *builder = NULL;
-    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 2};
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
+    struct ronde_builder *builder = begin(RONDE_ALL_REDUCE, 2);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
     for (uint32_t i = 0; i < 4; i++) {
@@ -623,10 +434,7 @@ static void combining_an_input_twice_is_refused(void)
                                                 .reduces = true};
         ronde_builder_transfer(builder, &transfer);
     }
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_proof proof;
-    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, &proof, &schedule, NULL), RONDE_REJECTED);
-    CU_ASSERT_EQUAL(proof.findings[0].code, RONDE_FINDING_TWICE);
+    expect_rejected(builder, RONDE_FINDING_TWICE);
 }
 
 static void a_stolen_last_step_gives_a_wrong_value(void)
@@ -648,34 +456,26 @@ static void writing_the_input_is_refused(void)
 
 static void a_message_that_reaches_no_output_is_dead_work(void)
 {
-    struct ronde_builder *builder = NULL;
-    const struct ronde_compile_request request = {.collective = RONDE_BROADCAST, .ranks = 2};
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
+    struct ronde_builder *builder = begin(RONDE_BROADCAST, 2);
     ronde_builder_scratch(builder, 1);
-    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
-    const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
-    const struct ronde_operand scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
+    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1),
+                               out = ronde_chunks(RONDE_OUT, 0, 1),
+                               scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
     const struct ronde_transfer used = {.from = 0, .to = 1, .source = in, .target = out};
     const struct ronde_transfer dead = {.from = 0, .to = 1, .source = in, .target = scratch};
     ronde_builder_copy(builder, 0, 1, in, out);
     ronde_builder_transfer(builder, &used);
     ronde_builder_transfer(builder, &dead);
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_proof proof;
-    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, &proof, &schedule, NULL), RONDE_REJECTED);
-    CU_ASSERT(schedule == NULL);
-    CU_ASSERT_EQUAL(proof.findings[0].code, RONDE_FINDING_DEAD_WORK);
+    expect_rejected(builder, RONDE_FINDING_DEAD_WORK);
 }
 
 static void ranks_that_reduce_in_other_trees_are_labelled(void)
 {
     /* one-step all-pairs of three ranks, each adding what comes in its own cyclic order */
-    struct ronde_builder *builder = NULL;
-    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 3};
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, NULL) == RONDE_OK);
-    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
-    const struct ronde_operand out = ronde_chunks(RONDE_OUT, 0, 1);
-    const struct ronde_operand scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
+    struct ronde_builder *builder = begin(RONDE_ALL_REDUCE, 3);
+    const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1),
+                               out = ronde_chunks(RONDE_OUT, 0, 1),
+                               scratch = ronde_chunks(RONDE_SCRATCH, 0, 1);
     ronde_builder_scratch(builder, 1);
     for (uint32_t position = 0; position < 3; position++)
         ronde_builder_copy(builder, position, 0, in, scratch);
@@ -690,10 +490,7 @@ static void ranks_that_reduce_in_other_trees_are_labelled(void)
                                                     .reduces = true};
             ronde_builder_transfer(builder, &transfer);
         }
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(ronde_schedule_finish(builder, NULL, &schedule, &error), RONDE_OK);
-    CU_ASSERT_FATAL(schedule != NULL);
+    struct ronde_schedule *schedule = schedule_finish(builder);
     CU_ASSERT(schedule->proof.rank_dependent_bits);
     ronde_schedule_destroy(schedule);
 }
@@ -715,41 +512,32 @@ static void an_order_that_is_no_permutation_is_refused(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-#define CASE(name) {#name, name}
-        CASE(ring_of_16384_is_proved_on_its_quotient),
-        CASE(quotient_and_expansion_agree_up_to_33_ranks),
-        CASE(bundles_of_16384_are_proved_on_their_quotient),
-        CASE(ring_of_1024_is_proved_written_out),
-        CASE(blocks_sorted_alike_everywhere_are_proved_on_the_quotient),
-        CASE(blocks_that_wrap_at_one_end_keep_their_numbers),
-        CASE(dead_work_is_counted_where_blocks_wrap),
-        CASE(scratch_that_holds_other_parts_elsewhere_is_refused),
-        CASE(blocks_that_one_position_sorts_otherwise_go_to_the_expansion),
-        CASE(blocks_that_an_order_sorts_otherwise_go_to_the_expansion),
-        CASE(fixed_inputs_are_followed_at_every_position_of_the_quotient),
-        CASE(fixed_inputs_must_all_arrive),
-        CASE(the_least_depth_is_found_without_a_run_in_vain),
-        CASE(least_depth_is_two_for_rings_and_one_for_trees),
-        CASE(impossible_requests_are_refused),
-        CASE(one_rank_copies),
-        CASE(ring_reads_raw_inputs_and_completes_once),
-        CASE(ring_in_place_may_not_overwrite_what_is_being_pulled),
-        CASE(results_that_are_read_again_are_known),
-        CASE(second_overwriter_waits_for_the_first),
-        CASE(doubling_needs_slots_where_both_ends_overwrite),
-        CASE(trees_and_rings_never_need_slots),
-        CASE(a_chunk_beyond_the_buffer_is_out_of_bounds),
-        CASE(a_missing_receive_is_unmatched),
-        CASE(receiving_before_sending_everywhere_is_a_cycle),
-        CASE(unordered_lanes_on_one_chunk_race),
-        CASE(reading_what_was_never_written_is_undefined),
-        CASE(reducing_different_chunks_is_an_extent_error),
-        CASE(combining_an_input_twice_is_refused),
-        CASE(a_stolen_last_step_gives_a_wrong_value),
-        CASE(writing_the_input_is_refused),
-        CASE(a_message_that_reaches_no_output_is_dead_work),
-        CASE(ranks_that_reduce_in_other_trees_are_labelled),
-        CASE(an_order_that_is_no_permutation_is_refused),
+        SUITE_CASE(ring_of_16384_is_proved_on_its_quotient),
+        SUITE_CASE(quotient_and_expansion_agree_up_to_33_ranks),
+        SUITE_CASE(bundles_of_16384_are_proved_on_their_quotient),
+        SUITE_CASE(ring_of_1024_is_proved_written_out),
+        SUITE_CASE(blocks_sorted_alike_everywhere_are_proved_on_the_quotient),
+        SUITE_CASE(blocks_that_wrap_at_one_end_keep_their_numbers),
+        SUITE_CASE(dead_work_is_counted_where_blocks_wrap),
+        SUITE_CASE(scratch_that_holds_other_parts_elsewhere_is_refused),
+        SUITE_CASE(blocks_that_one_position_sorts_otherwise_go_to_the_expansion),
+        SUITE_CASE(blocks_that_an_order_sorts_otherwise_go_to_the_expansion),
+        SUITE_CASE(fixed_inputs_are_followed_at_every_position_of_the_quotient),
+        SUITE_CASE(fixed_inputs_must_all_arrive),
+        SUITE_CASE(impossible_requests_are_refused),
+        SUITE_CASE(one_rank_copies),
+        SUITE_CASE(a_chunk_beyond_the_buffer_is_out_of_bounds),
+        SUITE_CASE(a_missing_receive_is_unmatched),
+        SUITE_CASE(receiving_before_sending_everywhere_is_a_cycle),
+        SUITE_CASE(unordered_lanes_on_one_chunk_race),
+        SUITE_CASE(reading_what_was_never_written_is_undefined),
+        SUITE_CASE(reducing_different_chunks_is_an_extent_error),
+        SUITE_CASE(combining_an_input_twice_is_refused),
+        SUITE_CASE(a_stolen_last_step_gives_a_wrong_value),
+        SUITE_CASE(writing_the_input_is_refused),
+        SUITE_CASE(a_message_that_reaches_no_output_is_dead_work),
+        SUITE_CASE(ranks_that_reduce_in_other_trees_are_labelled),
+        SUITE_CASE(an_order_that_is_no_permutation_is_refused),
     };
     return suite_run("prove", cases, sizeof cases / sizeof cases[0]);
 }

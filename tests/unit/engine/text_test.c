@@ -1,5 +1,6 @@
 /** The text form: what is read is what was written, print is canonical, and every malformed text is refused by line. */
 #include "support/files.h"
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include "ronde/schedules.h"
@@ -14,54 +15,44 @@ static const struct ronde_mem *mem(void)
     return ronde_mem_default();
 }
 
-static struct ronde_schedule *read_text(const char *text)
-{
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    const enum ronde_status status =
-        ronde_schedule_read(text, strlen(text), "text", mem(), NULL, &schedule, &error);
-    if (status != RONDE_OK)
-        suite_note("%s: %s", ronde_status_text(status), error.message);
-    CU_ASSERT_EQUAL(status, RONDE_OK);
-    CU_ASSERT_EQUAL(status == RONDE_OK, schedule != NULL);
-    return schedule;
-}
-
-/* The printed form of a schedule, or NULL; free it with free_text. */
+/* The printed form of a schedule; free it with free_text. */
 static char *print(const struct ronde_schedule *schedule)
 {
     char *text = NULL;
     size_t bytes = 0;
-    CU_ASSERT_EQUAL(ronde_schedule_print(schedule, mem(), &text, &bytes, NULL), RONDE_OK);
-    CU_ASSERT_TRUE(text && strlen(text) == bytes);
+    CU_ASSERT_EQUAL_FATAL(ronde_schedule_print(schedule, mem(), &text, &bytes, NULL), RONDE_OK);
+    CU_ASSERT_FATAL(text && strlen(text) == bytes);
     return text;
 }
 
 static void free_text(char *text)
 {
-    if (text)
-        ronde_mem_free(mem(), text, strlen(text) + 1, 1);
+    ronde_mem_free(mem(), text, strlen(text) + 1, 1);
+}
+
+/* A schedule is printed as expected, and what is read of that is the same schedule and printed the same. */
+static void check_printed(const struct ronde_schedule *schedule, const char *expected)
+{
+    char *printed = print(schedule);
+    struct ronde_schedule *again = schedule_read(printed);
+    char *reprinted = print(again);
+    if (strcmp(printed, expected) != 0)
+        suite_note("printed\n%sexpected\n%s", printed, expected);
+    CU_ASSERT_EQUAL(strcmp(printed, expected), 0);
+    CU_ASSERT_EQUAL(strcmp(reprinted, expected), 0);
+    CU_ASSERT_EQUAL(again->hash, schedule->hash);
+    CU_ASSERT_EQUAL(again->proof.min_depth, schedule->proof.min_depth);
+    CU_ASSERT_EQUAL(again->proof.messages, schedule->proof.messages);
+    free_text(reprinted);
+    ronde_schedule_destroy(again);
+    free_text(printed);
 }
 
 /* Reads a text and compares its canonical form; the canonical form must be its own. */
 static void check_canonical(const char *text, const char *canonical)
 {
-    struct ronde_schedule *schedule = read_text(text);
-    if (!schedule)
-        return;
-    char *printed = print(schedule);
-    if (printed && strcmp(printed, canonical) != 0)
-        suite_note("printed\n%sexpected\n%s", printed, canonical);
-    CU_ASSERT_TRUE(printed && strcmp(printed, canonical) == 0);
-    free_text(printed);
-    struct ronde_schedule *again = read_text(canonical);
-    if (again) {
-        printed = print(again);
-        CU_ASSERT_TRUE(printed && strcmp(printed, canonical) == 0);
-        CU_ASSERT_EQUAL(again->hash, schedule->hash);
-        free_text(printed);
-    }
-    ronde_schedule_destroy(again);
+    struct ronde_schedule *schedule = schedule_read(text);
+    check_printed(schedule, canonical);
     ronde_schedule_destroy(schedule);
 }
 
@@ -149,35 +140,26 @@ static void offsets_and_runs_are_printed_short(void)
 }
 
 /* Everything a step can have: strided ranges, scratch, tags, absolute peers, dependencies up and down the lanes. */
+#define EVEN "[0+2 run 1 stride 2]"
+#define ODD "[1+2 run 1 stride 2]"
+#define RICH_PROGRAM(position, peer)                                                               \
+    "\nprogram " position " scratch 3 positions " position "\n"                                    \
+    "  lane 0\n"                                                                                   \
+    "    send in" EVEN " -> @" peer ":3\n"                                                         \
+    "    recv scratch[1+2] <- @" peer ":3\n"                                                       \
+    "    copy in" EVEN " out" EVEN " after 1.0\n"                                                  \
+    "    reduce scratch[1+2] out" EVEN "\n"                                                        \
+    "  lane 1\n"                                                                                   \
+    "    send in" ODD " -> @" peer "\n"                                                            \
+    "    rrc in" ODD " out" ODD " <- @" peer "\n"                                                  \
+    "    nop after 0.3 0.0\n"
 static const char rich[] = "ronde 1\n"
                            "collective all_reduce\n"
                            "algorithm odd_and-even.2\n"
                            "ranks 2\n"
                            "chunks 4\n"
                            "peers absolute\n"
-                           "strict\n"
-                           "\n"
-                           "program 0 scratch 3 positions 0\n"
-                           "  lane 0\n"
-                           "    send in[0+2 run 1 stride 2] -> @1:3\n"
-                           "    recv scratch[1+2] <- @1:3\n"
-                           "    copy in[0+2 run 1 stride 2] out[0+2 run 1 stride 2] after 1.0\n"
-                           "    reduce scratch[1+2] out[0+2 run 1 stride 2]\n"
-                           "  lane 1\n"
-                           "    send in[1+2 run 1 stride 2] -> @1\n"
-                           "    rrc in[1+2 run 1 stride 2] out[1+2 run 1 stride 2] <- @1\n"
-                           "    nop after 0.3 0.0\n"
-                           "\n"
-                           "program 1 scratch 3 positions 1\n"
-                           "  lane 0\n"
-                           "    send in[0+2 run 1 stride 2] -> @0:3\n"
-                           "    recv scratch[1+2] <- @0:3\n"
-                           "    copy in[0+2 run 1 stride 2] out[0+2 run 1 stride 2] after 1.0\n"
-                           "    reduce scratch[1+2] out[0+2 run 1 stride 2]\n"
-                           "  lane 1\n"
-                           "    send in[1+2 run 1 stride 2] -> @0\n"
-                           "    rrc in[1+2 run 1 stride 2] out[1+2 run 1 stride 2] <- @0\n"
-                           "    nop after 0.3 0.0\n";
+                           "strict\n" RICH_PROGRAM("0", "1") RICH_PROGRAM("1", "0");
 
 static void check_rich_header(const struct ronde_schedule *schedule)
 {
@@ -241,8 +223,7 @@ static void check_rich_steps(const struct ronde_program *program)
 
 static void every_field_is_read(void)
 {
-    struct ronde_schedule *schedule = read_text(rich);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
+    struct ronde_schedule *schedule = schedule_read(rich);
     check_rich_header(schedule);
     check_rich_program(&schedule->programs[0]);
     check_rich_steps(&schedule->programs[0]);
@@ -263,8 +244,7 @@ static void xor_symmetry_is_read_and_printed(void)
                                "    send in[0] -> ^1\n"
                                "    rrcs in[0] out[0] <- ^1 -> ^2\n"
                                "    rrc out[0] out[0] <- ^2\n";
-    struct ronde_schedule *schedule = read_text(text);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
+    struct ronde_schedule *schedule = schedule_read(text);
     CU_ASSERT_EQUAL(schedule->symmetry, RONDE_SYMMETRY_XOR);
     CU_ASSERT_PTR_NULL(schedule->program_of);
     CU_ASSERT_EQUAL(schedule->programs[0].connections[0].peer, 1);
@@ -318,8 +298,7 @@ static void pairs_are_read_and_printed(void)
                                "program 2 positions 2\n"
                                "    send in[0] -> +1\n"
                                "    recv out[0] <- +1\n";
-    struct ronde_schedule *schedule = read_text(text);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
+    struct ronde_schedule *schedule = schedule_read(text);
     CU_ASSERT_PTR_NOT_NULL_FATAL(schedule->source_of);
     CU_ASSERT_EQUAL(schedule->source_of[0], 2);
     CU_ASSERT_EQUAL(schedule->source_of[1], RONDE_NONE);
@@ -343,8 +322,7 @@ static void connections_are_numbered_by_first_use(void)
     static const uint32_t numbers[] = {2, 4, 6, 4, 2, 8, 6, 0, 8};
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
         at += sprintf(at, "signal -> +1:%u\nwait <- +1:%u\n", tags[i], tags[i]);
-    struct ronde_schedule *schedule = read_text(text);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
+    struct ronde_schedule *schedule = schedule_read(text);
     const struct ronde_program *program = &schedule->programs[0];
     CU_ASSERT_EQUAL(program->connection_count, 10);
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++) {
@@ -360,25 +338,12 @@ static void connections_are_numbered_by_first_use(void)
 static bool round_trip(const struct ronde_compile_request *request,
                        const struct ronde_algorithm *algorithm)
 {
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    if (algorithm->supports(request, &error) != RONDE_OK)
+    if (algorithm->supports(request, NULL) != RONDE_OK)
         return false;
-    CU_ASSERT_EQUAL(ronde_compile(request, mem(), NULL, &schedule, NULL), RONDE_OK);
-    if (!schedule)
-        return false;
+    struct ronde_schedule *schedule = schedule_compile_request(request, NULL);
     char *text = print(schedule);
-    struct ronde_schedule *again = text ? read_text(text) : NULL;
-    if (again) {
-        char *printed = print(again);
-        CU_ASSERT_TRUE(printed && strcmp(printed, text) == 0);
-        CU_ASSERT_EQUAL(again->hash, schedule->hash);
-        CU_ASSERT_EQUAL(again->proof.min_depth, schedule->proof.min_depth);
-        CU_ASSERT_EQUAL(again->proof.messages, schedule->proof.messages);
-        free_text(printed);
-    }
+    check_printed(schedule, text);
     free_text(text);
-    ronde_schedule_destroy(again);
     ronde_schedule_destroy(schedule);
     return true;
 }
@@ -388,12 +353,10 @@ static void check_file(const char *path, void *context)
 {
     char *text = files_read(path);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-    struct ronde_schedule *schedule = read_text(text);
-    char *printed = schedule ? print(schedule) : NULL;
+    struct ronde_schedule *schedule = schedule_read(text);
+    char *printed = print(schedule);
     (void)context;
-    CU_ASSERT_PTR_NOT_NULL(printed);
-    if (printed)
-        check_canonical(text, printed);
+    check_printed(schedule, printed);
     free_text(printed);
     ronde_schedule_destroy(schedule);
     free(text);
@@ -550,9 +513,9 @@ static void examples_of_the_manual_hold(void)
         char *end = strstr(text, "```");
         CU_ASSERT_PTR_NOT_NULL_FATAL(end);
         *end = '\0';
-        struct ronde_schedule *schedule = read_text(text);
-        CU_ASSERT_TRUE(schedule && schedule->proof.ok && schedule->proof.dead_chunks == 0);
-        CU_ASSERT_TRUE(schedule && schedule->collective == RONDE_ALL_REDUCE);
+        struct ronde_schedule *schedule = schedule_read(text);
+        CU_ASSERT_TRUE(schedule->proof.ok && schedule->proof.dead_chunks == 0);
+        CU_ASSERT_EQUAL(schedule->collective, RONDE_ALL_REDUCE);
         ronde_schedule_destroy(schedule);
         examples++;
         at = end + 1;
@@ -564,21 +527,21 @@ static void examples_of_the_manual_hold(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"hand_written_text_becomes_canonical", hand_written_text_becomes_canonical},
-        {"aliases_become_operations", aliases_become_operations},
-        {"offsets_and_runs_are_printed_short", offsets_and_runs_are_printed_short},
-        {"every_field_is_read", every_field_is_read},
-        {"xor_symmetry_is_read_and_printed", xor_symmetry_is_read_and_printed},
-        {"shapes_are_read_and_printed", shapes_are_read_and_printed},
-        {"pairs_are_read_and_printed", pairs_are_read_and_printed},
-        {"connections_are_numbered_by_first_use", connections_are_numbered_by_first_use},
-        {"files_written_by_hand_round_trip", files_written_by_hand_round_trip},
-        {"algorithms_round_trip", algorithms_round_trip},
-        {"a_large_ring_is_small_and_round_trips", a_large_ring_is_small_and_round_trips},
-        {"malformed_files_are_refused_by_line", malformed_files_are_refused_by_line},
-        {"bytes_that_are_no_text_are_refused", bytes_that_are_no_text_are_refused},
-        {"the_error_record_is_optional", the_error_record_is_optional},
-        {"examples_of_the_manual_hold", examples_of_the_manual_hold},
+        SUITE_CASE(hand_written_text_becomes_canonical),
+        SUITE_CASE(aliases_become_operations),
+        SUITE_CASE(offsets_and_runs_are_printed_short),
+        SUITE_CASE(every_field_is_read),
+        SUITE_CASE(xor_symmetry_is_read_and_printed),
+        SUITE_CASE(shapes_are_read_and_printed),
+        SUITE_CASE(pairs_are_read_and_printed),
+        SUITE_CASE(connections_are_numbered_by_first_use),
+        SUITE_CASE(files_written_by_hand_round_trip),
+        SUITE_CASE(algorithms_round_trip),
+        SUITE_CASE(a_large_ring_is_small_and_round_trips),
+        SUITE_CASE(malformed_files_are_refused_by_line),
+        SUITE_CASE(bytes_that_are_no_text_are_refused),
+        SUITE_CASE(the_error_record_is_optional),
+        SUITE_CASE(examples_of_the_manual_hold),
     };
     return suite_run("text", cases, sizeof cases / sizeof cases[0]);
 }

@@ -2,6 +2,7 @@
  * Traffic: what executors and placements derive from a schedule, on every built-in and on schedules
  * read from text.
  */
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include "ronde/schedules.h"
@@ -104,19 +105,6 @@ static void a_grid_is_a_route_only_along_one_axis(void)
     CU_ASSERT_FALSE(is_route(RONDE_ALL_REDUCE, "torus", 3, 4));
 }
 
-static struct ronde_schedule *read_text(const char *text)
-{
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(ronde_schedule_read(text, strlen(text), "text", ronde_mem_default(), NULL,
-                                        &schedule, &error),
-                    RONDE_OK);
-    if (!schedule)
-        suite_note("%s", error.message);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
-    return schedule;
-}
-
 #define HEAD "ronde 1\ncollective all_gather\nalgorithm my-own\nranks 3\n"
 #define BACKWARDS                                                                                  \
     "rotate out\nprogram 0\ncopy in[0] out[0]\nsend in[0] -> -1\nrcs out[1] <- +1 -> -1\n"         \
@@ -126,8 +114,8 @@ static struct ronde_schedule *read_text(const char *text)
 static void a_ring_of_ones_own_is_a_route_until_it_has_an_order(void)
 {
     static const uint32_t order[3] = {0, 2, 1}, twice[3] = {0, 0, 1};
-    struct ronde_schedule *ring = read_text(HEAD BACKWARDS);
-    struct ronde_schedule *stated = read_text(HEAD "channel weight 1 order 2 0 1\n" BACKWARDS);
+    struct ronde_schedule *ring = schedule_read(HEAD BACKWARDS);
+    struct ronde_schedule *stated = schedule_read(HEAD "channel weight 1 order 2 0 1\n" BACKWARDS);
     struct ronde_schedule *laid = NULL, *none = NULL;
     struct ronde_error error = {0};
     CU_ASSERT(ring->traffic.is_route);

@@ -1,5 +1,6 @@
 /* v-forms: which schedules are right for blocks of any lengths, and what a launch of such blocks is refused for. */
 #include "support/buffers.h"
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include "ronde/engine.h"
@@ -8,22 +9,6 @@
 #include <string.h>
 
 static struct ronde_error error;
-
-static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
-                                      uint32_t ranks)
-{
-    const struct ronde_compile_request request = {.collective = collective,
-                                                  .algorithm = algorithm,
-                                                  .ranks = ranks};
-    struct ronde_schedule *schedule = NULL;
-    memset(&error, 0, sizeof error);
-    const enum ronde_status status =
-        ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error);
-    if (status != RONDE_OK)
-        suite_note("%s", error.message);
-    CU_ASSERT_FATAL(status == RONDE_OK);
-    return schedule;
-}
 
 static void algorithms_have_the_v_forms_they_claim(void)
 {
@@ -39,7 +24,8 @@ static void algorithms_have_the_v_forms_they_claim(void)
     };
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         for (uint32_t ranks = 1; ranks <= 9; ranks++) {
-            struct ronde_schedule *schedule = compile(rows[k].collective, rows[k].algorithm, ranks);
+            struct ronde_schedule *schedule =
+                schedule_compile(rows[k].collective, rows[k].algorithm, ranks);
             CU_ASSERT_STRING_EQUAL(ronde_v_form_text(schedule->v_form), rows[k].v_form);
             ronde_schedule_destroy(schedule);
         }
@@ -53,9 +39,7 @@ static struct ronde_schedule *detour(enum ronde_buffer buffer, uint32_t chunk)
     const struct ronde_compile_request request = {.collective = RONDE_ALL_GATHER,
                                                   .algorithm = "detour",
                                                   .ranks = 3};
-    struct ronde_builder *builder;
-    CU_ASSERT_FATAL(ronde_builder_create(&request, ronde_mem_default(), &builder, &error) ==
-                    RONDE_OK);
+    struct ronde_builder *builder = schedule_builder(&request);
     ronde_builder_scratch(builder, 1);
     const struct ronde_operand in = ronde_chunks(RONDE_IN, 0, 1);
     const struct ronde_operand via = ronde_chunks(buffer, chunk, 1);
@@ -78,12 +62,7 @@ static struct ronde_schedule *detour(enum ronde_buffer buffer, uint32_t chunk)
                 ronde_builder_transfer(builder, &direct);
         }
     }
-    struct ronde_schedule *schedule = NULL;
-    const enum ronde_status status = ronde_schedule_finish(builder, NULL, &schedule, &error);
-    if (status != RONDE_OK)
-        suite_note("%s", error.message);
-    CU_ASSERT_FATAL(status == RONDE_OK);
-    return schedule;
+    return schedule_finish(builder);
 }
 
 static void blocks_out_of_place_leave_no_v_form(void)
@@ -106,7 +85,7 @@ static void blocks_out_of_place_leave_no_v_form(void)
 
 static void v_form_survives_text(void)
 {
-    struct ronde_schedule *schedule = compile(RONDE_ALL_GATHER, "ring", 5);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_GATHER, "ring", 5);
     struct ronde_schedule *copy = NULL;
     char *text = NULL;
     size_t length = 0;
@@ -169,7 +148,7 @@ static void expect(const struct ronde_schedule *schedule, enum ronde_status stat
 
 static void launch_check_names_what_is_wrong_with_blocks(void)
 {
-    struct ronde_schedule *ring = compile(RONDE_ALL_GATHER, "ring", 3);
+    struct ronde_schedule *ring = schedule_compile(RONDE_ALL_GATHER, "ring", 3);
     struct ronde_schedule *none = detour(RONDE_SCRATCH, 0);
     fill_tables();
     expect(ring, RONDE_OK, "");
@@ -224,8 +203,8 @@ static void separate_tensors_of_one_length_run_on_any_schedule(void)
 
 static void avg_and_premul_sum_are_refused_where_nothing_is_reduced(void)
 {
-    struct ronde_schedule *ring = compile(RONDE_ALL_GATHER, "ring", 3);
-    struct ronde_schedule *reduce = compile(RONDE_ALL_REDUCE, "ring", 3);
+    struct ronde_schedule *ring = schedule_compile(RONDE_ALL_GATHER, "ring", 3);
+    struct ronde_schedule *reduce = schedule_compile(RONDE_ALL_REDUCE, "ring", 3);
     fill_tables();
     tables.launch.op = RONDE_AVG;
     expect(ring, RONDE_UNSUPPORTED, "op avg, all_gather reduces nothing");
@@ -242,15 +221,12 @@ static void avg_and_premul_sum_are_refused_where_nothing_is_reduced(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"algorithms_have_the_v_forms_they_claim", algorithms_have_the_v_forms_they_claim},
-        {"blocks_out_of_place_leave_no_v_form", blocks_out_of_place_leave_no_v_form},
-        {"v_form_survives_text", v_form_survives_text},
-        {"launch_check_names_what_is_wrong_with_blocks",
-         launch_check_names_what_is_wrong_with_blocks},
-        {"separate_tensors_of_one_length_run_on_any_schedule",
-         separate_tensors_of_one_length_run_on_any_schedule},
-        {"avg_and_premul_sum_are_refused_where_nothing_is_reduced",
-         avg_and_premul_sum_are_refused_where_nothing_is_reduced},
+        SUITE_CASE(algorithms_have_the_v_forms_they_claim),
+        SUITE_CASE(blocks_out_of_place_leave_no_v_form),
+        SUITE_CASE(v_form_survives_text),
+        SUITE_CASE(launch_check_names_what_is_wrong_with_blocks),
+        SUITE_CASE(separate_tensors_of_one_length_run_on_any_schedule),
+        SUITE_CASE(avg_and_premul_sum_are_refused_where_nothing_is_reduced),
     };
     return suite_run("blocks", cases, sizeof cases / sizeof cases[0]);
 }

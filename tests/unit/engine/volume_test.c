@@ -2,6 +2,7 @@
  * What ranks send and receive, in blocks: every algorithm against the least that any must move, those of closed forms
  * against formulas by hand, whatever the root, the channels, their weights and the order.
  */
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include "ronde/builder.h"
@@ -13,19 +14,6 @@
 
 #define MOST_RANKS 17u
 #define SLACK 1e-9
-
-static struct ronde_schedule *compile(const struct ronde_compile_request *request)
-{
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {.status = RONDE_OK};
-    const enum ronde_status status =
-        ronde_compile(request, ronde_mem_default(), NULL, &schedule, &error);
-    if (status != RONDE_OK)
-        suite_note("%s %s on %u: %s", ronde_collective_text(request->collective),
-                   request->algorithm, request->ranks, error.message);
-    CU_ASSERT_EQUAL_FATAL(status, RONDE_OK);
-    return schedule;
-}
 
 static bool can(const struct ronde_algorithm *algorithm, const struct ronde_compile_request *request)
 {
@@ -76,7 +64,7 @@ static void check_least(const struct ronde_algorithm *algorithm, uint32_t ranks)
     const struct ronde_compile_request request = {.collective = algorithm->collective,
                                                   .algorithm = algorithm->name,
                                                   .ranks = ranks};
-    struct ronde_schedule *schedule = compile(&request);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
     const struct ronde_volume volume = ronde_schedule_volume(schedule);
     const struct ronde_volume least = least_of(algorithm->collective, ranks);
     CU_ASSERT(volume.sent >= least.sent - SLACK && volume.received >= least.received - SLACK);
@@ -241,7 +229,7 @@ static void check_form(size_t form, uint32_t ranks)
     const struct ronde_compile_request request = {.collective = forms[form].collective,
                                                   .algorithm = forms[form].algorithm,
                                                   .ranks = ranks};
-    struct ronde_schedule *schedule = compile(&request);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
     const struct ronde_volume volume = ronde_schedule_volume(schedule);
     const double messages = (double)(schedule->proof.messages * (uint64_t)schedule->channel_count);
     const double expected[] = {forms[form].sent ? forms[form].sent(ranks) : volume.sent,
@@ -272,7 +260,7 @@ static void volumes_are_those_of_formulas_by_hand(void)
 
 static void expect_same(const struct ronde_compile_request *request, struct ronde_volume volume)
 {
-    struct ronde_schedule *schedule = compile(request);
+    struct ronde_schedule *schedule = schedule_compile_request(request, NULL);
     const struct ronde_volume other = ronde_schedule_volume(schedule);
     CU_ASSERT_DOUBLE_EQUAL(other.sent, volume.sent, SLACK);
     CU_ASSERT_DOUBLE_EQUAL(other.received, volume.received, SLACK);
@@ -291,7 +279,7 @@ static void check_invariance(const struct ronde_algorithm *algorithm, uint32_t r
     struct ronde_compile_request request = {.collective = algorithm->collective,
                                             .algorithm = algorithm->name,
                                             .ranks = ranks};
-    struct ronde_schedule *schedule = compile(&request);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
     const struct ronde_volume volume = ronde_schedule_volume(schedule);
     const uint32_t channels = schedule->channel_count;
     ronde_schedule_destroy(schedule);
@@ -340,7 +328,7 @@ static void check_pairs(const struct ronde_algorithm *algorithm, uint32_t ranks)
     const struct ronde_compile_request request = {.collective = algorithm->collective,
                                                   .algorithm = algorithm->name,
                                                   .ranks = ranks};
-    struct ronde_schedule *schedule = compile(&request);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
     const struct ronde_volume most = ronde_schedule_volume(schedule);
     double sent_most = 0, received_most = 0;
     memset(sent, 0, sizeof sent);

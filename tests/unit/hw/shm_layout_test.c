@@ -4,6 +4,7 @@
  */
 #include "hw/shm/layout.h"
 #include "ronde/schedules.h"
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include <stdlib.h>
@@ -189,24 +190,11 @@ static void connections_between_hosts_have_no_place(void)
     for_all_algorithms(0, 2);
 }
 
-static struct ronde_schedule *compile(enum ronde_collective collective, const char *name,
-                                      uint32_t ranks)
-{
-    const struct ronde_compile_request request = {.collective = collective,
-                                                  .algorithm = name,
-                                                  .ranks = ranks};
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
-                          RONDE_OK);
-    return schedule;
-}
-
 /* What is loaded for the deepest launch has room for every other. */
 static void eager_slots_never_fall_as_depth_rises(void)
 {
     for (uint32_t ranks = 2; ranks <= 128; ranks *= 2) {
-        struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", ranks);
+        struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "ring", ranks);
         uint32_t before = 0;
         for (uint32_t depth = schedule->proof.min_depth; depth < 200; depth++) {
             const uint32_t slots = ronde_eager_slots(schedule, depth);
@@ -221,7 +209,7 @@ static void eager_slots_never_fall_as_depth_rises(void)
 
 static void a_region_grows_with_slots_and_depth(void)
 {
-    struct ronde_schedule *schedule = compile(RONDE_ALL_GATHER, "ring", 4);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_GATHER, "ring", 4);
     for (uint32_t depth = 8; depth < 64; depth += 7)
         for (uint64_t bytes = 64; bytes < 1 << 16; bytes *= 4) {
             const uint64_t stride = ronde_shm_layout_stride(schedule, bytes, depth);

@@ -1,23 +1,11 @@
 /**
  * Pieces where nobody says how: trees and chains are cut as NCCL cuts them, what is not pipelined is not.
  */
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include "ronde/pieces.h"
 #include "ronde/schedules.h"
-
-static struct ronde_schedule *compile(enum ronde_collective collective, const char *algorithm,
-                                      uint32_t ranks)
-{
-    const struct ronde_compile_request request = {.collective = collective,
-                                                  .algorithm = algorithm,
-                                                  .ranks = ranks};
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
-                          RONDE_OK);
-    return schedule;
-}
 
 static void what_passes_whole_blocks_on_is_pipelined(void)
 {
@@ -33,7 +21,8 @@ static void what_passes_whole_blocks_on_is_pipelined(void)
         {RONDE_BROADCAST, "direct", false},    {RONDE_ALL_REDUCE, "direct_one_step", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct ronde_schedule *schedule = compile(cases[i].collective, cases[i].algorithm, 8);
+        struct ronde_schedule *schedule =
+            schedule_compile(cases[i].collective, cases[i].algorithm, 8);
         CU_ASSERT_EQUAL(ronde_schedule_is_pipelined(schedule), cases[i].is_pipelined);
         if (!cases[i].is_pipelined)
             CU_ASSERT_EQUAL(ronde_pipeline_slot(schedule, 1u << 30), 0);
@@ -44,7 +33,7 @@ static void what_passes_whole_blocks_on_is_pipelined(void)
 /* Two trees of 1,024 ranks, 10 levels: halves of the block in at least 40 pieces of 32 KiB up, at most 128. */
 static void pieces_are_those_of_nccl(void)
 {
-    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "double_tree", 1024);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "double_tree", 1024);
     CU_ASSERT_EQUAL(ronde_pipeline_slot(schedule, 32768), 0);
     CU_ASSERT_EQUAL(ronde_pipeline_slot(schedule, 1u << 20), 32768);
     CU_ASSERT_EQUAL(ronde_pipeline_slot(schedule, 16u << 20), 128u << 10);
@@ -89,7 +78,7 @@ static void slots_are_what_the_rules_say(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct ronde_schedule *schedule =
-            compile(cases[i].collective, cases[i].algorithm, cases[i].ranks);
+            schedule_compile(cases[i].collective, cases[i].algorithm, cases[i].ranks);
         uint64_t last = 0;
         CU_ASSERT_EQUAL(schedule->channel_count, cases[i].shares);
         CU_ASSERT(ronde_schedule_is_pipelined(schedule));
@@ -109,7 +98,7 @@ static void slots_are_what_the_rules_say(void)
 /* One channel that carries three quarters of a block has three quarters of its pieces. */
 static void the_widest_channel_decides(void)
 {
-    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "double_tree", 8);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "double_tree", 8);
     CU_ASSERT_EQUAL_FATAL(schedule->channel_count, 2);
     const uint64_t even = ronde_pipeline_slot(schedule, 64u << 10);
     schedule->channels[1].weight = 3 * schedule->channels[0].weight;
@@ -125,7 +114,7 @@ static void the_widest_channel_decides(void)
 static void lone_ranks_have_no_pieces(void)
 {
     for (uint32_t ranks = 1; ranks <= 2; ranks++) {
-        struct ronde_schedule *schedule = compile(RONDE_BROADCAST, "chain", ranks);
+        struct ronde_schedule *schedule = schedule_compile(RONDE_BROADCAST, "chain", ranks);
         CU_ASSERT_FALSE(ronde_schedule_is_pipelined(schedule));
         CU_ASSERT_EQUAL(ronde_pipeline_slot(schedule, UINT64_C(1) << 40), 0);
         ronde_schedule_destroy(schedule);
