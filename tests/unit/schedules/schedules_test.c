@@ -2,6 +2,7 @@
  * The algorithms: shapes worked out by hand, volumes against the lower bounds, and requests that
  * must be refused.
  */
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include "ronde/cursor.h"
@@ -15,19 +16,6 @@
 
 /** Room for the step names of a program. */
 #define PROGRAM_TEXT_BYTES 512
-
-static struct ronde_schedule *compile(const struct ronde_compile_request *request,
-                                      struct ronde_proof *out_proof)
-{
-    struct ronde_schedule *schedule = NULL;
-    struct ronde_error error = {0};
-    const enum ronde_status status =
-        ronde_compile(request, ronde_mem_default(), out_proof, &schedule, &error);
-    if (status != RONDE_OK)
-        suite_note("%s", error.message);
-    CU_ASSERT_EQUAL_FATAL(status, RONDE_OK);
-    return schedule;
-}
 
 /** Step names of the program of a position, lanes parted by " | ". */
 static void print_program(const struct ronde_schedule *schedule, uint32_t position, char *text)
@@ -50,7 +38,7 @@ static void check_program(enum ronde_collective collective, const char *algorith
     const struct ronde_compile_request request = {.collective = collective,
                                                   .algorithm = algorithm,
                                                   .ranks = ranks};
-    struct ronde_schedule *schedule = compile(&request, NULL);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
     char text[PROGRAM_TEXT_BYTES];
     print_program(schedule, position, text);
     if (strcmp(text, expected) != 0)
@@ -153,7 +141,7 @@ static void check_counts(const struct ronde_algorithm *algorithm, uint32_t ranks
                                                   .ranks = ranks};
     const struct ronde_algorithm_counts counts = algorithm->counts(ranks);
     struct ronde_proof proof;
-    struct ronde_schedule *schedule = compile(&request, &proof);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, &proof);
     const bool is_claimed =
         proof.messages == counts.messages && proof.sent_chunks_max == counts.sent_chunks &&
         proof.critical_path == counts.critical_path && proof.min_depth == counts.min_depth;
@@ -210,7 +198,7 @@ static bool is_checked_route(const struct ronde_algorithm *algorithm, uint32_t r
                                                   .ranks = ranks};
     if (algorithm->supports(&request, NULL) != RONDE_OK)
         return false;
-    struct ronde_schedule *schedule = compile(&request, NULL);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
     const bool is_route = schedule->traffic.is_route;
     if (is_route)
         check_route(schedule);
@@ -252,7 +240,7 @@ static void double_tree_has_disjoint_inner_ranks(void)
                                                       .algorithm = "double_tree",
                                                       .ranks = n,
                                                       .channels = 2};
-        struct ronde_schedule *schedule = compile(&request, NULL);
+        struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
         CU_ASSERT_EQUAL_FATAL(schedule->channel_count, 4);
         uint32_t inner_in_both = 0;
         for (uint32_t rank = 0; rank < n; rank++) {
@@ -276,16 +264,16 @@ static void roots_and_orders_move_positions_only(void)
                                             .algorithm = "binomial",
                                             .ranks = 5,
                                             .root = 3};
-    struct ronde_schedule *schedule = compile(&request, NULL);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
     CU_ASSERT_EQUAL(schedule->channels[0].order[0], 3);
     ronde_schedule_destroy(schedule);
     request.order = order;
-    schedule = compile(&request, NULL);
+    schedule = schedule_compile_request(&request, NULL);
     CU_ASSERT_EQUAL(schedule->channels[0].order[2], 4);
     ronde_schedule_destroy(schedule);
     request.collective = RONDE_ALL_REDUCE;
     request.algorithm = "double_tree";
-    schedule = compile(&request, NULL);
+    schedule = schedule_compile_request(&request, NULL);
     CU_ASSERT_EQUAL(schedule->channels[0].order[4], 2);
     CU_ASSERT_EQUAL(schedule->channels[1].order[4], 3);
     ronde_schedule_destroy(schedule);
@@ -338,7 +326,7 @@ static void recursive_halving_takes_orders_that_turn_no_message(void)
                                             .algorithm = "recursive_halving",
                                             .ranks = 4,
                                             .order = halves};
-    struct ronde_schedule *schedule = compile(&request, NULL);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
     CU_ASSERT_EQUAL(schedule->channels[0].order[1], 3);
     ronde_schedule_destroy(schedule);
     request.order = turned;
@@ -357,7 +345,7 @@ static void shapes_place_rings(void)
                                             .shape_count = 3,
                                             .shape = {2, 3, 4}};
     struct ronde_proof proof;
-    struct ronde_schedule *schedule = compile(&request, &proof);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, &proof);
     CU_ASSERT_EQUAL(schedule->shape_count, 3);
     CU_ASSERT_EQUAL(proof.critical_path, 2 * (1 + 2 + 3));
     CU_ASSERT_EQUAL(proof.sent_chunks_max, 2 * 23);
@@ -366,7 +354,7 @@ static void shapes_place_rings(void)
     request.shape_count = 2;
     request.shape[0] = 6; /* nodes of 4 */
     request.shape[1] = 4;
-    schedule = compile(&request, &proof);
+    schedule = schedule_compile_request(&request, &proof);
     CU_ASSERT_EQUAL(proof.critical_path, 2 * (5 + 3));
     CU_ASSERT_EQUAL(schedule->channels[0].order[0], 0);
     CU_ASSERT_EQUAL(schedule->channels[0].order[1], 4); /* the same local rank of the next node */
@@ -407,7 +395,7 @@ static void listed_pairs_are_served(void)
                                             .ranks = 4,
                                             .source_of = sources};
     struct ronde_proof proof;
-    struct ronde_schedule *schedule = compile(&request, &proof);
+    struct ronde_schedule *schedule = schedule_compile_request(&request, &proof);
     CU_ASSERT_EQUAL(proof.messages, 2);
     CU_ASSERT_EQUAL(proof.sent_chunks_max, 1);
     CU_ASSERT_EQUAL(schedule->programs[schedule->program_of[1]].step_count, 0);
@@ -427,7 +415,7 @@ static void all_to_all_takes_any_shape_of_nodes(void)
                                                           .shape_count = 2,
                                                           .shape = {nodes, local}};
             struct ronde_proof proof;
-            ronde_schedule_destroy(compile(&request, &proof));
+            ronde_schedule_destroy(schedule_compile_request(&request, &proof));
             CU_ASSERT_EQUAL(proof.critical_path, nodes - 1 + local - 1);
         }
 }
@@ -441,7 +429,7 @@ static void rooted_double_trees_have_disjoint_inner_ranks(void)
                                                           .algorithm = "double_tree",
                                                           .ranks = n,
                                                           .root = root};
-            struct ronde_schedule *schedule = compile(&request, NULL);
+            struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
             CU_ASSERT_EQUAL_FATAL(schedule->channel_count, 2);
             for (uint32_t rank = 0; rank < n; rank++) {
                 uint32_t inner = 0;
@@ -538,28 +526,23 @@ static void large_rings_compile_in_a_kilobyte_a_rank(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"programs_are_fused_to_what_the_files_say", programs_are_fused_to_what_the_files_say},
-        {"programs_that_bring_together_are_fused_too", programs_that_bring_together_are_fused_too},
-        {"one_rank_is_a_copy", one_rank_is_a_copy},
-        {"messages_and_volumes_are_those_of_the_papers",
-         messages_and_volumes_are_those_of_the_papers},
-        {"routes_send_to_one_neighbour", routes_send_to_one_neighbour},
-        {"binary_tree_is_a_tree", binary_tree_is_a_tree},
-        {"double_tree_has_disjoint_inner_ranks", double_tree_has_disjoint_inner_ranks},
-        {"roots_and_orders_move_positions_only", roots_and_orders_move_positions_only},
-        {"impossible_requests_are_refused_with_the_bound",
-         impossible_requests_are_refused_with_the_bound},
-        {"recursive_halving_takes_orders_that_turn_no_message",
-         recursive_halving_takes_orders_that_turn_no_message},
-        {"shapes_place_rings", shapes_place_rings},
-        {"orders_that_would_turn_messages_are_refused", orders_that_would_turn_messages_are_refused},
-        {"listed_pairs_are_served", listed_pairs_are_served},
-        {"all_to_all_takes_any_shape_of_nodes", all_to_all_takes_any_shape_of_nodes},
-        {"rooted_double_trees_have_disjoint_inner_ranks",
-         rooted_double_trees_have_disjoint_inner_ranks},
-        {"unknown_names_are_refused_with_the_known_ones",
-         unknown_names_are_refused_with_the_known_ones},
-        {"large_rings_compile_in_a_kilobyte_a_rank", large_rings_compile_in_a_kilobyte_a_rank},
+        SUITE_CASE(programs_are_fused_to_what_the_files_say),
+        SUITE_CASE(programs_that_bring_together_are_fused_too),
+        SUITE_CASE(one_rank_is_a_copy),
+        SUITE_CASE(messages_and_volumes_are_those_of_the_papers),
+        SUITE_CASE(routes_send_to_one_neighbour),
+        SUITE_CASE(binary_tree_is_a_tree),
+        SUITE_CASE(double_tree_has_disjoint_inner_ranks),
+        SUITE_CASE(roots_and_orders_move_positions_only),
+        SUITE_CASE(impossible_requests_are_refused_with_the_bound),
+        SUITE_CASE(recursive_halving_takes_orders_that_turn_no_message),
+        SUITE_CASE(shapes_place_rings),
+        SUITE_CASE(orders_that_would_turn_messages_are_refused),
+        SUITE_CASE(listed_pairs_are_served),
+        SUITE_CASE(all_to_all_takes_any_shape_of_nodes),
+        SUITE_CASE(rooted_double_trees_have_disjoint_inner_ranks),
+        SUITE_CASE(unknown_names_are_refused_with_the_known_ones),
+        SUITE_CASE(large_rings_compile_in_a_kilobyte_a_rank),
     };
     return suite_run("schedules", cases, sizeof cases / sizeof cases[0]);
 }
