@@ -1,15 +1,14 @@
 /* Leaf-and-spine platforms for the tests of what contends. */
 #include "leaves.h"
 
+#include "platform_text.h"
+
 #include "ronde/schedules.h"
 #include "ronde/split.h"
-#include "support/built_with.h"
 #include "support/suite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static void write_platform(FILE *file, const struct leaves_shape *shape)
 {
@@ -38,42 +37,20 @@ static void write_platform(FILE *file, const struct leaves_shape *shape)
 
 bool leaves_begin(struct leaves *leaves, const struct leaves_shape *shape)
 {
-    const char *reason;
-    struct ronde_error error = {0};
-    memset(leaves, 0, sizeof *leaves);
-    if (!ronde_topologies_available(&reason)) {
-        suite_skip("%s", reason);
-        return false;
-    }
-    snprintf(leaves->path, sizeof leaves->path, "%s/leaves-XXXXXX", RONDE_SCRATCH_DIR);
-    const int descriptor = mkstemp(leaves->path);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    CU_ASSERT_PTR_NOT_NULL(file);
-    if (!file)
-        return false;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     write_platform(file, shape);
     fclose(file);
-    CU_ASSERT_EQUAL(ronde_platform_read(leaves->path, ronde_mem_default(), &leaves->platform, &error),
-                    RONDE_OK);
-    if (!leaves->platform)
-        suite_note("%s", error.message);
-    return leaves->platform != NULL;
+    const bool is_there = platform_text_keep(text, leaves->path, &leaves->platform);
+    free(text);
+    return is_there;
 }
 
 void leaves_end(struct leaves *leaves)
 {
-    ronde_platform_destroy(leaves->platform);
-    if (leaves->path[0])
-        unlink(leaves->path);
-}
-
-bool leaves_have_simgrid(void)
-{
-    const char *reason;
-    if (ronde_sim_simgrid_available(&reason))
-        return true;
-    suite_skip("%s", reason);
-    return false;
+    platform_text_drop(leaves->path, leaves->platform);
 }
 
 struct ronde_schedule *leaves_compile(enum ronde_collective collective, const char *algorithm,

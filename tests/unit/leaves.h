@@ -5,6 +5,7 @@
 #define RONDE_TESTS_LEAVES_H
 
 #include "ronde/sim.h"
+#include "unit/platform_text.h"
 
 /** What to build. Ports are 50 GB/s and 500 ns; leaf l holds hosts l * hosts_per_leaf .. */
 struct leaves_shape {
@@ -16,8 +17,8 @@ struct leaves_shape {
 
 /** A platform and its file, which SimGrid reads again. */
 struct leaves {
-    char path[256];                  /**< of the file */
-    struct ronde_platform *platform; /**< read from it */
+    char path[PLATFORM_TEXT_PATH_BYTES]; /**< of the file */
+    struct ronde_platform *platform;     /**< read from it */
 };
 
 /** Writes and reads it; false after a skip (no reader of platform files) or a failed assertion. */
@@ -25,9 +26,6 @@ bool leaves_begin(struct leaves *leaves, const struct leaves_shape *shape);
 
 /** Frees the platform and removes the file. */
 void leaves_end(struct leaves *leaves);
-
-/** Whether SimGrid is there; false after a skip. */
-bool leaves_have_simgrid(void);
 
 /** Compiles an algorithm with one channel and fails the test where that does not work; NULL where it is unsupported. */
 struct ronde_schedule *leaves_compile(enum ronde_collective collective, const char *algorithm,

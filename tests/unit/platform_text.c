@@ -4,6 +4,8 @@
 #include "support/built_with.h"
 #include "support/suite.h"
 
+#include "ronde/sim.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,21 +55,62 @@ bool platform_text_can_read(void)
     return false;
 }
 
+/* Writes a file of its own, whose path is the template filled in. */
+static bool write_scratch(char *path, const char *text, size_t bytes)
+{
+    const int descriptor = mkstemp(path);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
+    CU_ASSERT_PTR_NOT_NULL(file);
+    if (!file)
+        return false;
+    CU_ASSERT_EQUAL(fwrite(text, 1, bytes, file), bytes);
+    fclose(file);
+    return true;
+}
+
 enum ronde_status platform_text_read(const char *text, size_t bytes, const struct ronde_mem *mem,
                                      struct ronde_platform **out_platform, struct ronde_error *error)
 {
     char path[] = RONDE_SCRATCH_DIR "/platform-XXXXXX";
     *out_platform = NULL;
-    const int descriptor = mkstemp(path);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
-    CU_ASSERT_PTR_NOT_NULL(file);
-    if (!file)
+    if (!write_scratch(path, text, bytes))
         return RONDE_IO;
-    CU_ASSERT_EQUAL(fwrite(text, 1, bytes, file), bytes);
-    fclose(file);
     const enum ronde_status status = ronde_platform_read(path, mem, out_platform, error);
     unlink(path);
     return status;
+}
+
+bool platform_text_keep(const char *text, char path[PLATFORM_TEXT_PATH_BYTES],
+                        struct ronde_platform **out_platform)
+{
+    struct ronde_error error = {0};
+    path[0] = '\0';
+    *out_platform = NULL;
+    if (!platform_text_can_read())
+        return false;
+    snprintf(path, PLATFORM_TEXT_PATH_BYTES, "%s/platform-XXXXXX", RONDE_SCRATCH_DIR);
+    if (!write_scratch(path, text, strlen(text)))
+        return false;
+    CU_ASSERT_EQUAL(ronde_platform_read(path, ronde_mem_default(), out_platform, &error), RONDE_OK);
+    if (!*out_platform)
+        suite_note("%s", error.message);
+    return *out_platform != NULL;
+}
+
+void platform_text_drop(const char *path, struct ronde_platform *platform)
+{
+    ronde_platform_destroy(platform);
+    if (path[0])
+        unlink(path);
+}
+
+bool platform_text_has_simgrid(void)
+{
+    const char *reason;
+    if (ronde_sim_simgrid_available(&reason))
+        return true;
+    suite_skip("%s", reason);
+    return false;
 }
 
 struct ronde_platform *platform_text_open(const char *relative)
@@ -75,7 +118,7 @@ struct ronde_platform *platform_text_open(const char *relative)
     char path[1024];
     struct ronde_platform *platform = NULL;
     struct ronde_error error = {0};
-    if (!suite_source(path, sizeof path, relative))
+    if (!platform_text_can_read() || !suite_source(path, sizeof path, relative))
         return NULL;
     CU_ASSERT_EQUAL(ronde_platform_read(path, ronde_mem_default(), &platform, &error), RONDE_OK);
     if (error.status != RONDE_OK)
@@ -87,6 +130,8 @@ struct ronde_platform *platform_text_good(const char *text)
 {
     struct ronde_platform *platform = NULL;
     struct ronde_error error = {0};
+    if (!platform_text_can_read())
+        return NULL;
     CU_ASSERT_EQUAL(platform_text_read(text, strlen(text), ronde_mem_default(), &platform, &error),
                     RONDE_OK);
     if (error.status != RONDE_OK)

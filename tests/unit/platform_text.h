@@ -7,6 +7,9 @@
 #include "ronde/generate.h"
 #include "ronde/topologies.h"
 
+/** Room for the path of a file that stays. */
+#define PLATFORM_TEXT_PATH_BYTES 256
+
 /** A file with every element and most attributes that are understood. */
 extern const char platform_text_everything[];
 
@@ -18,10 +21,23 @@ enum ronde_status platform_text_read(const char *text, size_t bytes, const struc
                                      struct ronde_platform **out_platform,
                                      struct ronde_error *error);
 
-/** Reads a file of the repository that must be good, e.g. "topologies/crossbar-64.xml"; NULL fails the test. */
+/**
+ * Writes a text to a file and reads that as a platform, which must be good. The file stays until platform_text_drop, for
+ * SimGrid reads it again. False after a skip where platform files cannot be read, or after a failed assertion.
+ */
+bool platform_text_keep(const char *text, char path[PLATFORM_TEXT_PATH_BYTES],
+                        struct ronde_platform **out_platform);
+
+/** Frees such a platform, or NULL, and removes its file, if there is a path. */
+void platform_text_drop(const char *path, struct ronde_platform *platform);
+
+/** False after a skip where SimGrid is not there. */
+bool platform_text_has_simgrid(void);
+
+/** Reads a file of the repository that must be good, e.g. "topologies/crossbar-64.xml"; NULL after a skip or a failure. */
 struct ronde_platform *platform_text_open(const char *relative);
 
-/** Reads a text that must be a good platform; NULL fails the test. */
+/** Reads a text that must be a good platform; NULL after a skip or a failure. */
 struct ronde_platform *platform_text_good(const char *text);
 
 /** A machine that is generated, which must succeed; NULL after a skip where platform files cannot be read. */

@@ -205,7 +205,7 @@ static void a_signal_handler_cancels_a_long_replay(void)
 static void a_signal_handler_cancels_simgrid(void)
 {
     struct leaves leaves;
-    if (!leaves_have_simgrid() || !leaves_begin(&leaves, &narrow))
+    if (!platform_text_has_simgrid() || !leaves_begin(&leaves, &narrow))
         return;
     CU_ASSERT_EQUAL(run_with_alarm(run_simgrid, leaves.platform, 10000), RONDE_CANCELLED);
     leaves_end(&leaves);

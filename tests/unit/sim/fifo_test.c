@@ -1,90 +1,45 @@
 /* Links as queues: by hand, against flat where nothing queues, and against SimGrid where something does. */
 #include "support/suite.h"
 
-#include "messages.h"
 #include "ronde/sim.h"
-#include "swept.h"
-#include "unit/leaves.h"
+#include "two_leaves.h"
+#include "unit/platform_text.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Two leaves of eight hosts; an uplink carries four ports. */
-static const struct leaves_shape two_leaves = {2, 8, 200, 100};
-
-/* A graph by hand and where it is replayed. */
-struct stage {
-    struct leaves leaves;
-    struct messages messages;
-    struct ronde_sim_result result;
-    struct ronde_error error;
-    double finish_ns[64];
-};
-
-static bool stage_begin(struct stage *stage)
-{
-    memset(stage, 0, sizeof *stage);
-    return leaves_begin(&stage->leaves, &two_leaves);
-}
-
-static void stage_end(struct stage *stage)
-{
-    messages_free(&stage->messages);
-    leaves_end(&stage->leaves);
-}
-
-/* Replays and keeps when each message was over. */
-static void replay(struct stage *stage)
-{
-    const struct ronde_sim_options options = {.out_finish_ns = stage->finish_ns};
-    CU_ASSERT_FATAL(stage->messages.dag.op_count <= 64);
-    CU_ASSERT_EQUAL(ronde_sim_fifo(stage->leaves.platform, &stage->messages.dag, &options,
-                                   ronde_mem_default(), &stage->result, &stage->error),
-                    RONDE_OK);
-    CU_ASSERT_STRING_EQUAL(stage->result.engine, "flat_fifo");
-}
-
-static void expect_finish(const struct stage *stage, uint32_t op, double expected_ns)
-{
-    const bool is_right = fabs(stage->finish_ns[op] - expected_ns) <= 1e-9 * expected_ns;
-    CU_ASSERT(is_right);
-    if (!is_right)
-        suite_note("message %u ends at %.17g ns, expected %.17g", op, stage->finish_ns[op],
-                   expected_ns);
-}
-
 /* 1 MB takes 20 us on a port. Three into one port, ready 5 us apart, the last first in the graph. */
 static void a_port_serves_in_order_of_arrival(void)
 {
-    struct stage stage;
-    if (!stage_begin(&stage))
+    struct two_leaves stage;
+    if (!two_leaves_begin(&stage))
         return;
     messages_add(&stage.messages, 3, 0, 1e6, 10000);
     messages_add(&stage.messages, 1, 0, 1e6, 0);
     messages_add(&stage.messages, 2, 0, 1e6, 5000);
-    replay(&stage);
-    expect_finish(&stage, 1, 20000);
-    expect_finish(&stage, 2, 40000);
-    expect_finish(&stage, 0, 60000);
+    two_leaves_replay(&stage);
+    two_leaves_expect(&stage, 1, 20000);
+    two_leaves_expect(&stage, 2, 40000);
+    two_leaves_expect(&stage, 0, 60000);
     CU_ASSERT_STRING_EQUAL(stage.result.busiest_link, "leaf0_link_0_DOWN");
     CU_ASSERT_DOUBLE_EQUAL(stage.result.busiest_utilisation, 1, 1e-12);
-    stage_end(&stage);
+    two_leaves_end(&stage);
 }
 
 /* Ready at the same time: the graph's order decides. Opposite directions of a port do not meet. */
 static void ties_go_to_the_earlier_operation(void)
 {
-    struct stage stage;
-    if (!stage_begin(&stage))
+    struct two_leaves stage;
+    if (!two_leaves_begin(&stage))
         return;
     messages_add(&stage.messages, 2, 0, 1e6, 0);
     messages_add(&stage.messages, 1, 0, 5e5, 0);
     messages_add(&stage.messages, 0, 1, 1e6, 0);
-    replay(&stage);
-    expect_finish(&stage, 0, 20000);
-    expect_finish(&stage, 1, 30000);
-    expect_finish(&stage, 2, 20000);
-    stage_end(&stage);
+    two_leaves_replay(&stage);
+    two_leaves_expect(&stage, 0, 20000);
+    two_leaves_expect(&stage, 1, 30000);
+    two_leaves_expect(&stage, 2, 20000);
+    two_leaves_end(&stage);
 }
 
 /*
@@ -93,79 +48,50 @@ static void ties_go_to_the_earlier_operation(void)
  */
 static void what_one_queue_delays_stays_delayed_in_the_next(void)
 {
-    struct stage stage;
-    if (!stage_begin(&stage))
+    struct two_leaves stage;
+    if (!two_leaves_begin(&stage))
         return;
     messages_add(&stage.messages, 0, 1, 1e6, 0);
     messages_add(&stage.messages, 0, 2, 1e6, 0);
     messages_add(&stage.messages, 3, 2, 1e6, 10000);
-    replay(&stage);
-    expect_finish(&stage, 0, 20000);
-    expect_finish(&stage, 2, 30000);
-    expect_finish(&stage, 1, 50000);
-    stage_end(&stage);
+    two_leaves_replay(&stage);
+    two_leaves_expect(&stage, 0, 20000);
+    two_leaves_expect(&stage, 2, 30000);
+    two_leaves_expect(&stage, 1, 50000);
+    two_leaves_end(&stage);
 }
 
 /* The head of 0 -> 2 reaches 2 at 20 us only, so 3, who is ready at 15 us but later in the graph, goes first. */
 static void a_queue_is_joined_when_the_head_arrives(void)
 {
-    struct stage stage;
-    if (!stage_begin(&stage))
+    struct two_leaves stage;
+    if (!two_leaves_begin(&stage))
         return;
     messages_add(&stage.messages, 0, 1, 1e6, 0);
     messages_add(&stage.messages, 0, 2, 1e6, 0);
     messages_add(&stage.messages, 3, 2, 1e5, 15000);
-    replay(&stage);
-    expect_finish(&stage, 2, 17000);
-    expect_finish(&stage, 1, 40000);
-    stage_end(&stage);
+    two_leaves_replay(&stage);
+    two_leaves_expect(&stage, 2, 17000);
+    two_leaves_expect(&stage, 1, 40000);
+    two_leaves_end(&stage);
 }
 
 /* 200 GB/s hold four flows of 50 at once without delay; of eight, each half as fast in the mean, the last ends at 40 us. */
 static void a_wide_link_carries_several_at_once(void)
 {
     for (uint32_t flows = 4; flows <= 8; flows += 4) {
-        struct stage stage;
-        if (!stage_begin(&stage))
+        struct two_leaves stage;
+        if (!two_leaves_begin(&stage))
             return;
         for (uint32_t i = 0; i < flows; i++)
             messages_add(&stage.messages, i, 8 + i, 1e6, 0);
-        replay(&stage);
+        two_leaves_replay(&stage);
         for (uint32_t i = 0; i < flows; i++)
-            expect_finish(&stage, i, i < 4 ? 20000 : 5000 * (i + 1));
+            two_leaves_expect(&stage, i, i < 4 ? 20000 : 5000 * (i + 1));
         CU_ASSERT_DOUBLE_EQUAL(stage.result.busiest_utilisation, 1, 1e-12);
         CU_ASSERT_STRING_EQUAL(stage.result.busiest_link, flows == 4 ? "leaf0_link_0_UP" : "up0_UP");
-        stage_end(&stage);
+        two_leaves_end(&stage);
     }
-}
-
-/* Delay, flow, latency of the route and alpha, release; launch once. Empty messages and those to oneself do not queue. */
-static void the_rest_is_the_time_model(void)
-{
-    static const double release_ns[] = {1000, 0, 0};
-    struct stage stage;
-    double start_ns[4];
-    const struct ronde_sim_options options = {.release_ns = release_ns,
-                                              .out_start_ns = start_ns,
-                                              .out_finish_ns = stage.finish_ns};
-    if (!stage_begin(&stage))
-        return;
-    messages_add(&stage.messages, 0, 1, 1e6, 300);
-    messages_add(&stage.messages, 1, 2, 0, 40);
-    messages_after_arrival(&stage.messages, 0);
-    messages_add(&stage.messages, 2, 2, 1e9, 7);
-    messages_after_arrival(&stage.messages, 1);
-    stage.messages.dag.alpha_ns = 250;
-    stage.messages.dag.launch_ns = 5000;
-    CU_ASSERT_EQUAL(ronde_sim_fifo(stage.leaves.platform, &stage.messages.dag, &options,
-                                   ronde_mem_default(), &stage.result, &stage.error),
-                    RONDE_OK);
-    CU_ASSERT_DOUBLE_EQUAL(start_ns[0], 1000, 1e-9);
-    expect_finish(&stage, 0, 21300);
-    CU_ASSERT_DOUBLE_EQUAL(start_ns[1], 21300 + 1250, 1e-9);
-    expect_finish(&stage, 2, 21300 + 1250 + 40 + 1250 + 7);
-    CU_ASSERT_DOUBLE_EQUAL(stage.result.time_ns, 5000 + stage.finish_ns[2], 1e-9);
-    stage_end(&stage);
 }
 
 /* The largest relative difference of any operation's end between fifo and flat. */
@@ -286,7 +212,7 @@ static void it_is_near_max_min_sharing(void)
         {RONDE_REDUCE, "double_tree", 0.06},    {RONDE_REDUCE, "binomial", 0.06},
     };
     static const double uplinks_GBps[] = {400, 200, 100};
-    if (!leaves_have_simgrid())
+    if (!platform_text_has_simgrid())
         return;
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row += suite_is_sample() ? 3 : 1)
         for (size_t u = 0; u < sizeof uplinks_GBps / sizeof *uplinks_GBps; u++) {
@@ -308,9 +234,9 @@ static void it_is_near_max_min_sharing(void)
 static void hosts_can_be_chosen_per_rank(void)
 {
     static const uint32_t host_of[] = {0, 15};
-    struct stage stage;
+    struct two_leaves stage;
     const struct ronde_sim_options options = {.host_of = host_of};
-    if (!stage_begin(&stage))
+    if (!two_leaves_begin(&stage))
         return;
     messages_add(&stage.messages, 0, 1, 1e6, 0);
     CU_ASSERT_EQUAL(ronde_sim_fifo(stage.leaves.platform, &stage.messages.dag, &options,
@@ -318,78 +244,26 @@ static void hosts_can_be_chosen_per_rank(void)
                     RONDE_OK);
     CU_ASSERT_STRING_EQUAL(stage.result.busiest_link, "leaf0_link_0_UP");
     CU_ASSERT_DOUBLE_EQUAL(stage.result.time_ns, 20000, 1e-9);
-    stage_end(&stage);
-}
-
-static void bad_graphs_are_refused(void)
-{
-    struct stage stage;
-    if (!stage_begin(&stage))
-        return;
-    messages_add(&stage.messages, 0, 16, 1e6, 0);
-    CU_ASSERT_EQUAL(ronde_sim_fifo(stage.leaves.platform, &stage.messages.dag, NULL,
-                                   ronde_mem_default(), &stage.result, &stage.error),
-                    RONDE_BAD_INPUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "17 ranks, but it has 16 hosts"));
-    messages_free(&stage.messages);
-    messages_add(&stage.messages, 0, 1, 1e6, 0);
-    messages_after(&stage.messages, 0);
-    CU_ASSERT_EQUAL(ronde_sim_fifo(stage.leaves.platform, &stage.messages.dag, NULL,
-                                   ronde_mem_default(), &stage.result, NULL),
-                    RONDE_BAD_ARGUMENT);
-    /* More than the numbers of its events have bits for; refused before the graph is looked at. */
-    const struct ronde_dag vast = {.ranks = 2, .op_count = UINT32_MAX};
-    struct ronde_error error = {0};
-    CU_ASSERT_EQUAL(ronde_sim_fifo(stage.leaves.platform, &vast, NULL, ronde_mem_default(),
-                                   &stage.result, &error),
-                    RONDE_UNSUPPORTED);
-    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "operations, not 4294967295"));
-    stage_end(&stage);
-}
-
-/* A graph of nothing takes no time. */
-static void nothing_takes_no_time(void)
-{
-    struct stage stage;
-    if (!stage_begin(&stage))
-        return;
-    stage.messages.dag.ranks = 4;
-    replay(&stage);
-    CU_ASSERT_EQUAL(stage.result.time_ns, 0);
-    CU_ASSERT_STRING_EQUAL(stage.result.busiest_link, "");
-    stage_end(&stage);
-}
-
-static void allocation_failures_are_clean(void)
-{
-    struct leaves leaves;
-    if (!leaves_begin(&leaves, &two_leaves))
-        return;
-    struct ronde_schedule *schedule = leaves_compile(RONDE_ALL_REDUCE, "double_tree", 16);
-    const struct ronde_load load = leaves_load(schedule, 4, 65536);
-    struct ronde_dag *dag = leaves_graph(schedule, &load, &(struct ronde_time_params){0});
-    swept_graph(ronde_sim_fifo, leaves.platform, dag, 10);
-    ronde_dag_destroy(dag, ronde_mem_default());
-    ronde_schedule_destroy(schedule);
-    leaves_end(&leaves);
+    two_leaves_end(&stage);
 }
 
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"a_port_serves_in_order_of_arrival", a_port_serves_in_order_of_arrival},
-        {"ties_go_to_the_earlier_operation", ties_go_to_the_earlier_operation},
-        {"what_one_queue_delays_stays_delayed_in_the_next",
-         what_one_queue_delays_stays_delayed_in_the_next},
-        {"a_queue_is_joined_when_the_head_arrives", a_queue_is_joined_when_the_head_arrives},
-        {"a_wide_link_carries_several_at_once", a_wide_link_carries_several_at_once},
-        {"the_rest_is_the_time_model", the_rest_is_the_time_model},
-        {"without_contention_it_is_flat", without_contention_it_is_flat},
-        {"it_is_near_max_min_sharing", it_is_near_max_min_sharing},
-        {"hosts_can_be_chosen_per_rank", hosts_can_be_chosen_per_rank},
-        {"bad_graphs_are_refused", bad_graphs_are_refused},
-        {"nothing_takes_no_time", nothing_takes_no_time},
-        {"allocation_failures_are_clean", allocation_failures_are_clean},
+        SUITE_CASE(a_port_serves_in_order_of_arrival),
+        SUITE_CASE(ties_go_to_the_earlier_operation),
+        SUITE_CASE(what_one_queue_delays_stays_delayed_in_the_next),
+        SUITE_CASE(a_queue_is_joined_when_the_head_arrives),
+        SUITE_CASE(a_wide_link_carries_several_at_once),
+        {"the_rest_is_the_time_model", two_leaves_time_model},
+        SUITE_CASE(without_contention_it_is_flat),
+        SUITE_CASE(it_is_near_max_min_sharing),
+        SUITE_CASE(hosts_can_be_chosen_per_rank),
+        {"bad_graphs_are_refused", two_leaves_bad_graphs},
+        {"nothing_takes_no_time", two_leaves_nothing},
+        {"allocation_failures_are_clean", two_leaves_allocations},
     };
+    two_leaves_engine = (struct two_leaves_engine){"flat_fifo", ronde_sim_fifo, false,
+                                                   "operations, not 4294967295"};
     return suite_run("fifo", cases, sizeof cases / sizeof *cases);
 }

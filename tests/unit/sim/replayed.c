@@ -1,15 +1,12 @@
 /* Replays for the tests of their explanations. */
 #include "replayed.h"
 
-#include "support/built_with.h"
 #include "support/suite.h"
+#include "unit/platform_text.h"
 
 #include "ronde/schedules.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char replayed_crossbar[] =
     "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -18,24 +15,8 @@ const char replayed_crossbar[] =
 
 bool replayed_open(struct replayed *replayed, const char *text)
 {
-    const char *reason;
     memset(replayed, 0, sizeof *replayed);
-    if (!ronde_topologies_available(&reason)) {
-        suite_skip("%s", reason);
-        return false;
-    }
-    snprintf(replayed->path, sizeof replayed->path, "%s/replayed-XXXXXX", RONDE_SCRATCH_DIR);
-    const int descriptor = mkstemp(replayed->path);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    CU_ASSERT_PTR_NOT_NULL(file);
-    if (!file)
-        return false;
-    fputs(text, file);
-    fclose(file);
-    const enum ronde_status status = ronde_platform_read(replayed->path, ronde_mem_default(),
-                                                         &replayed->platform, &replayed->error);
-    CU_ASSERT_EQUAL(status, RONDE_OK);
-    return status == RONDE_OK;
+    return platform_text_keep(text, replayed->path, &replayed->platform);
 }
 
 bool replayed_compile(struct replayed *replayed, enum ronde_collective collective,
@@ -88,7 +69,5 @@ void replayed_free(struct replayed *replayed)
 {
     free_times(replayed);
     ronde_dag_destroy(replayed->dag, ronde_mem_default());
-    ronde_platform_destroy(replayed->platform);
-    if (replayed->path[0])
-        unlink(replayed->path);
+    platform_text_drop(replayed->path, replayed->platform);
 }

@@ -6,17 +6,18 @@
 #define RONDE_TESTS_REPLAYED_H
 
 #include "ronde/why.h"
+#include "unit/platform_text.h"
 
 /** Everything of one replay; start from zeroes, end with replayed_free. */
 struct replayed {
-    char path[256];                   /**< of the platform file, which stays until the end */
-    struct ronde_platform *platform;  /**< read from it */
-    struct ronde_dag *dag;            /**< its own graph, or NULL */
-    struct ronde_sim_options options; /**< with times of its own */
-    uint32_t times;                   /**< entries of each of them */
-    struct ronde_sim_result result;   /**< of the engine */
-    struct ronde_replay replay;       /**< for its explanation */
-    struct ronde_error error;         /**< of what failed */
+    char path[PLATFORM_TEXT_PATH_BYTES]; /**< of the platform file, which stays until the end */
+    struct ronde_platform *platform;     /**< read from it */
+    struct ronde_dag *dag;               /**< its own graph, or NULL */
+    struct ronde_sim_options options;    /**< with times of its own */
+    uint32_t times;                      /**< entries of each of them */
+    struct ronde_sim_result result;      /**< of the engine */
+    struct ronde_replay replay;          /**< for its explanation */
+    struct ronde_error error;            /**< of what failed */
 };
 
 /** Hosts h0 .. h7 with ports of 10 GB/s and 1 us: a link h_link_0_UP and so on. */

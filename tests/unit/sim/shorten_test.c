@@ -1,4 +1,5 @@
 /* Schedules made shorter for a replay: which steps are phases, what is left of a program, and how long that takes. */
+#include "support/schedule.h"
 #include "support/suite.h"
 
 #include "sim/shared/shorten.h"
@@ -16,18 +17,6 @@ static const struct ronde_network network = {
     .latency_ns = 1000,
     .port_GBps = 10,
 };
-
-static struct ronde_schedule *compile(enum ronde_collective collective, const char *name,
-                                      uint32_t ranks)
-{
-    const struct ronde_compile_request request = {.collective = collective,
-                                                  .algorithm = name,
-                                                  .ranks = ranks};
-    struct ronde_schedule *schedule = NULL;
-    CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL),
-                          RONDE_OK);
-    return schedule;
-}
 
 static double price(const struct ronde_schedule *schedule, uint64_t count)
 {
@@ -47,7 +36,7 @@ static void a_ring_has_the_phases_of_its_halves(void)
     } rows[] = {{RONDE_ALL_REDUCE, 2}, {RONDE_REDUCE_SCATTER, 1}, {RONDE_ALL_GATHER, 1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (uint32_t ranks = 8; ranks <= 64; ranks *= 2) {
-            struct ronde_schedule *schedule = compile(rows[i].collective, "ring", ranks);
+            struct ronde_schedule *schedule = schedule_compile(rows[i].collective, "ring", ranks);
             struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
             const uint32_t count = ronde_sim_phases(schedule, 3, phases);
             const struct ronde_program *program = &schedule->programs[0];
@@ -71,9 +60,9 @@ static void a_ring_has_the_phases_of_its_halves(void)
 static void schedules_without_a_period_have_no_phases(void)
 {
     struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
-    struct ronde_schedule *tree = compile(RONDE_ALL_REDUCE, "tree", 32);
-    struct ronde_schedule *halving = compile(RONDE_ALL_REDUCE, "rabenseifner", 32);
-    struct ronde_schedule *chain = compile(RONDE_BROADCAST, "chain", 32);
+    struct ronde_schedule *tree = schedule_compile(RONDE_ALL_REDUCE, "tree", 32);
+    struct ronde_schedule *halving = schedule_compile(RONDE_ALL_REDUCE, "rabenseifner", 32);
+    struct ronde_schedule *chain = schedule_compile(RONDE_BROADCAST, "chain", 32);
     CU_ASSERT_EQUAL(ronde_sim_phases(tree, 1, phases), 0);
     CU_ASSERT_EQUAL(ronde_sim_phases(halving, 1, phases), 0);
     CU_ASSERT_EQUAL(ronde_sim_phases(chain, 1, phases), 0);
@@ -85,7 +74,7 @@ static void schedules_without_a_period_have_no_phases(void)
 /* Cut by nothing it is the same; cut anywhere it has so many steps less, in their order, and lanes that end there. */
 static void what_stays_is_in_its_place(void)
 {
-    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", 16);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "ring", 16);
     struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
     const uint32_t count = ronde_sim_phases(schedule, 3, phases);
     const struct ronde_program *from = &schedule->programs[0];
@@ -125,7 +114,7 @@ static void the_whole_follows_from_short_ones(void)
     static const enum ronde_collective collectives[] = {RONDE_ALL_REDUCE, RONDE_REDUCE_SCATTER,
                                                         RONDE_ALL_GATHER};
     for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
-        struct ronde_schedule *schedule = compile(collectives[i], "ring", 32);
+        struct ronde_schedule *schedule = schedule_compile(collectives[i], "ring", 32);
         struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
         const uint32_t count = ronde_sim_phases(schedule, 3, phases);
         const uint64_t elements = 32 * 1000;
@@ -157,7 +146,7 @@ static void the_whole_follows_from_short_ones(void)
 /* The original is left alone, whatever is done to the copy. */
 static void the_original_stays(void)
 {
-    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", 32);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "ring", 32);
     struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
     const uint32_t count = ronde_sim_phases(schedule, 3, phases);
     const uint32_t lengths[] = {1, 1};
@@ -177,7 +166,7 @@ static void the_original_stays(void)
 
 static void a_copy_without_memory_is_freed(void)
 {
-    struct ronde_schedule *schedule = compile(RONDE_ALL_REDUCE, "ring", 16);
+    struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "ring", 16);
     struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
     const uint32_t lengths[] = {2, 2};
     const uint32_t count = ronde_sim_phases(schedule, 3, phases);

@@ -2,8 +2,10 @@
  * From a job to the engine that replays it: names and flags that are refused, graphs that are too large, what `auto`
  * takes and when, and hosts that nothing tells apart, of which one is replayed.
  */
+#include "support/schedule.h"
 #include "support/suite.h"
 
+#include "replayed.h"
 #include "sim/job.h"
 #include "unit/leaves.h"
 
@@ -44,6 +46,26 @@ static bool begin(struct stage *stage, const char *algorithm, uint32_t ranks)
     return true;
 }
 
+/* All_reduce of 400 kB on four hosts of a crossbar, 100 ns to launch. */
+static bool begin_on_crossbar(struct stage *stage)
+{
+    static const struct ronde_time_params launch = {.launch_ns = 100};
+    memset(stage, 0, sizeof *stage);
+    if (!platform_text_keep(replayed_crossbar, stage->leaves.path, &stage->leaves.platform))
+        return false;
+    stage->load = (struct ronde_load){.count = 100000, .dtype = RONDE_FLOAT32};
+    stage->job = (struct ronde_sim_job){stage->leaves.platform, NULL, &stage->load, &launch};
+    return true;
+}
+
+/* Goes on with another schedule. */
+static void take(struct stage *stage, const char *algorithm)
+{
+    ronde_schedule_destroy(stage->schedule);
+    stage->schedule = schedule_compile(RONDE_ALL_REDUCE, algorithm, 4);
+    stage->job.schedule = stage->schedule;
+}
+
 static void end(struct stage *stage)
 {
     ronde_schedule_destroy(stage->schedule);
@@ -68,6 +90,57 @@ static void expect_refused(struct stage *stage, const char *engine,
     if (found != status || !strstr(stage->error.message, text))
         suite_note("%s: %s: \"%s\" lacks \"%s\"", engine, ronde_status_text(found),
                    stage->error.message, text);
+}
+
+static void expect_time(struct stage *stage, const char *engine,
+                        const struct ronde_sim_options *options, double expected_ns,
+                        const char *taken)
+{
+    CU_ASSERT_EQUAL(run(stage, engine, options), RONDE_OK);
+    CU_ASSERT_DOUBLE_EQUAL(stage->result.time_ns, expected_ns, 1e-9 * expected_ns);
+    CU_ASSERT_STRING_EQUAL(stage->result.engine, taken);
+}
+
+/* Six messages of 100 kB at 10 GB/s and 1 us on a ring; a tree of four, whose root has two children, shares a port. */
+static void jobs_go_to_the_cheapest_engine_that_is_right(void)
+{
+    static const char *const flags[] = {"network/crosstraffic:0", NULL};
+    const struct ronde_sim_options flagged = {.cfg = flags};
+    const double ring_ns = 100 + 6 * (1e4 + 1000);
+    struct stage stage;
+    if (!platform_text_has_simgrid() || !begin_on_crossbar(&stage))
+        return;
+    take(&stage, "ring");
+    expect_time(&stage, "auto", NULL, ring_ns, "flat");
+    CU_ASSERT(stage.result.is_symmetric && stage.result.is_contention_free);
+    expect_time(&stage, "simgrid", NULL, ring_ns, "simgrid");
+    expect_time(&stage, "flat_fifo", NULL, ring_ns, "flat_fifo");
+    expect_time(&stage, "auto", &flagged, ring_ns, "simgrid");
+    CU_ASSERT_EQUAL(run(&stage, "extrapolate", NULL), RONDE_UNSUPPORTED);
+    take(&stage, "tree");
+    CU_ASSERT_EQUAL(run(&stage, "flat", NULL), RONDE_OK);
+    CU_ASSERT(!stage.result.is_symmetric && !stage.result.is_contention_free);
+    const double alone_ns = stage.result.time_ns;
+    CU_ASSERT_EQUAL(run(&stage, "auto", NULL), RONDE_OK);
+    CU_ASSERT_STRING_EQUAL(stage.result.engine, "simgrid");
+    CU_ASSERT(stage.result.time_ns > alone_ns);
+    end(&stage);
+}
+
+static void jobs_that_no_engine_can_do_are_refused(void)
+{
+    struct stage stage;
+    if (!begin_on_crossbar(&stage))
+        return;
+    take(&stage, "tree");
+    expect_refused(&stage, "fast", NULL, RONDE_BAD_ARGUMENT, "unknown engine \"fast\"");
+    expect_refused(&stage, "flat", &(struct ronde_sim_options){.native_latency = true},
+                   RONDE_BAD_ARGUMENT, "are SimGrid's, not for --engine flat");
+    stage.load.count = 200000000;
+    stage.load.slot_bytes = 16;
+    expect_refused(&stage, "flat_fifo", NULL, RONDE_UNSUPPORTED,
+                   "larger pieces (--slot) make fewer");
+    end(&stage);
 }
 
 static void names_of_no_engine_are_refused(void)
@@ -377,20 +450,19 @@ static void late_ranks_are_told_apart(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"names_of_no_engine_are_refused", names_of_no_engine_are_refused},
-        {"flags_are_for_who_takes_them", flags_are_for_who_takes_them},
-        {"graphs_beyond_the_limit_are_never_made", graphs_beyond_the_limit_are_never_made},
-        {"no_engine_is_named_that_refuses_too", no_engine_is_named_that_refuses_too},
-        {"work_is_counted_and_limited", work_is_counted_and_limited},
-        {"work_chooses_the_engine_and_time_ends_the_run",
-         work_chooses_the_engine_and_time_ends_the_run},
-        {"what_is_too_large_unasked_is_possible_on_request",
-         what_is_too_large_unasked_is_possible_on_request},
-        {"where_nothing_is_shared_all_engines_agree", where_nothing_is_shared_all_engines_agree},
-        {"where_links_are_full_auto_shares_them", where_links_are_full_auto_shares_them},
-        {"hosts_that_nothing_tells_apart_are_replayed_as_one",
-         hosts_that_nothing_tells_apart_are_replayed_as_one},
-        {"late_ranks_are_told_apart", late_ranks_are_told_apart},
+        SUITE_CASE(jobs_go_to_the_cheapest_engine_that_is_right),
+        SUITE_CASE(jobs_that_no_engine_can_do_are_refused),
+        SUITE_CASE(names_of_no_engine_are_refused),
+        SUITE_CASE(flags_are_for_who_takes_them),
+        SUITE_CASE(graphs_beyond_the_limit_are_never_made),
+        SUITE_CASE(no_engine_is_named_that_refuses_too),
+        SUITE_CASE(work_is_counted_and_limited),
+        SUITE_CASE(work_chooses_the_engine_and_time_ends_the_run),
+        SUITE_CASE(what_is_too_large_unasked_is_possible_on_request),
+        SUITE_CASE(where_nothing_is_shared_all_engines_agree),
+        SUITE_CASE(where_links_are_full_auto_shares_them),
+        SUITE_CASE(hosts_that_nothing_tells_apart_are_replayed_as_one),
+        SUITE_CASE(late_ranks_are_told_apart),
     };
     return suite_run("sim_job", cases, sizeof cases / sizeof cases[0]);
 }

@@ -2,15 +2,13 @@
 #include "support/suite.h"
 
 #include "messages.h"
-#include "ronde/schedules.h"
 #include "ronde/sim.h"
 #include "support/built_with.h"
+#include "unit/platform_text.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define HEAD                                                                                       \
     "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -39,63 +37,37 @@ static const char mixture[] = HEAD
 
 /* A platform and a graph, made and freed together. */
 struct stage {
-    char path[256];
+    char path[PLATFORM_TEXT_PATH_BYTES];
     struct ronde_platform *platform;
     struct messages messages;
     struct ronde_sim_result result;
     struct ronde_error error;
 };
 
-/* Reads a platform from text; the file stays until stage_end, for SimGrid reads it again. */
 static bool stage_begin(struct stage *stage, const char *text)
 {
-    const char *reason;
     memset(stage, 0, sizeof *stage);
-    if (!ronde_topologies_available(&reason)) {
-        suite_skip("%s", reason);
-        return false;
-    }
-    snprintf(stage->path, sizeof stage->path, "%s/sim-XXXXXX", RONDE_SCRATCH_DIR);
-    const int descriptor = mkstemp(stage->path);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    CU_ASSERT_PTR_NOT_NULL(file);
-    if (!file)
-        return false;
-    fputs(text, file);
-    fclose(file);
-    CU_ASSERT_EQUAL(ronde_platform_read(stage->path, ronde_mem_default(), &stage->platform,
-                                        &stage->error),
-                    RONDE_OK);
-    if (!stage->platform)
-        suite_note("%s", stage->error.message);
-    return stage->platform != NULL;
+    return platform_text_keep(text, stage->path, &stage->platform);
 }
 
 static void stage_end(struct stage *stage)
 {
-    ronde_platform_destroy(stage->platform);
+    platform_text_drop(stage->path, stage->platform);
     messages_free(&stage->messages);
-    if (stage->path[0])
-        unlink(stage->path);
 }
 
 /* The same where SimGrid is needed; false after a skip. */
 static bool stage_begin_simgrid(struct stage *stage, const char *text)
 {
-    const char *reason;
     memset(stage, 0, sizeof *stage);
-    if (ronde_sim_simgrid_available(&reason))
-        return stage_begin(stage, text);
-    suite_skip("%s", reason);
-    return false;
+    return platform_text_has_simgrid() && stage_begin(stage, text);
 }
 
 static enum ronde_status run_simgrid(struct stage *stage, const struct ronde_sim_options *options)
 {
     stage->error.status = RONDE_OK;
-    const enum ronde_status status = ronde_sim_simgrid(stage->platform, &stage->messages.dag,
-                                                       options, &stage->result, &stage->error);
-    return status;
+    return ronde_sim_simgrid(stage->platform, &stage->messages.dag, options, &stage->result,
+                             &stage->error);
 }
 
 static enum ronde_status run_flat(struct stage *stage, const struct ronde_sim_options *options)
@@ -113,6 +85,15 @@ static void expect_time(const struct stage *stage, enum ronde_status status, dou
     if (!is_right)
         suite_note("%s: %.17g ns, expected %.17g %s", stage->result.engine, stage->result.time_ns,
                    expected_ns, stage->error.message);
+}
+
+static void expect_refused(const struct stage *stage, enum ronde_status status,
+                           enum ronde_status expected, const char *says)
+{
+    CU_ASSERT_EQUAL(status, expected);
+    CU_ASSERT_PTR_NOT_NULL(strstr(stage->error.message, says));
+    if (!strstr(stage->error.message, says))
+        suite_note("wanted \"%s\", got \"%s\"", says, stage->error.message);
 }
 
 /* Both engines, where both are there. */
@@ -331,8 +312,7 @@ static void flat_refuses_shared_hosts_and_auto_does_not(void)
     struct stage stage;
     if (!shared_begin(&stage, 0, 4))
         return;
-    CU_ASSERT_EQUAL(run_flat(&stage, NULL), RONDE_UNSUPPORTED);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "ranks share cores or memory"));
+    expect_refused(&stage, run_flat(&stage, NULL), RONDE_UNSUPPORTED, "ranks share cores or memory");
     stage.error.status = RONDE_OK;
     const enum ronde_status status =
         ronde_sim_auto(stage.platform, &stage.messages.dag, NULL, ronde_mem_default(),
@@ -360,82 +340,6 @@ static void auto_takes_flat_only_where_it_is_exact(void)
     stage_end(&stage);
 }
 
-static struct ronde_schedule *compile(const char *algorithm, uint32_t ranks)
-{
-    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
-                                                  .algorithm = algorithm,
-                                                  .ranks = ranks};
-    struct ronde_schedule *schedule = NULL;
-    CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
-    return schedule;
-}
-
-/* Runs all_reduce of 400 kB on four ranks; options may be NULL. */
-static enum ronde_status run_job(struct stage *stage, const char *algorithm, const char *engine,
-                                 const struct ronde_sim_options *options)
-{
-    const struct ronde_load load = {.count = 100000, .dtype = RONDE_FLOAT32};
-    const struct ronde_time_params params = {.launch_ns = 100};
-    struct ronde_schedule *schedule = compile(algorithm, 4);
-    const struct ronde_sim_job job = {stage->platform, schedule, &load, &params};
-    stage->error = (struct ronde_error){RONDE_OK, 0, ""};
-    const enum ronde_status status = ronde_sim_job_run(&job, engine, options, ronde_mem_default(),
-                                                       &stage->result, &stage->error);
-    ronde_schedule_destroy(schedule);
-    return status;
-}
-
-/* Six messages of 100 kB at 10 GB/s and 2 us on a ring; a tree of four, whose root has two children, shares a port. */
-static void jobs_go_to_the_cheapest_engine_that_is_right(void)
-{
-    const double ring_ns = 100 + 6 * (1e4 + 2000);
-    struct stage stage;
-    if (!stage_begin_simgrid(&stage, crossbar))
-        return;
-    expect_time(&stage, run_job(&stage, "ring", "auto", NULL), ring_ns);
-    CU_ASSERT_STRING_EQUAL(stage.result.engine, "flat");
-    CU_ASSERT(stage.result.is_symmetric && stage.result.is_contention_free);
-    expect_time(&stage, run_job(&stage, "ring", "simgrid", NULL), ring_ns);
-    expect_time(&stage, run_job(&stage, "ring", "flat_fifo", NULL), ring_ns);
-    CU_ASSERT_STRING_EQUAL(stage.result.engine, "flat_fifo");
-    CU_ASSERT_EQUAL(run_job(&stage, "tree", "flat", NULL), RONDE_OK);
-    CU_ASSERT(!stage.result.is_symmetric && !stage.result.is_contention_free);
-    const double alone_ns = stage.result.time_ns;
-    CU_ASSERT_EQUAL(run_job(&stage, "tree", "auto", NULL), RONDE_OK);
-    CU_ASSERT_STRING_EQUAL(stage.result.engine, "simgrid");
-    CU_ASSERT(stage.result.time_ns > alone_ns);
-    const char *const flags[] = {"network/crosstraffic:0", NULL};
-    expect_time(&stage, run_job(&stage, "ring", "auto", &(struct ronde_sim_options){.cfg = flags}),
-                ring_ns);
-    CU_ASSERT_STRING_EQUAL(stage.result.engine, "simgrid");
-    CU_ASSERT_EQUAL(run_job(&stage, "ring", "extrapolate", NULL), RONDE_UNSUPPORTED);
-    stage_end(&stage);
-}
-
-static void jobs_that_no_engine_can_do_are_refused(void)
-{
-    struct stage stage;
-    if (!stage_begin(&stage, crossbar))
-        return;
-    CU_ASSERT_EQUAL(run_job(&stage, "ring", "fast", NULL), RONDE_BAD_ARGUMENT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "unknown engine \"fast\""));
-    CU_ASSERT_EQUAL(run_job(&stage, "ring", "flat",
-                            &(struct ronde_sim_options){.native_latency = true}),
-                    RONDE_BAD_ARGUMENT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "are SimGrid's, not for --engine flat"));
-    const struct ronde_load load = {.count = 200000000, .dtype = RONDE_FLOAT32, .slot_bytes = 16};
-    const struct ronde_time_params params = {0};
-    struct ronde_schedule *schedule = compile("tree", 4);
-    const struct ronde_sim_job job = {stage.platform, schedule, &load, &params};
-    stage.error = (struct ronde_error){RONDE_OK, 0, ""};
-    CU_ASSERT_EQUAL(ronde_sim_job_run(&job, "flat_fifo", NULL, ronde_mem_default(), &stage.result,
-                                      &stage.error),
-                    RONDE_UNSUPPORTED);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "larger pieces (--slot) make fewer"));
-    ronde_schedule_destroy(schedule);
-    stage_end(&stage);
-}
-
 static void hosts_can_be_chosen_per_rank(void)
 {
     static const uint32_t spread[] = {3, 1};
@@ -448,12 +352,10 @@ static void hosts_can_be_chosen_per_rank(void)
     expect_time(&stage, run_flat(&stage, &(struct ronde_sim_options){.host_of = spread}), 1e5);
     CU_ASSERT_STRING_EQUAL(stage.result.busiest_link, "x_link_1_DOWN");
     expect_time(&stage, run_flat(&stage, &(struct ronde_sim_options){.host_of = co_run}), 0);
-    CU_ASSERT_EQUAL(run_flat(&stage, &(struct ronde_sim_options){.host_of = beyond}),
-                    RONDE_BAD_INPUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "rank 1 on host 4, but it has 4 hosts"));
+    expect_refused(&stage, run_flat(&stage, &(struct ronde_sim_options){.host_of = beyond}),
+                   RONDE_BAD_INPUT, "rank 1 on host 4, but it has 4 hosts");
     messages_add(&stage.messages, 4, 0, 1, 0);
-    CU_ASSERT_EQUAL(run_flat(&stage, NULL), RONDE_BAD_INPUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "5 ranks, but it has 4 hosts"));
+    expect_refused(&stage, run_flat(&stage, NULL), RONDE_BAD_INPUT, "5 ranks, but it has 4 hosts");
     stage_end(&stage);
 }
 
@@ -471,10 +373,8 @@ static void pairs_without_route_are_refused_before_the_replay(void)
     messages_add(&stage.messages, 0, 1, 1e6, 0);
     expect_both(&stage, 1e6);
     messages_add(&stage.messages, 1, 2, 1e6, 0);
-    CU_ASSERT_EQUAL(run_flat(&stage, NULL), RONDE_BAD_INPUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "no route from h1 to h2"));
-    CU_ASSERT_EQUAL(run_simgrid(&stage, NULL), RONDE_BAD_INPUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "no route from h1 to h2"));
+    expect_refused(&stage, run_flat(&stage, NULL), RONDE_BAD_INPUT, "no route from h1 to h2");
+    expect_refused(&stage, run_simgrid(&stage, NULL), RONDE_BAD_INPUT, "no route from h1 to h2");
     stage_end(&stage);
 }
 
@@ -485,17 +385,16 @@ static void graphs_out_of_order_are_refused(void)
         return;
     messages_add(&stage.messages, 0, 1, 1, 0);
     messages_after(&stage.messages, 0);
-    CU_ASSERT_EQUAL(run_flat(&stage, NULL), RONDE_BAD_ARGUMENT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "operation 0 waits for operation 0"));
+    expect_refused(&stage, run_flat(&stage, NULL), RONDE_BAD_ARGUMENT,
+                   "operation 0 waits for operation 0");
     stage.messages.dag.ops[0].edge_count = 0;
     messages_add(&stage.messages, 2, 3, 1, 0);
     messages_after_arrival(&stage.messages, 0);
-    CU_ASSERT_EQUAL(run_flat(&stage, NULL), RONDE_BAD_ARGUMENT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "operation 1 of rank 2 takes a message"));
+    expect_refused(&stage, run_flat(&stage, NULL), RONDE_BAD_ARGUMENT,
+                   "operation 1 of rank 2 takes a message");
     stage.messages.dag.ops[1].edge_count = 0;
     stage.messages.dag.ranks = 3;
-    CU_ASSERT_EQUAL(run_flat(&stage, NULL), RONDE_BAD_ARGUMENT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "operation 1: rank 3 of 3"));
+    expect_refused(&stage, run_flat(&stage, NULL), RONDE_BAD_ARGUMENT, "operation 1: rank 3 of 3");
     stage_end(&stage);
 }
 
@@ -526,12 +425,11 @@ static void a_dying_simgrid_is_an_error(void)
     if (!stage_begin_simgrid(&stage, crossbar))
         return;
     messages_add(&stage.messages, 0, 1, 1e6, 0);
-    CU_ASSERT_EQUAL(run_simgrid(&stage, &(struct ronde_sim_options){.cfg = no_model}), RONDE_DEVICE);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "SimGrid died of signal 6"));
+    expect_refused(&stage, run_simgrid(&stage, &(struct ronde_sim_options){.cfg = no_model}),
+                   RONDE_DEVICE, "SimGrid died of signal 6");
     CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "nosuch"));
-    CU_ASSERT_EQUAL(run_simgrid(&stage, &(struct ronde_sim_options){.cfg = no_flag}),
-                    RONDE_BAD_INPUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "no/such"));
+    expect_refused(&stage, run_simgrid(&stage, &(struct ronde_sim_options){.cfg = no_flag}),
+                   RONDE_BAD_INPUT, "no/such");
     expect_time(&stage, run_simgrid(&stage, NULL), 1e5);
     stage_end(&stage);
 }
@@ -546,9 +444,8 @@ static void a_replay_ends_at_its_limit(void)
     for (uint32_t i = 0; i < 20000; i++)
         (void)messages_build(&stage.messages, &request);
     CU_ASSERT_EQUAL(stage.messages.dag.op_count, 20000 * 24);
-    CU_ASSERT_EQUAL(run_simgrid(&stage, &(struct ronde_sim_options){.time_limit_s = 0.001}),
-                    RONDE_TIMEOUT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(stage.error.message, "longer than its limit of 0.001 s"));
+    expect_refused(&stage, run_simgrid(&stage, &(struct ronde_sim_options){.time_limit_s = 0.001}),
+                   RONDE_TIMEOUT, "longer than its limit of 0.001 s");
     stage_end(&stage);
 }
 
@@ -600,31 +497,26 @@ static void absent_libxml2_says_which_package(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"a_relay_costs_what_the_time_model_says", a_relay_costs_what_the_time_model_says},
-        {"empty_and_own_messages_do_not_flow", empty_and_own_messages_do_not_flow},
-        {"lanes_cap_flows", lanes_cap_flows},
-        {"certificate_is_exact_at_the_ends", certificate_is_exact_at_the_ends},
-        {"engines_agree_on_every_pair", engines_agree_on_every_pair},
-        {"library_files_replay", library_files_replay},
-        {"one_rank_of_a_shared_host_is_not_slowed", one_rank_of_a_shared_host_is_not_slowed},
-        {"ranks_of_a_shared_host_share_cores_and_memory",
-         ranks_of_a_shared_host_share_cores_and_memory},
-        {"core_time_is_what_cores_are_held_for", core_time_is_what_cores_are_held_for},
-        {"flat_refuses_shared_hosts_and_auto_does_not", flat_refuses_shared_hosts_and_auto_does_not},
-        {"auto_takes_flat_only_where_it_is_exact", auto_takes_flat_only_where_it_is_exact},
-        {"jobs_go_to_the_cheapest_engine_that_is_right",
-         jobs_go_to_the_cheapest_engine_that_is_right},
-        {"jobs_that_no_engine_can_do_are_refused", jobs_that_no_engine_can_do_are_refused},
-        {"hosts_can_be_chosen_per_rank", hosts_can_be_chosen_per_rank},
-        {"pairs_without_route_are_refused_before_the_replay",
-         pairs_without_route_are_refused_before_the_replay},
-        {"graphs_out_of_order_are_refused", graphs_out_of_order_are_refused},
-        {"flags_and_native_latency_reach_simgrid", flags_and_native_latency_reach_simgrid},
-        {"a_dying_simgrid_is_an_error", a_dying_simgrid_is_an_error},
-        {"a_replay_ends_at_its_limit", a_replay_ends_at_its_limit},
-        {"long_chains_of_nothing_are_no_recursion", long_chains_of_nothing_are_no_recursion},
-        {"absent_simgrid_says_which_package", absent_simgrid_says_which_package},
-        {"absent_libxml2_says_which_package", absent_libxml2_says_which_package},
+        SUITE_CASE(a_relay_costs_what_the_time_model_says),
+        SUITE_CASE(empty_and_own_messages_do_not_flow),
+        SUITE_CASE(lanes_cap_flows),
+        SUITE_CASE(certificate_is_exact_at_the_ends),
+        SUITE_CASE(engines_agree_on_every_pair),
+        SUITE_CASE(library_files_replay),
+        SUITE_CASE(one_rank_of_a_shared_host_is_not_slowed),
+        SUITE_CASE(ranks_of_a_shared_host_share_cores_and_memory),
+        SUITE_CASE(core_time_is_what_cores_are_held_for),
+        SUITE_CASE(flat_refuses_shared_hosts_and_auto_does_not),
+        SUITE_CASE(auto_takes_flat_only_where_it_is_exact),
+        SUITE_CASE(hosts_can_be_chosen_per_rank),
+        SUITE_CASE(pairs_without_route_are_refused_before_the_replay),
+        SUITE_CASE(graphs_out_of_order_are_refused),
+        SUITE_CASE(flags_and_native_latency_reach_simgrid),
+        SUITE_CASE(a_dying_simgrid_is_an_error),
+        SUITE_CASE(a_replay_ends_at_its_limit),
+        SUITE_CASE(long_chains_of_nothing_are_no_recursion),
+        SUITE_CASE(absent_simgrid_says_which_package),
+        SUITE_CASE(absent_libxml2_says_which_package),
     };
     return suite_run("sim", cases, sizeof cases / sizeof cases[0]);
 }

@@ -2,6 +2,7 @@
  * The replay on the quotient gives what the replay of the whole graph gives: the same time to the
  * last bit, the same certificate, the same busiest link.
  */
+#include "support/schedule.h"
 #include "support/suite.h"
 #include "swept.h"
 
@@ -250,16 +251,6 @@ static void placements_orders_and_releases_are_seen(void)
     ronde_platform_destroy(platform);
 }
 
-static struct ronde_schedule *compile(const char *algorithm, uint32_t ranks)
-{
-    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
-                                                  .algorithm = algorithm,
-                                                  .ranks = ranks};
-    struct ronde_schedule *schedule = NULL;
-    CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
-    return schedule;
-}
-
 /** Expects a refusal that contains `text`. */
 static void refuse(const struct ronde_sim_job *job, const struct ronde_sim_options *options,
                    enum ronde_status status, const char *text)
@@ -275,9 +266,9 @@ static void what_it_cannot_do_is_refused(void)
     struct ronde_platform *platform = open_platform("topologies/crossbar-64.xml");
     if (!platform)
         return;
-    struct ronde_schedule *tree = compile("tree", 6);
-    struct ronde_schedule *ring = compile("ring", 6);
-    struct ronde_schedule *large = compile("ring", 65);
+    struct ronde_schedule *tree = schedule_compile(RONDE_ALL_REDUCE, "tree", 6);
+    struct ronde_schedule *ring = schedule_compile(RONDE_ALL_REDUCE, "ring", 6);
+    struct ronde_schedule *large = schedule_compile(RONDE_ALL_REDUCE, "ring", 65);
     const struct ronde_load load = {.count = 6000, .dtype = RONDE_FLOAT32};
     const struct ronde_load shallow = {.count = 6000, .dtype = RONDE_FLOAT32, .depth = 1};
     const uint32_t hosts[] = {0, 1, 2, 3, 4, 64};
@@ -307,7 +298,8 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void)
         return;
     const struct ronde_load load = {.count = 1237, .dtype = RONDE_FLOAT32};
     /* Unequal chunks on a ring, and links that only a sweep can decide. */
-    struct ronde_schedule *ring = compile("ring", 24), *direct = compile("direct", 12);
+    struct ronde_schedule *ring = schedule_compile(RONDE_ALL_REDUCE, "ring", 24),
+                          *direct = schedule_compile(RONDE_ALL_REDUCE, "direct", 12);
     swept_job(ronde_sim_symmetric, &(struct ronde_sim_job){platform, ring, &load, &costs}, 20);
     swept_job(ronde_sim_symmetric, &(struct ronde_sim_job){platform, direct, &load, &costs}, 20);
     ronde_schedule_destroy(direct);
