@@ -2,6 +2,8 @@
  * Ranges of sizes and jumps: where a range begins and ends, what its numbers are, that series are kept apart, and which rows are
  * looked at at all.
  */
+#include "nccl_shipped.h"
+
 #include "support/suite.h"
 #include "support/sweep.h"
 
@@ -12,14 +14,6 @@
 
 #define MAX_ROWS 512u
 
-static const struct ronde_nccl_machine machine = {.name = "h100",
-                                                  .generation = RONDE_NCCL_HOPPER,
-                                                  .link = RONDE_NCCL_SWITCH,
-                                                  .gpus = 8,
-                                                  .sockets = 2,
-                                                  .nics = 8,
-                                                  .nvlink_GBps = 450,
-                                                  .nic_GBps = 50};
 static const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
 
 /** A table in place, and what judges it: off by a tenth in every class. */
@@ -38,7 +32,7 @@ static void start(void)
     made.table.rows = made.rows;
     made.table.mem = ronde_mem_default();
     made.table.system_count = 1;
-    made.table.systems[0].machine = machine;
+    made.table.systems[0].machine = nccl_h100;
     made.table.systems[0].is_described = true;
     CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(NULL, &made.constants, &error), RONDE_OK);
     CU_ASSERT_EQUAL_FATAL(ronde_doctor_spread_read(NULL, &made.spread, &error), RONDE_OK);
@@ -52,12 +46,11 @@ static struct ronde_published_row *add_of(struct ronde_nccl_call call, double ra
 {
     CU_ASSERT_FATAL(made.table.count < MAX_ROWS);
     struct ronde_published_row *row = &made.rows[made.table.count++];
-    *row = (struct ronde_published_row){.line = (uint32_t)made.table.count + 1,
-                                        .call = call,
-                                        .wish = ring,
-                                        .measured_us =
-                                            ratio * ronde_nccl_execution_us(&made.constants,
-                                                                            &machine, &call, ring)};
+    *row = (struct ronde_published_row){
+        .line = (uint32_t)made.table.count + 1,
+        .call = call,
+        .wish = ring,
+        .measured_us = ratio * ronde_nccl_execution_us(&made.constants, &nccl_h100, &call, ring)};
     return row;
 }
 

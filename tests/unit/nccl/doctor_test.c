@@ -2,6 +2,7 @@
  * The doctor: machines as described are fine, faults that were put into a machine's description are found in what it would
  * measure, a log's own words count, and what is no fault of the model's variants is not called one.
  */
+#include "nccl_shipped.h"
 #include "nccl_tests_log.h"
 
 #include "support/heap.h"
@@ -16,14 +17,6 @@
 
 static const char path[] = "doctor_test.log";
 
-static const struct ronde_nccl_machine h100 = {.name = "h100",
-                                               .generation = RONDE_NCCL_HOPPER,
-                                               .link = RONDE_NCCL_SWITCH,
-                                               .gpus = 8,
-                                               .sockets = 2,
-                                               .nics = 8,
-                                               .nvlink_GBps = 450,
-                                               .nic_GBps = 50};
 static const struct ronde_nccl_machine l40s = {.name = "l40s",
                                                .generation = RONDE_NCCL_ADA,
                                                .link = RONDE_NCCL_PCIE,
@@ -95,9 +88,9 @@ static void check_sound(const struct ronde_diagnosis *diagnosis)
 static void machines_as_described_are_fine(void)
 {
     static const struct log_of logs[] = {
-        {&h100, 8, 1, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE},
-        {&h100, 16, 2, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE},
-        {&h100, 64, 8, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE},
+        {&nccl_h100, 8, 1, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE},
+        {&nccl_h100, 16, 2, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE},
+        {&nccl_h100, 64, 8, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE},
         {&l40s, 4, 1, "", 0, 1, 1ull << 28, NULL, RONDE_ALL_REDUCE}};
     for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) {
         const struct ronde_diagnosis found = find(logs[i].machine, &logs[i]);
@@ -122,28 +115,28 @@ static void expect(const struct ronde_nccl_machine *described, const struct log_
 
 static void faults_that_were_put_in_are_found(void)
 {
-    struct ronde_nccl_machine faulty = h100;
+    struct ronde_nccl_machine faulty = nccl_h100;
     struct log_of log = {&faulty, 8, 1, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE};
     faulty.nvlink_GBps = 225;
-    expect(&h100, &log, "nvlink_half");
-    faulty = h100;
+    expect(&nccl_h100, &log, "nvlink_half");
+    faulty = nccl_h100;
     faulty.link = RONDE_NCCL_PCIE;
     faulty.pcie_GBps = 63;
-    expect(&h100, &log, "no_p2p");
+    expect(&nccl_h100, &log, "no_p2p");
     faulty.link = RONDE_NCCL_PAIRS;
-    expect(&h100, &log, "ring_over_pcie");
-    faulty = h100;
+    expect(&nccl_h100, &log, "ring_over_pcie");
+    faulty = nccl_h100;
     log.late_us = 60;
-    expect(&h100, &log, "slow_host");
+    expect(&nccl_h100, &log, "slow_host");
     log = (struct log_of){&faulty, 64, 8, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE};
     faulty.nic_GBps = 25;
-    expect(&h100, &log, "nic_lost");
+    expect(&nccl_h100, &log, "nic_lost");
     faulty.nics = 1;
     faulty.nic_GBps = 50;
-    expect(&h100, &log, "nic_one");
+    expect(&nccl_h100, &log, "nic_one");
     faulty.fabric = RONDE_NCCL_ETHERNET;
     faulty.nic_GBps = 3.1;
-    expect(&h100, &log, "sockets");
+    expect(&nccl_h100, &log, "sockets");
     faulty = l40s;
     faulty.pcie_GBps = 15.75;
     log = (struct log_of){&faulty, 4, 1, "", 0, 1, 1ull << 28, NULL, RONDE_ALL_REDUCE};
@@ -153,33 +146,34 @@ static void faults_that_were_put_in_are_found(void)
 /* Sends and receives: as described fine, and what is put in is found. */
 static void sends_and_receives_are_diagnosed(void)
 {
-    struct ronde_nccl_machine faulty = h100;
-    struct log_of log = {&h100, 64, 8, "", 0, 1, 1ull << 32, "alltoall_perf", RONDE_ALL_TO_ALL};
-    struct ronde_diagnosis found = find(&h100, &log);
+    struct ronde_nccl_machine faulty = nccl_h100;
+    struct log_of log = {&nccl_h100,      64, 8, "", 0, 1, 1ull << 32, "alltoall_perf",
+                         RONDE_ALL_TO_ALL};
+    struct ronde_diagnosis found = find(&nccl_h100, &log);
     check_sound(&found);
     CU_ASSERT(!found.is_wrong && found.healthy > .5);
     log.machine = &faulty;
     faulty.nic_GBps = 25;
-    expect(&h100, &log, "nic_lost");
+    expect(&nccl_h100, &log, "nic_lost");
     faulty.nics = 1;
     faulty.nic_GBps = 50;
-    expect(&h100, &log, "nic_one");
-    faulty = h100;
+    expect(&nccl_h100, &log, "nic_one");
+    faulty = nccl_h100;
     log = (struct log_of){&faulty, 8, 1, "", 0, 1, 1ull << 32, "sendrecv_perf", RONDE_SEND_RECV};
     faulty.nvlink_GBps = 225;
-    expect(&h100, &log, "nvlink_half");
-    log.machine = &h100;
-    found = find(&h100, &log);
+    expect(&nccl_h100, &log, "nvlink_half");
+    log.machine = &nccl_h100;
+    found = find(&nccl_h100, &log);
     CU_ASSERT(!found.is_wrong && found.healthy > .5);
 }
 
 /* Slower at large sizes alone: the ranges say from where on. */
 static void ranges_say_which_sizes_are_slow(void)
 {
-    struct ronde_nccl_machine faulty = h100;
+    struct ronde_nccl_machine faulty = nccl_h100;
     const struct log_of log = {&faulty, 8, 1, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE};
     faulty.nvlink_GBps = 150;
-    const struct ronde_diagnosis found = find(&h100, &log);
+    const struct ronde_diagnosis found = find(&nccl_h100, &log);
     CU_ASSERT_FATAL(found.range_count >= 2);
     CU_ASSERT(!found.ranges[0].is_short && found.ranges[0].least_bytes == 1024);
     const struct ronde_doctor_range *last = &found.ranges[found.range_count - 1];
@@ -197,8 +191,8 @@ static void what_no_fault_explains_is_called_so(void)
     struct ronde_diagnosis found = find(&l40s, &log);
     CU_ASSERT(found.is_wrong);
     CU_ASSERT_STRING_EQUAL(key_of(&found.causes[0]), "something_else");
-    log = (struct log_of){&h100, 16, 2, "", 0, 2, 1ull << 34, NULL, RONDE_ALL_REDUCE};
-    found = find(&h100, &log);
+    log = (struct log_of){&nccl_h100, 16, 2, "", 0, 2, 1ull << 34, NULL, RONDE_ALL_REDUCE};
+    found = find(&nccl_h100, &log);
     CU_ASSERT(found.is_wrong && found.jumps > RONDE_DOCTOR_MOST_JUMPS);
 }
 
@@ -209,14 +203,15 @@ static void what_the_log_says_counts(void)
         {"host:1:1 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1.\n", "no_p2p"},
         {"host:1:1 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n", "no_p2p"},
     };
-    struct ronde_nccl_machine faulty = h100;
+    struct ronde_nccl_machine faulty = nccl_h100;
     faulty.link = RONDE_NCCL_PAIRS;
     faulty.pcie_GBps = 50;
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         const struct log_of log = {&faulty, 8,          1,    said[i][0],      0,
                                    1,       1ull << 32, NULL, RONDE_ALL_REDUCE};
         const struct log_of silent = {&faulty, 8, 1, "", 0, 1, 1ull << 32, NULL, RONDE_ALL_REDUCE};
-        const struct ronde_diagnosis found = find(&h100, &log), without = find(&h100, &silent);
+        const struct ronde_diagnosis found = find(&nccl_h100, &log),
+                                     without = find(&nccl_h100, &silent);
         CU_ASSERT(probability_of(&found, said[i][1]) > probability_of(&without, said[i][1]));
         for (uint32_t c = 0; c < found.cause_count; c++)
             CU_ASSERT_EQUAL(found.causes[c].said[0] != '\0',
@@ -238,7 +233,7 @@ static void variants_are_worse(void)
             for (uint64_t bytes = 1024; bytes <= 1ull << 32; bytes *= 16)
                 for (uint32_t nodes = 1; nodes <= 4; nodes *= 2)
                     for (int pcie = 0; pcie < 2; pcie++) {
-                        struct ronde_nccl_machine machine = pcie ? l40s : h100;
+                        struct ronde_nccl_machine machine = pcie ? l40s : nccl_h100;
                         struct ronde_nccl_constants changed = constants;
                         struct ronde_nccl_choice wish = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
                         const struct ronde_nccl_machine before = machine;
@@ -336,7 +331,7 @@ static void published_systems_are_judged_as_their_sources_do(void)
 
 static void memory_may_run_out(void)
 {
-    const struct log_of log = {&h100, 8, 1, "", 0, 1, 1ull << 20, NULL, RONDE_ALL_REDUCE};
+    const struct log_of log = {&nccl_h100, 8, 1, "", 0, 1, 1ull << 20, NULL, RONDE_ALL_REDUCE};
     const struct ronde_published_request request = {.path = path, .folder = "."};
     struct ronde_published published;
     struct ronde_diagnosis found;
@@ -346,7 +341,7 @@ static void memory_may_run_out(void)
     CU_ASSERT_FATAL(read_shipped() && nccl_tests_log_write(path, &log));
     CU_ASSERT_EQUAL_FATAL(ronde_published_open(&request, &mem, &published, &error), RONDE_OK);
     CU_ASSERT_EQUAL(unlink(path), 0);
-    ronde_published_describe(&published, 0, &h100, &constants);
+    ronde_published_describe(&published, 0, &nccl_h100, &constants);
     const struct ronde_doctor_request asked = {.published = &published,
                                                .constants = &constants,
                                                .spread = &spread};

@@ -2,6 +2,8 @@
  * The doctor's faults one by one: what each changes of which machine, to which calls it applies, and what a log has to say
  * for it to be named.
  */
+#include "nccl_shipped.h"
+
 #include "support/suite.h"
 
 #include "ronde/doctor.h"
@@ -10,13 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct ronde_nccl_machine switched = {.generation = RONDE_NCCL_HOPPER,
-                                                   .link = RONDE_NCCL_SWITCH,
-                                                   .gpus = 8,
-                                                   .sockets = 2,
-                                                   .nics = 8,
-                                                   .nvlink_GBps = 450,
-                                                   .nic_GBps = 50};
 static const struct ronde_nccl_machine meshed = {.generation = RONDE_NCCL_VOLTA,
                                                  .link = RONDE_NCCL_MESH,
                                                  .gpus = 4,
@@ -95,30 +90,30 @@ static void factors_are_those_of_the_fault(void)
         uint32_t ranks, nodes;
         double nics, links, inside, between, add_us;
     } rows[] = {
-        {"as_described", 0, &switched, 16, 2, 1, 1, 1, 1, 0},
-        {"nic_lost", 0, &switched, 16, 2, .5, 1, 1, 1, 0},
-        {"nic_lost", 1, &switched, 16, 2, 7. / 8, 1, 1, 1, 0},
-        {"nic_lost", 1, &switched, 8, 2, 3. / 4, 1, 1, 1, 0},
+        {"as_described", 0, &nccl_h100, 16, 2, 1, 1, 1, 1, 0},
+        {"nic_lost", 0, &nccl_h100, 16, 2, .5, 1, 1, 1, 0},
+        {"nic_lost", 1, &nccl_h100, 16, 2, 7. / 8, 1, 1, 1, 0},
+        {"nic_lost", 1, &nccl_h100, 8, 2, 3. / 4, 1, 1, 1, 0},
         {"nic_lost", 1, &slotted, 8, 2, 1. / 2, 1, 1, 1, 0},
         {"nic_half", 0, &meshed, 8, 2, .5, 1, 1, 1, 0},
-        {"nic_half", 0, &switched, 2, 2, .5, 1, 1, 1, 0},
-        {"nic_one", 0, &switched, 16, 2, 1. / 8, 1, 1, 1, 0},
-        {"nic_one", 0, &switched, 12, 2, 1. / 6, 1, 1, 1, 0},
+        {"nic_half", 0, &nccl_h100, 2, 2, .5, 1, 1, 1, 0},
+        {"nic_one", 0, &nccl_h100, 16, 2, 1. / 8, 1, 1, 1, 0},
+        {"nic_one", 0, &nccl_h100, 12, 2, 1. / 6, 1, 1, 1, 0},
         {"no_gpu_direct", 0, &meshed, 8, 2, .7, 1, 1, 1.5, 0},
         {"no_gpu_direct", 1, &meshed, 8, 2, .4, 1, 1, 1.5, 0},
-        {"far_nic", 0, &switched, 16, 2, .6, 1, 1, 1.2, 0},
-        {"far_nic", 1, &switched, 16, 2, .35, 1, 1, 1.2, 0},
+        {"far_nic", 0, &nccl_h100, 16, 2, .6, 1, 1, 1.2, 0},
+        {"far_nic", 1, &nccl_h100, 16, 2, .35, 1, 1, 1.2, 0},
         {"slow_network", 0, &slotted, 8, 2, 1, 1, 1, 2.5, 0},
         {"slow_network", 1, &slotted, 8, 2, 1, 1, 1, 6, 0},
-        {"nvlink_half", 0, &switched, 8, 1, 1, .5, 1, 1, 0},
+        {"nvlink_half", 0, &nccl_h100, 8, 1, 1, .5, 1, 1, 0},
         {"nvlink_half", 0, &paired, 2, 1, 1, .5, 1, 1, 0},
-        {"connection_capped", 0, &switched, 8, 1, .5, .5, 1, 1, 0},
-        {"connection_capped", 3, &switched, 16, 2, .15, .15, 1, 1, 0},
+        {"connection_capped", 0, &nccl_h100, 8, 1, .5, .5, 1, 1, 0},
+        {"connection_capped", 3, &nccl_h100, 16, 2, .15, .15, 1, 1, 0},
         {"pcie_half", 0, &slotted, 4, 1, 1, .5, 1, 1, 0},
         {"pcie_half", 1, &paired, 4, 1, 1, .25, 1, 1, 0},
         {"far_gpu", 0, &slotted, 4, 1, 1, .7, 1.3, 1, 0},
         {"far_gpu", 1, &paired, 4, 1, 1, .35, 1.3, 1, 0},
-        {"slow_host", 0, &switched, 8, 1, 1, 1, 1, 1, 15},
+        {"slow_host", 0, &nccl_h100, 8, 1, 1, 1, 1, 1, 15},
         {"slow_host", 1, &slotted, 1, 1, 1, 1, 1, 1, 40},
         {"slow_host", 2, &meshed, 8, 2, 1, 1, 1, 1, 120},
         {"no_p2p", 0, &slotted, 4, 1, 1, .6, 1, 1, 0},
@@ -150,31 +145,31 @@ static void faults_need_what_they_are_of(void)
         uint32_t ranks, nodes;
         const char *why;
     } rows[] = {
-        {"nic_lost", &switched, 8, 1, "one node"},
+        {"nic_lost", &nccl_h100, 8, 1, "one node"},
         {"nic_lost", &meshed, 8, 2, "one NIC"},
-        {"nic_lost", &switched, 2, 2, "the GPU's own NIC alone"},
-        {"nic_half", &switched, 16, 2, "eight NICs"},
+        {"nic_lost", &nccl_h100, 2, 2, "the GPU's own NIC alone"},
+        {"nic_half", &nccl_h100, 16, 2, "eight NICs"},
         {"nic_half", &meshed, 4, 1, "one node"},
         {"nic_one", &slotted, 8, 2, "two NICs are nic_lost"},
-        {"nic_one", &switched, 8, 1, "one node"},
+        {"nic_one", &nccl_h100, 8, 1, "one node"},
         {"sockets", &slotted, 8, 2, "Ethernet is sockets"},
-        {"sockets", &switched, 8, 1, "one node"},
-        {"no_gpu_direct", &switched, 8, 1, "one node"},
+        {"sockets", &nccl_h100, 8, 1, "one node"},
+        {"no_gpu_direct", &nccl_h100, 8, 1, "one node"},
         {"far_nic", &meshed, 8, 2, "one processor"},
-        {"far_nic", &switched, 8, 1, "one node"},
-        {"slow_network", &switched, 8, 1, "one node"},
-        {"no_p2p", &switched, 4, 4, "a GPU a node"},
+        {"far_nic", &nccl_h100, 8, 1, "one node"},
+        {"slow_network", &nccl_h100, 8, 1, "one node"},
+        {"no_p2p", &nccl_h100, 4, 4, "a GPU a node"},
         {"nvlink_half", &slotted, 4, 1, "no NVLink"},
         {"nvlink_half", &paired, 4, 1, "PCIe is between pairs"},
-        {"nvlink_half", &switched, 2, 2, "a GPU a node"},
+        {"nvlink_half", &nccl_h100, 2, 2, "a GPU a node"},
         {"connection_capped", &slotted, 4, 1, "slots are pcie_half"},
-        {"ring_over_pcie", &switched, 2, 1, "two GPUs"},
+        {"ring_over_pcie", &nccl_h100, 2, 1, "two GPUs"},
         {"ring_over_pcie", &slotted, 4, 1, "no NVLink"},
         {"ring_over_pcie", &paired, 4, 1, "PCIe is between pairs"},
-        {"pcie_half", &switched, 8, 1, "NVLink"},
+        {"pcie_half", &nccl_h100, 8, 1, "NVLink"},
         {"pcie_half", &paired, 2, 1, "a pair"},
         {"pcie_half", &slotted, 4, 4, "a GPU a node"},
-        {"far_gpu", &switched, 8, 1, "NVLink"},
+        {"far_gpu", &nccl_h100, 8, 1, "NVLink"},
         {"no_nvls", &meshed, 4, 1, "no switch"},
         {"no_nvls", &slotted, 4, 1, "no switch"},
     };
@@ -186,11 +181,11 @@ static void faults_need_what_they_are_of(void)
             if (can)
                 suite_note("%s, strength %u: %s", rows[i].key, s, rows[i].why);
         }
-    struct ronde_nccl_machine old = switched;
+    struct ronde_nccl_machine old = nccl_h100;
     old.generation = RONDE_NCCL_AMPERE;
     CU_ASSERT(!apply("no_nvls", 0, &old, 8, 1).can);
-    CU_ASSERT(apply("no_nvls", 0, &switched, 8, 1).can);
-    CU_ASSERT(apply("no_nvls", 0, &switched, 8, 1).no_nvls);
+    CU_ASSERT(apply("no_nvls", 0, &nccl_h100, 8, 1).can);
+    CU_ASSERT(apply("no_nvls", 0, &nccl_h100, 8, 1).no_nvls);
 }
 
 /* One port of 10, 25 and 100 Gbit/s, not faster than the NIC; in the last strength TCP over what is there. */
@@ -198,7 +193,7 @@ static void sockets_take_a_slower_port(void)
 {
     static const double ports_GBps[] = {1.25, 3.125, 12.5};
     for (uint32_t s = 0; s < variant_of("sockets")->strengths; s++) {
-        const struct changed fast = apply("sockets", s, &switched, 16, 2);
+        const struct changed fast = apply("sockets", s, &nccl_h100, 16, 2);
         const struct changed slow = apply("sockets", s, &paired, 8, 2);
         CU_ASSERT(fast.can && slow.can);
         CU_ASSERT_EQUAL(fast.machine.fabric, RONDE_NCCL_ETHERNET);
@@ -220,7 +215,7 @@ static void without_p2p_slots_carry_it(void)
                 {RONDE_NCCL_ADA, 31.5},    {RONDE_NCCL_HOPPER, 63},   {RONDE_NCCL_BLACKWELL, 63}};
     CU_ASSERT_EQUAL(sizeof rows / sizeof rows[0], RONDE_NCCL_GENERATION_COUNT);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct ronde_nccl_machine machine = switched;
+        struct ronde_nccl_machine machine = nccl_h100;
         machine.generation = rows[i].generation;
         for (uint32_t s = 0; s < 2; s++) {
             const struct changed changed = apply("no_p2p", s, &machine, 8, 1);
@@ -280,7 +275,7 @@ static void settings_are_quoted(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_log_facts log = {.is_log = true};
         snprintf(log.settings, sizeof log.settings, "%s", rows[i].settings);
-        const char *said = quote(rows[i].key, &log, &switched);
+        const char *said = quote(rows[i].key, &log, &nccl_h100);
         CU_ASSERT_STRING_EQUAL(said, rows[i].quoted);
         if (strcmp(said, rows[i].quoted) != 0)
             suite_note("%s of \"%s\": \"%s\"", rows[i].key, rows[i].settings, said);
@@ -296,18 +291,18 @@ static void ways_are_counted(void)
         uint32_t gdr, socket, net, shm, p2p;
         const char *quoted;
     } rows[] = {
-        {"no_p2p", &switched, 0, 0, 0, 14, 0, "14 connections by host memory (SHM)"},
-        {"no_p2p", &switched, 0, 0, 0, 14, 1, ""},
+        {"no_p2p", &nccl_h100, 0, 0, 0, 14, 0, "14 connections by host memory (SHM)"},
+        {"no_p2p", &nccl_h100, 0, 0, 0, 14, 1, ""},
         {"no_p2p", &slotted, 0, 0, 0, 14, 0, ""},
-        {"no_p2p", &switched, 0, 0, 8, 0, 0, ""},
-        {"sockets", &switched, 0, 3, 0, 0, 9, "3 connections by TCP sockets"},
+        {"no_p2p", &nccl_h100, 0, 0, 8, 0, 0, ""},
+        {"sockets", &nccl_h100, 0, 3, 0, 0, 9, "3 connections by TCP sockets"},
         {"sockets", &slotted, 0, 3, 0, 0, 9, ""},
-        {"sockets", &switched, 8, 0, 0, 0, 9, ""},
-        {"no_gpu_direct", &switched, 0, 0, 8, 0, 9, "8 connections by network through host memory"},
-        {"no_gpu_direct", &switched, 1, 0, 8, 0, 9, ""},
-        {"no_gpu_direct", &switched, 0, 1, 8, 0, 9, ""},
+        {"sockets", &nccl_h100, 8, 0, 0, 0, 9, ""},
+        {"no_gpu_direct", &nccl_h100, 0, 0, 8, 0, 9, "8 connections by network through host memory"},
+        {"no_gpu_direct", &nccl_h100, 1, 0, 8, 0, 9, ""},
+        {"no_gpu_direct", &nccl_h100, 0, 1, 8, 0, 9, ""},
         {"no_gpu_direct", &paired, 0, 0, 8, 0, 9, ""},
-        {"no_gpu_direct", &switched, 0, 0, 0, 4, 9, ""},
+        {"no_gpu_direct", &nccl_h100, 0, 0, 0, 4, 9, ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct ronde_log_facts log = {.is_log = true,

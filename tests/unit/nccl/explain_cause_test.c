@@ -2,6 +2,7 @@
  * What would help a job: the fault that explains logs and traces together, which one of them alone leaves open, and the other
  * placement of its groups.
  */
+#include "nccl_shipped.h"
 #include "nccl_tests_log.h"
 
 #include "support/heap.h"
@@ -15,15 +16,6 @@
 #include <unistd.h>
 
 static const char path[] = "explain_cause_test.log";
-
-static const struct ronde_nccl_machine h100 = {.name = "h100",
-                                               .generation = RONDE_NCCL_HOPPER,
-                                               .link = RONDE_NCCL_SWITCH,
-                                               .gpus = 8,
-                                               .sockets = 2,
-                                               .nics = 8,
-                                               .nvlink_GBps = 450,
-                                               .nic_GBps = 50};
 
 static struct ronde_nccl_constants constants;
 static struct ronde_doctor_spread spread;
@@ -68,7 +60,7 @@ static double probability_of(const struct ronde_explanation *found, const char *
     struct ronde_diagnosis diagnosis;
     struct ronde_error error = {0};
     bool has = false;
-    CU_ASSERT_EQUAL_FATAL(ronde_explain_diagnose(found, &h100, &constants, &spread, &diagnosis,
+    CU_ASSERT_EQUAL_FATAL(ronde_explain_diagnose(found, &nccl_h100, &constants, &spread, &diagnosis,
                                                  &has, &error),
                           RONDE_OK);
     CU_ASSERT(has);
@@ -81,18 +73,18 @@ static double probability_of(const struct ronde_explanation *found, const char *
 /* Rings at half the rate may be missing links or a capped connection: alltoall beside them tells. */
 static void logs_of_one_machine_tell_together(void)
 {
-    struct ronde_nccl_machine half = h100;
+    struct ronde_nccl_machine half = nccl_h100;
     half.nvlink_GBps = 225;
     for (int capped = 0; capped < 2; capped++) {
         struct ronde_explanation found = {.mem = ronde_mem_default()};
         read_shipped();
         add_log(&found, &half, RONDE_ALL_REDUCE, NULL);
-        expect_rows(&found, &h100);
+        expect_rows(&found, &nccl_h100);
         CU_ASSERT(probability_of(&found, "nvlink_half") > .5);
         CU_ASSERT(probability_of(&found, "connection_capped") > .1);
         add_log(&found, &half, RONDE_SEND_RECV, "sendrecv_perf");
-        add_log(&found, capped ? &h100 : &half, RONDE_ALL_TO_ALL, "alltoall_perf");
-        expect_rows(&found, &h100);
+        add_log(&found, capped ? &nccl_h100 : &half, RONDE_ALL_TO_ALL, "alltoall_perf");
+        expect_rows(&found, &nccl_h100);
         suite_note("capped %.2f, half %.2f", probability_of(&found, "connection_capped"),
                    probability_of(&found, "nvlink_half"));
         CU_ASSERT(probability_of(&found, capped ? "connection_capped" : "nvlink_half") > .8);
@@ -107,13 +99,13 @@ static void a_machine_as_described_has_no_cause(void)
     struct ronde_error error = {0};
     bool has = true;
     read_shipped();
-    CU_ASSERT_EQUAL(ronde_explain_diagnose(&found, &h100, &constants, &spread, &diagnosis, &has,
-                                           &error),
+    CU_ASSERT_EQUAL(ronde_explain_diagnose(&found, &nccl_h100, &constants, &spread, &diagnosis,
+                                           &has, &error),
                     RONDE_OK);
     CU_ASSERT_FALSE(has);
-    add_log(&found, &h100, RONDE_ALL_REDUCE, NULL);
-    add_log(&found, &h100, RONDE_ALL_TO_ALL, "alltoall_perf");
-    expect_rows(&found, &h100);
+    add_log(&found, &nccl_h100, RONDE_ALL_REDUCE, NULL);
+    add_log(&found, &nccl_h100, RONDE_ALL_TO_ALL, "alltoall_perf");
+    expect_rows(&found, &nccl_h100);
     CU_ASSERT(probability_of(&found, "nvlink_half") < 0);
     ronde_explanation_close(&found);
 }
@@ -146,16 +138,16 @@ static void groups_that_cross_nodes_may_be_placed_within(void)
     /* Little in pairs, much across. */
     add_row(&found, pair, 2, 1 << 16, 0);
     add_row(&found, across, 8, 1 << 28, 0);
-    expect_rows(&found, &h100);
-    CU_ASSERT(ronde_explain_place(&found, &h100, &constants, &place));
+    expect_rows(&found, &nccl_h100);
+    CU_ASSERT(ronde_explain_place(&found, &nccl_h100, &constants, &place));
     CU_ASSERT(place.inner == 2 && place.outer == 8);
     CU_ASSERT(place.other_us < .5 * place.now_us);
     /* The other way round. */
     struct ronde_explain_row *rows = found.rows.items;
     rows[0].bytes = 1 << 28;
     rows[1].bytes = 1 << 16;
-    expect_rows(&found, &h100);
-    CU_ASSERT_FALSE(ronde_explain_place(&found, &h100, &constants, &place));
+    expect_rows(&found, &nccl_h100);
+    CU_ASSERT_FALSE(ronde_explain_place(&found, &nccl_h100, &constants, &place));
     ronde_list_free(found.mem, &found.rows, sizeof *rows);
 }
 
@@ -169,14 +161,14 @@ static void calls_beside_compute_are_no_evidence(void)
     bool has = true;
     read_shipped();
     add_row(&found, ranks, 8, 1 << 28, 100);
-    expect_rows(&found, &h100);
-    CU_ASSERT_EQUAL(ronde_explain_diagnose(&found, &h100, &constants, &spread, &diagnosis, &has,
-                                           &error),
+    expect_rows(&found, &nccl_h100);
+    CU_ASSERT_EQUAL(ronde_explain_diagnose(&found, &nccl_h100, &constants, &spread, &diagnosis,
+                                           &has, &error),
                     RONDE_OK);
     CU_ASSERT_FALSE(has);
     ((struct ronde_explain_row *)found.rows.items)->hidden_us = 10;
-    CU_ASSERT_EQUAL(ronde_explain_diagnose(&found, &h100, &constants, &spread, &diagnosis, &has,
-                                           &error),
+    CU_ASSERT_EQUAL(ronde_explain_diagnose(&found, &nccl_h100, &constants, &spread, &diagnosis,
+                                           &has, &error),
                     RONDE_OK);
     CU_ASSERT(has && diagnosis.is_wrong);
     ronde_list_free(found.mem, &found.rows, sizeof(struct ronde_explain_row));

@@ -2,6 +2,8 @@
  * What a job's collectives cost: small jobs written for it, whose truth is in the text, and the simulated jobs beside the
  * repository, whose truth.tsv says calls, least times and who was late, by each kind of file.
  */
+#include "nccl_shipped.h"
+
 #include "support/files.h"
 #include "support/heap.h"
 #include "support/suite.h"
@@ -344,13 +346,6 @@ static void blame_needs_more_than_chance_and_noise(void)
 static void expectations_have_a_band(void)
 {
     const uint32_t ranks[] = {0, 8};
-    const struct ronde_nccl_machine machine = {.generation = RONDE_NCCL_HOPPER,
-                                               .link = RONDE_NCCL_SWITCH,
-                                               .gpus = 8,
-                                               .nics = 8,
-                                               .nvlink_GBps = 450,
-                                               .nic_GBps = 50,
-                                               .sockets = 2};
     struct ronde_explain_row row = {.ranks = ranks,
                                     .rank_count = 2,
                                     .size = 2,
@@ -366,13 +361,13 @@ static void expectations_have_a_band(void)
     CU_ASSERT_EQUAL(ronde_nccl_constants_read(folder, &constants, &error), RONDE_OK);
     CU_ASSERT_EQUAL(ronde_doctor_spread_read(folder, &spread, &error), RONDE_OK);
     /* Ranks 0 and 8 are on two nodes of eight GPUs. */
-    CU_ASSERT(ronde_explain_call(&row, &machine, &call));
+    CU_ASSERT(ronde_explain_call(&row, &nccl_h100, &call));
     CU_ASSERT_EQUAL(call.nodes, 2);
-    ronde_explain_expect(&row, &call, &machine, &constants, &spread);
+    ronde_explain_expect(&row, &call, &nccl_h100, &constants, &spread);
     CU_ASSERT(row.expected_low_us > 0 && row.expected_low_us < row.expected_us &&
               row.expected_us < row.expected_high_us);
     row.bytes = RONDE_TRACE_NO_NUMBER;
-    CU_ASSERT_FALSE(ronde_explain_call(&row, &machine, &call));
+    CU_ASSERT_FALSE(ronde_explain_call(&row, &nccl_h100, &call));
 }
 
 /* A line of truth.tsv. */

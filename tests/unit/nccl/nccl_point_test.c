@@ -41,16 +41,6 @@ static struct ronde_nccl_constants made_up(void)
     return made;
 }
 
-static const struct ronde_nccl_machine hopper = {.name = "made",
-                                                 .generation = RONDE_NCCL_HOPPER,
-                                                 .link = RONDE_NCCL_SWITCH,
-                                                 .cpu = RONDE_NCCL_INTEL,
-                                                 .gpus = 8,
-                                                 .sockets = 2,
-                                                 .nics = 8,
-                                                 .nvlink_GBps = 450,
-                                                 .nic_GBps = 50};
-
 static double GBps_of(const struct ronde_nccl_machine *machine, struct ronde_nccl_call call)
 {
     const struct ronde_nccl_constants made = made_up();
@@ -83,7 +73,7 @@ static void a_shift_gets_the_channels_of_one_peer(void)
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         const struct ronde_nccl_call call = {RONDE_SEND_RECV, rows[r].ranks, rows[r].nodes,
                                              rows[r].version, 16 * GIB};
-        const double expected = both(45, 12 * rows[r].channels), got = GBps_of(&hopper, call);
+        const double expected = both(45, 12 * rows[r].channels), got = GBps_of(&nccl_h100, call);
         if (fabs(got / expected - 1) > .01)
             suite_note("%u ranks on %u nodes, version %u: %g GB/s, by hand %g", rows[r].ranks,
                        rows[r].nodes, rows[r].version, got, expected);
@@ -102,7 +92,7 @@ static void channels_double_with_the_part(void)
         const struct ronde_nccl_call call = {RONDE_SEND_RECV, 8, 1, 229, rows[r].bytes};
         const double chunk = 524288 * rows[r].channels / (double)rows[r].bytes;
         const double expected = both(360, 16 * rows[r].channels) / (1 + chunk);
-        CU_ASSERT_DOUBLE_EQUAL(GBps_of(&hopper, call), expected, .01 * expected);
+        CU_ASSERT_DOUBLE_EQUAL(GBps_of(&nccl_h100, call), expected, .01 * expected);
     }
 }
 
@@ -112,19 +102,19 @@ static void many_peers_share_all_channels(void)
     const struct ronde_nccl_call two = {RONDE_ALL_TO_ALL, 16, 2, 229, 16 * GIB};
     const struct ronde_nccl_call one = {RONDE_ALL_TO_ALL, 8, 1, 229, 16 * GIB};
     const double across = both(45, 16 * 12);
-    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&hopper, two), 2 * across, .01 * across);
-    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&hopper, one), both(360, 512) * 8 / 7, 4);
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&nccl_h100, two), 2 * across, .01 * across);
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&nccl_h100, one), both(360, 512) * 8 / 7, 4);
     /* A root takes in what all others have, by its own NIC. */
     const struct ronde_nccl_call gather = {RONDE_GATHER, 16, 2, 229, 16 * GIB};
-    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&hopper, gather), 2 * across, .02 * across);
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&nccl_h100, gather), 2 * across, .02 * across);
     const struct ronde_nccl_call scatter = {RONDE_SCATTER, 16, 2, 229, 16 * GIB};
-    CU_ASSERT_EQUAL(GBps_of(&hopper, gather), GBps_of(&hopper, scatter));
+    CU_ASSERT_EQUAL(GBps_of(&nccl_h100, gather), GBps_of(&nccl_h100, scatter));
 }
 
 /* Between sockets through host memory, unless AMD's bridge joins them: 2 channels of 2 times 1.6 GB/s, or of 16. */
 static void sockets_of_intel_part_their_gpus(void)
 {
-    struct ronde_nccl_machine machine = hopper;
+    struct ronde_nccl_machine machine = nccl_h100;
     const struct ronde_nccl_call call = {RONDE_SEND_RECV, 2, 1, 229, GIB};
     machine.link = RONDE_NCCL_PCIE;
     machine.pcie_GBps = 1000;
@@ -154,11 +144,11 @@ static void small_messages_go_by_ll(void)
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         const struct ronde_nccl_choice wish = {RONDE_NCCL_TREE, RONDE_NCCL_LL128};
         struct ronde_nccl_choice choice, fastest;
-        CU_ASSERT(isinf(ronde_nccl_choose(&constants, &hopper, &rows[r].call, wish, &choice)));
+        CU_ASSERT(isinf(ronde_nccl_choose(&constants, &nccl_h100, &rows[r].call, wish, &choice)));
         CU_ASSERT_EQUAL(choice.algorithm, RONDE_NCCL_POINT);
         CU_ASSERT_EQUAL(choice.protocol, rows[r].protocol);
-        const double us = ronde_nccl_fastest(&constants, &hopper, &rows[r].call, &fastest);
-        CU_ASSERT_EQUAL(us, ronde_nccl_execution_us(&constants, &hopper, &rows[r].call, choice));
+        const double us = ronde_nccl_fastest(&constants, &nccl_h100, &rows[r].call, &fastest);
+        CU_ASSERT_EQUAL(us, ronde_nccl_execution_us(&constants, &nccl_h100, &rows[r].call, choice));
         CU_ASSERT_EQUAL(fastest.protocol, choice.protocol);
     }
 }

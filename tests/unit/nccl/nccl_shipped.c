@@ -3,6 +3,16 @@
 
 #include "support/suite.h"
 
+const struct ronde_nccl_machine nccl_h100 = {.name = "h100",
+                                             .generation = RONDE_NCCL_HOPPER,
+                                             .link = RONDE_NCCL_SWITCH,
+                                             .cpu = RONDE_NCCL_INTEL,
+                                             .gpus = 8,
+                                             .sockets = 2,
+                                             .nics = 8,
+                                             .nvlink_GBps = 450,
+                                             .nic_GBps = 50};
+
 struct ronde_nccl_constants nccl_shipped(void)
 {
     struct ronde_nccl_constants constants;

@@ -1,4 +1,4 @@
-/** The constants of NCCL's model as the sources have them. */
+/** What tests of NCCL's model start from: its constants as the sources have them, and a machine. */
 #ifndef RONDE_TESTS_NCCL_SHIPPED_H
 #define RONDE_TESTS_NCCL_SHIPPED_H
 
@@ -6,5 +6,8 @@
 
 /** Those of nccl/model/constants; the test ends where they cannot be read. */
 struct ronde_nccl_constants nccl_shipped(void);
+
+/** A node of eight H100 and eight NICs of 50 GB/s, named h100. */
+extern const struct ronde_nccl_machine nccl_h100;
 
 #endif

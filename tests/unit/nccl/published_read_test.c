@@ -3,6 +3,8 @@
  * contradict themselves and are left out with their line, what is kept of one system, and what descriptions of machines
  * have to do with it.
  */
+#include "nccl_shipped.h"
+
 #include "support/files.h"
 #include "support/suite.h"
 
@@ -13,34 +15,43 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD                                                                                       \
-    "system,collective,algorithm,protocol,gpus,nodes,bytes,time_us,algbw_GBps,nccl_version,"       \
-    "notes\n"
+#define COLUMNS                                                                                    \
+    "system,collective,algorithm,protocol,gpus,nodes,bytes,time_us,algbw_GBps,nccl_version,notes"
+#define HEAD COLUMNS "\n"
 
 /** A row but for its first cells and its last. */
 #define ROW "all_reduce,auto,auto,8,1,1048576,50,20.97,2.29.2,"
 
 static const char path[] = "published_read_test.csv";
 
-static enum ronde_status read_of(const char *text, const char *system,
-                                 struct ronde_published *table, struct ronde_error *error)
+/** Of what was read last. */
+static struct ronde_error error;
+
+static enum ronde_status read_of(const char *text, const char *system, struct ronde_published *table)
 {
     char folder[4096];
-    *error = (struct ronde_error){.status = RONDE_OK};
+    error = (struct ronde_error){.status = RONDE_OK};
     CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "topologies/published"));
     CU_ASSERT_FATAL(files_write(path, text));
     const enum ronde_status status =
-        ronde_published_read(path, folder, system, ronde_mem_default(), table, error);
+        ronde_published_read(path, folder, system, ronde_mem_default(), table, &error);
     CU_ASSERT_EQUAL(unlink(path), 0);
     return status;
+}
+
+/** A text that is read; ronde_published_close frees what it holds. */
+static struct ronde_published read_good(const char *text)
+{
+    struct ronde_published table;
+    CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table), RONDE_OK);
+    return table;
 }
 
 /** A text that is refused, at a line, with these words. */
 static void refused(const char *text, uint32_t line, const char *says)
 {
     struct ronde_published table;
-    struct ronde_error error;
-    CU_ASSERT_EQUAL(read_of(text, NULL, &table, &error), RONDE_BAD_INPUT);
+    CU_ASSERT_EQUAL(read_of(text, NULL, &table), RONDE_BAD_INPUT);
     if (error.line != line || !strstr(error.message, says))
         suite_note("line %u, \"%s\" but: %s", line, says, error.message);
     CU_ASSERT_EQUAL(error.line, line);
@@ -51,9 +62,7 @@ static void refused(const char *text, uint32_t line, const char *says)
 /** A text with one row that is left out, at a line, with these words, and `others` rows that are kept. */
 static void left_out(const char *text, size_t others, uint32_t line, const char *says)
 {
-    struct ronde_published table;
-    struct ronde_error error;
-    CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table, &error), RONDE_OK);
+    struct ronde_published table = read_good(text);
     CU_ASSERT_EQUAL(table.count, others);
     CU_ASSERT_FATAL(table.why_count >= 1);
     const struct ronde_published_why *why = &table.whys[table.why_count - 1];
@@ -73,8 +82,7 @@ static void cells_are_those_of_rfc_4180(void)
         HEAD "a," ROW "\n",
         HEAD "\"a\",\"all_reduce\",\"auto\",\"auto\",\"8\",\"1\",\"1048576\",\"50\",\"20.97\","
              "\"2.29.2\",\"\"\n",
-        "system,collective,algorithm,protocol,gpus,nodes,bytes,time_us,algbw_GBps,nccl_version,"
-        "notes\r\na," ROW "x\r\n",
+        COLUMNS "\r\na," ROW "x\r\n",
         HEAD "\n \n\t\r\na," ROW "\n\n",
         HEAD "a," ROW,
         HEAD "a," ROW "\"x, \"\"y\"\", z\"\n",
@@ -87,9 +95,7 @@ static void cells_are_those_of_rfc_4180(void)
         "protocol,gpus,nodes\n\"\",\"1,2\",1048576,50,20.97,2.29.2,a,all_reduce,auto,auto,8,1\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct ronde_published table;
-        struct ronde_error error;
-        CU_ASSERT_EQUAL_FATAL(read_of(texts[i], NULL, &table, &error), RONDE_OK);
+        struct ronde_published table = read_good(texts[i]);
         CU_ASSERT_EQUAL_FATAL(table.count, 1);
         CU_ASSERT_STRING_EQUAL(table.systems[0].name, "a");
         CU_ASSERT_EQUAL(table.rows[0].call.collective, RONDE_ALL_REDUCE);
@@ -154,9 +160,7 @@ static void headings_are_read_as_people_write_them(void)
         "Bytes,system,collective,gpus,bytes,time_us\nmany,a,all_reduce,8,1048576,50\n",
     };
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        struct ronde_published table;
-        struct ronde_error error;
-        CU_ASSERT_EQUAL_FATAL(read_of(tables[i], NULL, &table, &error), RONDE_OK);
+        struct ronde_published table = read_good(tables[i]);
         CU_ASSERT_EQUAL(table.rows[0].call.ranks, 8);
         CU_ASSERT_EQUAL(table.rows[0].call.bytes, 1048576);
         CU_ASSERT_DOUBLE_EQUAL(table.rows[0].measured_us, 50, 1e-9);
@@ -188,9 +192,7 @@ static void columns_may_be_missing(void)
          RONDE_PUBLISHED_UNMEASURED, 0},
     };
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        struct ronde_published table;
-        struct ronde_error error;
-        CU_ASSERT_EQUAL_FATAL(read_of(tables[i].text, NULL, &table, &error), RONDE_OK);
+        struct ronde_published table = read_good(tables[i].text);
         CU_ASSERT_EQUAL(table.rows[0].state, tables[i].state);
         CU_ASSERT_DOUBLE_EQUAL(table.rows[0].measured_us, tables[i].measured_us, 1e-9);
         CU_ASSERT_EQUAL(table.rows[0].call.nodes, 0);
@@ -206,12 +208,11 @@ static void lines_have_a_longest(void)
     for (size_t length = 4080; length < 4110; length++) {
         static char text[8192];
         struct ronde_published table;
-        struct ronde_error error;
         const size_t head = (size_t)snprintf(text, sizeof text, "%s", HEAD);
         const size_t row = (size_t)snprintf(text + head, sizeof text - head, "a,%s", ROW);
         memset(text + head + row, 'n', length - row);
         strcpy(text + head + length, "\n");
-        const enum ronde_status status = read_of(text, NULL, &table, &error);
+        const enum ronde_status status = read_of(text, NULL, &table);
         CU_ASSERT_EQUAL(status, length <= 4094 ? RONDE_OK : RONDE_BAD_INPUT);
         CU_ASSERT_EQUAL(error.line, length <= 4094 ? 0 : 2);
         ronde_published_close(&table);
@@ -219,10 +220,8 @@ static void lines_have_a_longest(void)
     for (size_t cells = 60; cells < 70; cells++) {
         char text[1024] = HEAD "a," ROW;
         struct ronde_published table;
-        struct ronde_error error;
         memset(text + strlen(text), ',', cells - 11);
-        CU_ASSERT_EQUAL(read_of(text, NULL, &table, &error),
-                        cells <= 64 ? RONDE_OK : RONDE_BAD_INPUT);
+        CU_ASSERT_EQUAL(read_of(text, NULL, &table), cells <= 64 ? RONDE_OK : RONDE_BAD_INPUT);
         CU_ASSERT(cells <= 64 || strstr(error.message, "more than 64 columns"));
         ronde_published_close(&table);
     }
@@ -232,7 +231,6 @@ static void a_zero_byte_leaves_a_line_out(void)
 {
     static const char text[] = HEAD "a," ROW "\0FAULTY\nb," ROW "\n";
     struct ronde_published table;
-    struct ronde_error error = {.status = RONDE_OK};
     FILE *file = fopen(path, "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     CU_ASSERT_EQUAL(fwrite(text, 1, sizeof text - 1, file), sizeof text - 1);
@@ -301,10 +299,8 @@ static void numbers_at_their_bounds_are_taken(void)
                  {"8,2,8,50,0.00,", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[1024];
-        struct ronde_published table;
-        struct ronde_error error;
         snprintf(text, sizeof text, HEAD "a,all_reduce,auto,auto,%s,\n", cases[i].numbers);
-        CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table, &error), RONDE_OK);
+        struct ronde_published table = read_good(text);
         CU_ASSERT_EQUAL(table.rows[0].call.version, cases[i].version);
         ronde_published_close(&table);
     }
@@ -340,11 +336,9 @@ static void states_are_told_by_words(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[1024];
-        struct ronde_published table;
-        struct ronde_error error;
         snprintf(text, sizeof text, HEAD "a,%s,4,1,%s,,%s\n", cases[i].words, cases[i].bytes,
                  cases[i].notes);
-        CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table, &error), RONDE_OK);
+        struct ronde_published table = read_good(text);
         CU_ASSERT_EQUAL(table.rows[0].state, cases[i].state);
         CU_ASSERT_EQUAL(table.rows[0].wish.algorithm, cases[i].algorithm);
         CU_ASSERT_EQUAL(table.rows[0].wish.protocol, cases[i].protocol);
@@ -369,9 +363,7 @@ static void systems_are_named_and_counted(void)
         used = (size_t)snprintf(text, sizeof text, "%s", HEAD);
         for (unsigned s = 0; s < 2 * systems; s++)
             used += (size_t)snprintf(text + used, sizeof text - used, "s%u,%s\n", s / 2, ROW);
-        struct ronde_published table;
-        struct ronde_error error;
-        CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table, &error), RONDE_OK);
+        struct ronde_published table = read_good(text);
         CU_ASSERT_EQUAL(table.system_count, 64);
         CU_ASSERT_EQUAL(table.count, 128);
         CU_ASSERT_EQUAL_FATAL(table.why_count, systems <= 64 ? 0 : 2);
@@ -413,13 +405,9 @@ static void versions_are_stated_or_dated(void)
                 {"12345678,,", 0}};
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         char text[512];
-        struct ronde_published table;
-        struct ronde_error error;
         snprintf(text, sizeof text,
-                 "system,collective,algorithm,protocol,gpus,nodes,bytes,time_us,algbw_GBps,"
-                 "nccl_version,notes,date\na,all_reduce,auto,auto,8,1,1048576,50,20.97,%s\n",
-                 rows[r].cells);
-        CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table, &error), RONDE_OK);
+                 COLUMNS ",date\na,all_reduce,auto,auto,8,1,1048576,50,20.97,%s\n", rows[r].cells);
+        struct ronde_published table = read_good(text);
         CU_ASSERT_EQUAL(table.rows[0].call.version, rows[r].version);
         ronde_published_close(&table);
     }
@@ -428,11 +416,8 @@ static void versions_are_stated_or_dated(void)
 /* A version that is not understood is said; the row is predicted as of its date. */
 static void unknown_versions_are_remarked_on(void)
 {
-    struct ronde_published table;
-    struct ronde_error error;
-    CU_ASSERT_EQUAL_FATAL(read_of(HEAD "a,all_reduce,auto,auto,8,1,1048576,50,20.97,latest,\n",
-                                  NULL, &table, &error),
-                          RONDE_OK);
+    struct ronde_published table =
+        read_good(HEAD "a,all_reduce,auto,auto,8,1,1048576,50,20.97,latest,\n");
     CU_ASSERT_EQUAL(table.rows[0].state, RONDE_PUBLISHED_PREDICTED);
     CU_ASSERT_EQUAL_FATAL(table.why_count, 1);
     CU_ASSERT_FALSE(table.whys[0].is_refused);
@@ -457,14 +442,9 @@ static void reasons_are_gathered(void)
                   {2, 4, 2, "no machine of system none is described"},
                   {6, 6, 1, "A6000-NV-4 has 4 GPUs a node, not 8"},
                   {7, 7, 1, "1 ranks on 1 nodes: at least 2 ranks, equally many on each"}};
-    struct ronde_nccl_constants constants;
-    struct ronde_published table;
+    const struct ronde_nccl_constants constants = nccl_shipped();
+    struct ronde_published table = read_good(text);
     struct ronde_published_whys whys;
-    struct ronde_error error;
-    char folder[4096];
-    CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table, &error), RONDE_OK);
-    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "nccl/model/constants"));
-    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &constants, &error), RONDE_OK);
     ronde_published_choose(&table, &constants);
     ronde_published_whys_of(&table, &whys);
     CU_ASSERT_EQUAL_FATAL(whys.count, 4);
@@ -482,14 +462,12 @@ static void reasons_are_gathered(void)
 static void reasons_have_a_most(void)
 {
     static char text[8192];
-    struct ronde_published table;
     struct ronde_published_whys whys;
-    struct ronde_error error;
     size_t used = (size_t)snprintf(text, sizeof text, HEAD "a," ROW "\n");
     for (unsigned row = 0; row < RONDE_PUBLISHED_MAX_WHYS + 3; row++)
         used += (size_t)snprintf(text + used, sizeof text - used,
                                  "a,all_reduce,auto,auto,x%u,1,64,5,0.0128,,\n", row);
-    CU_ASSERT_EQUAL_FATAL(read_of(text, NULL, &table, &error), RONDE_OK);
+    struct ronde_published table = read_good(text);
     ronde_published_whys_of(&table, &whys);
     CU_ASSERT_EQUAL(whys.count, RONDE_PUBLISHED_MAX_WHYS);
     CU_ASSERT_EQUAL(whys.more, 3);
@@ -501,17 +479,15 @@ static void one_system_is_kept(void)
 {
     static const char text[] = HEAD "a," ROW "\nb," ROW "\nA," ROW "\nb," ROW "\n";
     struct ronde_published table;
-    struct ronde_error error;
-    CU_ASSERT_EQUAL_FATAL(read_of(text, "b", &table, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(read_of(text, "b", &table), RONDE_OK);
     CU_ASSERT_EQUAL(table.count, 2);
     CU_ASSERT_EQUAL(table.system_count, 1);
     CU_ASSERT_EQUAL(table.rows[1].line, 5);
     ronde_published_close(&table);
-    CU_ASSERT_EQUAL(read_of(text, "c", &table, &error), RONDE_BAD_INPUT);
+    CU_ASSERT_EQUAL(read_of(text, "c", &table), RONDE_BAD_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "no row of system c"));
     ronde_published_close(&table);
-    CU_ASSERT_EQUAL(read_of(HEAD "a,x,x,x,8,1,64,5,7,,\nb," ROW "\n", "b", &table, &error),
-                    RONDE_OK);
+    CU_ASSERT_EQUAL(read_of(HEAD "a,x,x,x,8,1,64,5,7,,\nb," ROW "\n", "b", &table), RONDE_OK);
     CU_ASSERT_EQUAL(table.count, 1);
     CU_ASSERT_EQUAL(table.why_count, 0);
     ronde_published_close(&table);
@@ -522,7 +498,6 @@ static void descriptions_are_those_of_the_folder(void)
 {
     char folder[] = "published_read_XXXXXX", file[64];
     struct ronde_published table;
-    struct ronde_error error = {.status = RONDE_OK};
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
     snprintf(file, sizeof file, "%s/b.txt", folder);
     CU_ASSERT_FATAL(files_write(path, HEAD "a," ROW "\nb," ROW "\n"));
@@ -550,23 +525,23 @@ static void descriptions_are_those_of_the_folder(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"cells_are_those_of_rfc_4180", cells_are_those_of_rfc_4180},
-        {"quotes_that_do_not_fit_are_refused", quotes_that_do_not_fit_are_refused},
-        {"columns_are_there_once", columns_are_there_once},
-        {"headings_are_read_as_people_write_them", headings_are_read_as_people_write_them},
-        {"columns_may_be_missing", columns_may_be_missing},
-        {"lines_have_a_longest", lines_have_a_longest},
-        {"a_zero_byte_leaves_a_line_out", a_zero_byte_leaves_a_line_out},
-        {"numbers_are_checked", numbers_are_checked},
-        {"numbers_at_their_bounds_are_taken", numbers_at_their_bounds_are_taken},
-        {"states_are_told_by_words", states_are_told_by_words},
-        {"systems_are_named_and_counted", systems_are_named_and_counted},
-        {"versions_are_stated_or_dated", versions_are_stated_or_dated},
-        {"unknown_versions_are_remarked_on", unknown_versions_are_remarked_on},
-        {"reasons_are_gathered", reasons_are_gathered},
-        {"reasons_have_a_most", reasons_have_a_most},
-        {"one_system_is_kept", one_system_is_kept},
-        {"descriptions_are_those_of_the_folder", descriptions_are_those_of_the_folder},
+        SUITE_CASE(cells_are_those_of_rfc_4180),
+        SUITE_CASE(quotes_that_do_not_fit_are_refused),
+        SUITE_CASE(columns_are_there_once),
+        SUITE_CASE(headings_are_read_as_people_write_them),
+        SUITE_CASE(columns_may_be_missing),
+        SUITE_CASE(lines_have_a_longest),
+        SUITE_CASE(a_zero_byte_leaves_a_line_out),
+        SUITE_CASE(numbers_are_checked),
+        SUITE_CASE(numbers_at_their_bounds_are_taken),
+        SUITE_CASE(states_are_told_by_words),
+        SUITE_CASE(systems_are_named_and_counted),
+        SUITE_CASE(versions_are_stated_or_dated),
+        SUITE_CASE(unknown_versions_are_remarked_on),
+        SUITE_CASE(reasons_are_gathered),
+        SUITE_CASE(reasons_have_a_most),
+        SUITE_CASE(one_system_is_kept),
+        SUITE_CASE(descriptions_are_those_of_the_folder),
     };
     return suite_run("published_read", cases, sizeof cases / sizeof cases[0]);
 }

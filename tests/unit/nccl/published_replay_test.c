@@ -79,22 +79,12 @@ static void expect_near(double us, double expected_us, double tolerance)
         suite_note("%.1f us, expected %.1f", us, expected_us);
 }
 
-static const struct ronde_nccl_machine hopper = {.name = "eight",
-                                                 .generation = RONDE_NCCL_HOPPER,
-                                                 .link = RONDE_NCCL_SWITCH,
-                                                 .cpu = RONDE_NCCL_INTEL,
-                                                 .gpus = 8,
-                                                 .sockets = 2,
-                                                 .nics = 8,
-                                                 .nvlink_GBps = 450,
-                                                 .nic_GBps = 50};
-
 static void rings_take_what_links_take(void)
 {
     struct made made;
     if (!can_replay())
         return;
-    start(&made, &hopper, ronde_mem_default());
+    start(&made, &nccl_h100, ronde_mem_default());
     const double gib = 1024. * (double)MIB;
     struct ronde_published_row *inside = add(&made, RONDE_NCCL_RING, 8, 1, 1024 * MIB);
     struct ronde_published_row *between = add(&made, RONDE_NCCL_RING, 32, 4, 1024 * MIB);
@@ -103,11 +93,11 @@ static void rings_take_what_links_take(void)
     gather->call.collective = RONDE_ALL_GATHER;
     run_well(&made);
     const struct ronde_node_description node =
-        ronde_nccl_reached_node(&hopper, &made.constants, &inside->call, RONDE_NCCL_RING);
+        ronde_nccl_reached_node(&nccl_h100, &made.constants, &inside->call, RONDE_NCCL_RING);
     const struct ronde_node_description nics =
-        ronde_nccl_reached_node(&hopper, &made.constants, &between->call, RONDE_NCCL_RING);
+        ronde_nccl_reached_node(&nccl_h100, &made.constants, &between->call, RONDE_NCCL_RING);
     const struct ronde_node_description one =
-        ronde_nccl_reached_node(&hopper, &made.constants, &lone->call, RONDE_NCCL_RING);
+        ronde_nccl_reached_node(&nccl_h100, &made.constants, &lone->call, RONDE_NCCL_RING);
     CU_ASSERT(node.nvlink_GBps > 300 && node.nvlink_GBps < 400);
     CU_ASSERT(nics.nic_GBps > 40 && nics.nic_GBps < 50);
     CU_ASSERT_EQUAL(node.nics, 0);
@@ -123,7 +113,7 @@ static void rings_take_what_links_take(void)
 /** Every link of a mesh of four carries rings, which takes six of them. */
 static void meshes_are_filled(void)
 {
-    struct ronde_nccl_machine mesh = hopper;
+    struct ronde_nccl_machine mesh = nccl_h100;
     struct made made;
     if (!can_replay())
         return;
@@ -169,7 +159,7 @@ static void switches_copy_and_add(void)
     struct made made;
     if (!can_replay())
         return;
-    start(&made, &hopper, ronde_mem_default());
+    start(&made, &nccl_h100, ronde_mem_default());
     const double gib = 1024. * (double)MIB;
     struct ronde_published_row *inside = add(&made, RONDE_NCCL_NVLS, 8, 1, 1024 * MIB);
     struct ronde_published_row *ring = add(&made, RONDE_NCCL_RING, 8, 1, 1024 * MIB);
@@ -177,13 +167,13 @@ static void switches_copy_and_add(void)
     struct ronde_published_row *four = add(&made, RONDE_NCCL_NVLS_TREE, 32, 4, 1024 * MIB);
     run_well(&made);
     const struct ronde_node_description node =
-        ronde_nccl_reached_node(&hopper, &made.constants, &inside->call, RONDE_NCCL_NVLS);
+        ronde_nccl_reached_node(&nccl_h100, &made.constants, &inside->call, RONDE_NCCL_NVLS);
     CU_ASSERT(node.nvlink_GBps > 250 && node.nvlink_GBps < 350);
     expect_near(inside->replayed_us, 9. / 8 * gib / node.nvlink_GBps / 1e3, .02);
     CU_ASSERT(inside->replayed_us < .8 * ring->replayed_us);
     /* Of two nodes the NICs have time left; in trees of four an inner node's carry the block twice. */
     const struct ronde_node_description nics =
-        ronde_nccl_reached_node(&hopper, &made.constants, &four->call, RONDE_NCCL_NVLS_TREE);
+        ronde_nccl_reached_node(&nccl_h100, &made.constants, &four->call, RONDE_NCCL_NVLS_TREE);
     expect_near(two->replayed_us, inside->replayed_us, .05);
     expect_near(four->replayed_us, 2 * gib / (8 * nics.nic_GBps) / 1e3, .1);
 }
@@ -193,7 +183,7 @@ static void only_what_a_schedule_stands_for_is_replayed(void)
     struct made made;
     if (!can_replay())
         return;
-    start(&made, &hopper, ronde_mem_default());
+    start(&made, &nccl_h100, ronde_mem_default());
     struct ronde_published_row *rows[8];
     for (size_t r = 0; r < 8; r++)
         rows[r] = add(&made, RONDE_NCCL_RING, 8, 1, 64 * MIB);
@@ -219,7 +209,7 @@ static void repeats_share_a_replay(void)
     struct made made;
     if (!can_replay())
         return;
-    start(&made, &hopper, ronde_mem_default());
+    start(&made, &nccl_h100, ronde_mem_default());
     struct ronde_published_row *first = add(&made, RONDE_NCCL_RING, 8, 1, 64 * MIB);
     struct ronde_published_row *larger = add(&made, RONDE_NCCL_RING, 8, 1, 128 * MIB);
     struct ronde_published_row *again = add(&made, RONDE_NCCL_RING, 8, 1, 64 * MIB);
@@ -234,7 +224,7 @@ static enum ronde_status sweep_replay(const void *context, const struct ronde_me
 {
     struct made made;
     (void)context;
-    start(&made, &hopper, mem);
+    start(&made, &nccl_h100, mem);
     struct ronde_published_row *row = add(&made, RONDE_NCCL_TREE, 4, 2, 64 * MIB);
     const enum ronde_status status = run(&made, error);
     CU_ASSERT((status == RONDE_OK) == (row->replayed_us > 0));
