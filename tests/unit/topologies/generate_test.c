@@ -60,23 +60,6 @@ static char *generate_text(const struct ronde_generate_request *request, size_t 
     return text;
 }
 
-/* A generated machine as ronde reads it. */
-static struct ronde_platform *generate_platform(const struct ronde_generate_request *request)
-{
-    struct ronde_error error = {0};
-    struct ronde_platform *platform = NULL;
-    size_t bytes = 0;
-    char *text = generate_text(request, &bytes, &error);
-    CU_ASSERT_PTR_NOT_NULL(text);
-    if (text)
-        CU_ASSERT_EQUAL(platform_text_read(text, bytes, ronde_mem_default(), &platform, &error),
-                        RONDE_OK);
-    if (error.status != RONDE_OK)
-        suite_note("%s: %s", request->kind, error.message);
-    free(text);
-    return platform;
-}
-
 static void library_files_are_what_the_generators_write(void)
 {
     for (size_t i = 0; i < LIBRARY_COUNT; i++) {
@@ -185,7 +168,7 @@ static void machines_of_any_size_have_one_route_per_pair(void)
     if (!platform_text_can_read())
         return;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        struct ronde_platform *platform = generate_platform(&sizes[i].request);
+        struct ronde_platform *platform = platform_text_generated(&sizes[i].request);
         if (!platform)
             continue;
         CU_ASSERT_EQUAL(ronde_platform_facts(platform)->hosts, sizes[i].hosts);
@@ -208,10 +191,8 @@ static void expect_route(const struct ronde_platform *platform, uint32_t src, ui
 
 static void rails_route_as_nccl_does(void)
 {
-    if (!platform_text_can_read())
-        return;
     const struct ronde_generate_request request = {.kind = "rail", .nodes = 64, USUAL};
-    struct ronde_platform *platform = generate_platform(&request);
+    struct ronde_platform *platform = platform_text_generated(&request);
     if (!platform)
         return;
     CU_ASSERT_EQUAL(ronde_platform_facts(platform)->node_hosts, 8);
@@ -225,12 +206,10 @@ static void rails_route_as_nccl_does(void)
 
 static void a_mesh_reaches_other_rails_over_its_own_links(void)
 {
-    if (!platform_text_can_read())
-        return;
     const struct ronde_generate_request request = {.kind = "mi300x",
                                                    .nodes = 2,
                                                    .fabric = RONDE_FABRIC_RAIL};
-    struct ronde_platform *platform = generate_platform(&request);
+    struct ronde_platform *platform = platform_text_generated(&request);
     if (!platform)
         return;
     expect_route(platform, 5, 2, "n0x n0g2-5_DOWN");
@@ -241,10 +220,8 @@ static void a_mesh_reaches_other_rails_over_its_own_links(void)
 
 static void dragonfly_routes_are_minimal(void)
 {
-    if (!platform_text_can_read())
-        return;
     const struct ronde_generate_request request = {.kind = "dragonfly", USUAL};
-    struct ronde_platform *platform = generate_platform(&request);
+    struct ronde_platform *platform = platform_text_generated(&request);
     if (!platform)
         return;
     /* 9 groups of 4 routers of 2 hosts: group 0 reaches group 1 from router 0, group 1 group 0 from router 3. */
@@ -272,8 +249,8 @@ static void oversubscription_divides_the_uplinks_of_every_level(void)
         .kind = "fat-tree", .oversubscription = 2, .axis_count = 3, .shape = {2, 4, 8}, USUAL};
     if (!platform_text_can_read())
         return;
-    struct ronde_platform *rails = generate_platform(&rail);
-    struct ronde_platform *trees = generate_platform(&tree);
+    struct ronde_platform *rails = platform_text_generated(&rail);
+    struct ronde_platform *trees = platform_text_generated(&tree);
     if (rails && trees) {
         CU_ASSERT_EQUAL(rate_of(rails, "l0_u_UP"), 32 * 50 / 4);
         CU_ASSERT_EQUAL(rate_of(rails, "p1_u_DOWN"), 8 * (32 * 50 / 4) / 4);
@@ -351,24 +328,16 @@ static void build_walk(struct messages *messages, uint32_t hosts)
 /* One message at a time takes latency and bytes over the slowest link of its route: both engines must find the same. */
 static void simgrid_loads_the_library_and_takes_the_same_routes(void)
 {
-    const char *reason;
-    if (!ronde_sim_simgrid_available(&reason)) {
-        suite_skip("%s", reason);
+    if (!platform_text_has_simgrid())
         return;
-    }
     for (size_t i = 0; i < LIBRARY_COUNT; i++) {
         char relative[128];
-        char path[1024];
         struct messages messages = {0};
-        struct ronde_platform *platform = NULL;
         struct ronde_error error = {0};
-        struct ronde_sim_result simgrid = {0};
-        struct ronde_sim_result flat = {0};
+        struct ronde_sim_result simgrid = {0}, flat = {0};
         const struct ronde_sim_options options = {0};
         snprintf(relative, sizeof relative, "topologies/%s.xml", library[i].file);
-        if (!suite_source(path, sizeof path, relative))
-            return;
-        CU_ASSERT_EQUAL(ronde_platform_read(path, ronde_mem_default(), &platform, &error), RONDE_OK);
+        struct ronde_platform *platform = platform_text_open(relative);
         if (platform) {
             build_walk(&messages, ronde_platform_facts(platform)->hosts);
             CU_ASSERT_EQUAL(ronde_sim_simgrid(platform, &messages.dag, &options, &simgrid, &error),
@@ -400,6 +369,17 @@ static char *text_of(const struct ronde_generate_request *request)
     return text;
 }
 
+/* Two machines are the same from their hosts on, whatever they are called; the first one's text has `part`. */
+static void expect_alike(const struct ronde_generate_request *one,
+                         const struct ronde_generate_request *other, const char *part)
+{
+    char *texts[] = {text_of(one), text_of(other)};
+    CU_ASSERT_STRING_EQUAL(strstr(texts[0], "<host"), strstr(texts[1], "<host"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(texts[0], part));
+    free(texts[0]);
+    free(texts[1]);
+}
+
 static struct ronde_node_description node_by(enum ronde_node_link link, uint32_t nics,
                                              double nvlink_GBps)
 {
@@ -428,11 +408,7 @@ static void nodes_by_numbers_are_their_kind(void)
             const struct ronde_generate_request of_kind = {.kind = rows[r].kind,
                                                            .nodes = nodes,
                                                            USUAL};
-            char *texts[] = {text_of(&request), text_of(&of_kind)};
-            CU_ASSERT_STRING_EQUAL(strstr(texts[0], "<host"), strstr(texts[1], "<host"));
-            CU_ASSERT_PTR_NOT_NULL(strstr(texts[0], "mine-"));
-            free(texts[0]);
-            free(texts[1]);
+            expect_alike(&request, &of_kind, "mine-");
         }
 }
 
@@ -457,10 +433,7 @@ static void words_say_what_kinds_are(void)
                         RONDE_OK);
         const struct ronde_generate_request request = {.kind = rows[r].kind, .node = &node, USUAL},
                                             of_kind = {.kind = rows[r].kind, USUAL};
-        char *texts[] = {text_of(&request), text_of(&of_kind)};
-        CU_ASSERT_STRING_EQUAL(strstr(texts[0], "<host"), strstr(texts[1], "<host"));
-        free(texts[0]);
-        free(texts[1]);
+        expect_alike(&request, &of_kind, "");
     }
 }
 
@@ -546,25 +519,21 @@ static void names_and_sources_do_no_harm(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"library_files_are_what_the_generators_write", library_files_are_what_the_generators_write},
-        {"every_library_file_has_a_generator", every_library_file_has_a_generator},
-        {"machines_of_any_size_have_one_route_per_pair",
-         machines_of_any_size_have_one_route_per_pair},
-        {"rails_route_as_nccl_does", rails_route_as_nccl_does},
-        {"a_mesh_reaches_other_rails_over_its_own_links",
-         a_mesh_reaches_other_rails_over_its_own_links},
-        {"dragonfly_routes_are_minimal", dragonfly_routes_are_minimal},
-        {"oversubscription_divides_the_uplinks_of_every_level",
-         oversubscription_divides_the_uplinks_of_every_level},
-        {"requests_that_cannot_be_met_are_refused", requests_that_cannot_be_met_are_refused},
-        {"nodes_by_numbers_are_their_kind", nodes_by_numbers_are_their_kind},
-        {"words_say_what_kinds_are", words_say_what_kinds_are},
-        {"a_dgx_has_any_number_of_gpus", a_dgx_has_any_number_of_gpus},
-        {"words_that_are_no_numbers_are_refused", words_that_are_no_numbers_are_refused},
-        {"nodes_without_sense_are_refused", nodes_without_sense_are_refused},
-        {"names_and_sources_do_no_harm", names_and_sources_do_no_harm},
-        {"simgrid_loads_the_library_and_takes_the_same_routes",
-         simgrid_loads_the_library_and_takes_the_same_routes},
+        SUITE_CASE(library_files_are_what_the_generators_write),
+        SUITE_CASE(every_library_file_has_a_generator),
+        SUITE_CASE(machines_of_any_size_have_one_route_per_pair),
+        SUITE_CASE(rails_route_as_nccl_does),
+        SUITE_CASE(a_mesh_reaches_other_rails_over_its_own_links),
+        SUITE_CASE(dragonfly_routes_are_minimal),
+        SUITE_CASE(oversubscription_divides_the_uplinks_of_every_level),
+        SUITE_CASE(requests_that_cannot_be_met_are_refused),
+        SUITE_CASE(nodes_by_numbers_are_their_kind),
+        SUITE_CASE(words_say_what_kinds_are),
+        SUITE_CASE(a_dgx_has_any_number_of_gpus),
+        SUITE_CASE(words_that_are_no_numbers_are_refused),
+        SUITE_CASE(nodes_without_sense_are_refused),
+        SUITE_CASE(names_and_sources_do_no_harm),
+        SUITE_CASE(simgrid_loads_the_library_and_takes_the_same_routes),
     };
     return suite_run("generate", cases, sizeof cases / sizeof cases[0]);
 }

@@ -1,11 +1,7 @@
 /* Shapes, nodes, placements and rings: what they are, and that a ring crosses each slow link once in each direction. */
 #include "support/suite.h"
 
-#include "ronde/cursor.h"
 #include "ronde/generate.h"
-#include "ronde/schedules.h"
-#include "ronde/text.h"
-#include "support/built_with.h"
 #include "support/sweep.h"
 #include "topologies/place/rings.h"
 #include "unit/platform_text.h"
@@ -29,11 +25,15 @@ struct stage {
     struct ronde_error error;
 };
 
-static bool open_stage(struct stage *stage)
+/* False where there is no platform. */
+static bool open_stage(struct stage *stage, struct ronde_platform *platform)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    CU_ASSERT_EQUAL(ronde_nodes_find(stage->platform, mem, &stage->nodes, &stage->error), RONDE_OK);
-    CU_ASSERT_EQUAL(ronde_shape_of(stage->platform, mem, &stage->shape, &stage->error), RONDE_OK);
+    *stage = (struct stage){.platform = platform};
+    if (!platform)
+        return false;
+    CU_ASSERT_EQUAL(ronde_nodes_find(platform, mem, &stage->nodes, &stage->error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_shape_of(platform, mem, &stage->shape, &stage->error), RONDE_OK);
     if (stage->error.status != RONDE_OK)
         suite_note("%s", stage->error.message);
     return stage->error.status == RONDE_OK;
@@ -41,32 +41,15 @@ static bool open_stage(struct stage *stage)
 
 static bool stage_text(struct stage *stage, const char *text)
 {
-    memset(stage, 0, sizeof *stage);
-    if (!platform_text_can_read())
-        return false;
-    CU_ASSERT_EQUAL(platform_text_read(text, strlen(text), ronde_mem_default(), &stage->platform,
-                                       &stage->error),
-                    RONDE_OK);
-    return stage->platform && open_stage(stage);
+    return open_stage(stage, platform_text_good(text));
 }
 
-static bool stage_file(struct stage *stage, const char *path)
+static bool stage_kind(struct stage *stage, const char *kind, uint32_t nodes)
 {
-    memset(stage, 0, sizeof *stage);
-    if (!platform_text_can_read())
-        return false;
-    CU_ASSERT_EQUAL(ronde_platform_read(path, ronde_mem_default(), &stage->platform, &stage->error),
-                    RONDE_OK);
-    return stage->platform && open_stage(stage);
-}
-
-static bool stage_kind(struct stage *stage, const struct ronde_generate_request *request)
-{
-    char text[65536] = "";
-    FILE *file = fmemopen(text, sizeof text - 1, "w");
-    CU_ASSERT_EQUAL(ronde_generate(request, file, &stage->error), RONDE_OK);
-    fclose(file);
-    return stage_text(stage, text);
+    const struct ronde_generate_request request = {.kind = kind,
+                                                   .nodes = nodes,
+                                                   .fabric = RONDE_FABRIC_COUNT};
+    return open_stage(stage, platform_text_generated(&request));
 }
 
 static void close_stage(struct stage *stage)
@@ -76,11 +59,15 @@ static void close_stage(struct stage *stage)
     ronde_platform_destroy(stage->platform);
 }
 
+/* A pod of two nodes of eight, joined rail by rail. */
+#define RAILS "vectors/simgrid/dgx-2x8-rails.xml"
+
 static bool stage_rails(struct stage *stage)
 {
     char path[512];
-    return suite_shared(path, sizeof path, "vectors/simgrid/dgx-2x8-rails.xml") &&
-           stage_file(stage, path);
+    *stage = (struct stage){.platform = NULL};
+    return suite_shared(path, sizeof path, RAILS) &&
+           open_stage(stage, platform_text_open("../shared/" RAILS));
 }
 
 /* --- shapes -------------------------------------------------------------------------------- */
@@ -164,17 +151,13 @@ static void expect_nodes(const struct stage *stage, enum ronde_nodes_source sour
 static void nodes_are_what_the_file_says_its_zones_or_its_faster_links(void)
 {
     struct stage stage;
-    char path[512];
-    if (stage_kind(&stage, &(struct ronde_generate_request){.kind = "rail",
-                                                            .nodes = 4,
-                                                            .fabric = RONDE_FABRIC_COUNT}))
+    if (stage_kind(&stage, "rail", 4))
         expect_nodes(&stage, RONDE_NODES_SAID, 4);
     close_stage(&stage);
     if (stage_text(&stage, HEAD CLUSTER("radical=\"0-3\" bw=\"10GBps\"") TAIL))
         expect_nodes(&stage, RONDE_NODES_SINGLE, 4);
     close_stage(&stage);
-    if (suite_source(path, sizeof path, "topologies/fat-tree-2to1-64.xml") &&
-        stage_file(&stage, path))
+    if (open_stage(&stage, platform_text_open("topologies/fat-tree-2to1-64.xml")))
         expect_nodes(&stage, RONDE_NODES_ZONES, 8);
     close_stage(&stage);
     if (stage_rails(&stage)) {
@@ -258,9 +241,7 @@ static void rings_cross_each_network_card_once_and_each_channel_has_its_own(void
     struct stage stage;
     uint32_t host_of[32], orders[8 * 32];
     struct ronde_rings_found found;
-    if (!stage_kind(&stage, &(struct ronde_generate_request){.kind = "rail",
-                                                             .nodes = 4,
-                                                             .fabric = RONDE_FABRIC_COUNT}))
+    if (!stage_kind(&stage, "rail", 4))
         return;
     const struct ronde_rings rings = rings_of(host_of, 32, 8);
     CU_ASSERT_EQUAL(ronde_place(&stage.nodes, RONDE_PLACE_AUTO, 32, host_of, NULL), RONDE_OK);
@@ -294,8 +275,7 @@ static void rings_of_a_full_mesh_share_no_wire(void)
     struct stage stage;
     uint32_t host_of[8], orders[7 * 8];
     struct ronde_rings_found found;
-    if (!stage_kind(&stage, &(struct ronde_generate_request){.kind = "mi300x",
-                                                             .fabric = RONDE_FABRIC_COUNT}))
+    if (!stage_kind(&stage, "mi300x", 0))
         return;
     for (uint32_t channels = 1; channels <= 7; channels++) {
         const struct ronde_rings rings = rings_of(host_of, 8, channels);
@@ -413,112 +393,6 @@ static void rings_refuse_ranks_without_a_host_of_their_own(void)
     close_stage(&stage);
 }
 
-/* --- orders in schedules ------------------------------------------------------------------- */
-
-/* Channel k starts at rank k and goes k + 1 at a time; ranks is a prime. */
-static void fill_orders(uint32_t *orders, uint32_t ranks, uint32_t channels)
-{
-    for (uint32_t k = 0; k < channels; k++)
-        for (uint32_t q = 0; q < ranks; q++)
-            orders[k * ranks + q] = (k + q * (k + 1)) % ranks;
-}
-
-static void expect_channel(const struct ronde_schedule *schedule, uint32_t channel,
-                           const uint32_t *order)
-{
-    for (uint32_t q = 0; q < schedule->ranks; q++)
-        CU_ASSERT_EQUAL(ronde_channel_rank(&schedule->channels[channel], q), order[q]);
-}
-
-/* Proved, printed and read back. */
-static void channel_orders_are_kept_through_the_text_form(void)
-{
-    enum { RANKS = 13, CHANNELS = 4 };
-    uint32_t orders[RANKS * CHANNELS];
-    const struct ronde_mem *mem = ronde_mem_default();
-    struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
-                                            .algorithm = "ring",
-                                            .ranks = RANKS,
-                                            .channels = CHANNELS,
-                                            .channel_orders = orders};
-    struct ronde_schedule *schedule = NULL, *again = NULL;
-    char *text = NULL;
-    size_t bytes = 0;
-    fill_orders(orders, RANKS, CHANNELS);
-    CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, mem, NULL, &schedule, NULL), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_schedule_print(schedule, mem, &text, &bytes, NULL), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_schedule_read(text, bytes, "text", mem, NULL, &again, NULL),
-                          RONDE_OK);
-    for (uint32_t k = 0; k < CHANNELS; k++) {
-        expect_channel(schedule, k, orders + k * RANKS);
-        expect_channel(again, k, orders + k * RANKS);
-    }
-    CU_ASSERT_EQUAL(schedule->hash, again->hash);
-    CU_ASSERT(schedule->proof.quotient);
-    ronde_mem_free(mem, text, bytes + 1, 1);
-    ronde_schedule_destroy(schedule);
-    ronde_schedule_destroy(again);
-}
-
-/* Two trees for each channel asked for: both are read through that channel's order. */
-static void channel_orders_reach_all_channels_of_an_algorithm(void)
-{
-    enum { RANKS = 7, CHANNELS = 3 };
-    uint32_t orders[RANKS * CHANNELS];
-    struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
-                                            .algorithm = "double_tree",
-                                            .ranks = RANKS,
-                                            .channels = CHANNELS,
-                                            .channel_orders = orders};
-    struct ronde_schedule *schedule = NULL;
-    fill_orders(orders, RANKS, CHANNELS);
-    CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL),
-                          RONDE_OK);
-    CU_ASSERT_EQUAL(schedule->channel_count, 2 * CHANNELS);
-    for (uint32_t k = 0; k < CHANNELS; k++) {
-        expect_channel(schedule, 2 * k, orders + k * RANKS);
-        for (uint32_t q = 0; q < RANKS; q++)
-            CU_ASSERT_EQUAL(ronde_channel_rank(&schedule->channels[2 * k + 1], q),
-                            orders[k * RANKS + (q + 1) % RANKS]);
-    }
-    ronde_schedule_destroy(schedule);
-}
-
-static void channel_orders_that_are_none_are_refused(void)
-{
-    uint32_t orders[] = {0, 1, 2, 2, 1, 1};
-    struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
-                                            .algorithm = "ring",
-                                            .ranks = 3,
-                                            .channels = 2,
-                                            .channel_orders = orders};
-    struct ronde_schedule *schedule = NULL;
-    const struct ronde_mem *mem = ronde_mem_default();
-    CU_ASSERT_EQUAL(ronde_compile(&request, mem, NULL, &schedule, NULL), RONDE_REJECTED);
-    orders[4] = 7;
-    CU_ASSERT_EQUAL(ronde_compile(&request, mem, NULL, &schedule, NULL), RONDE_REJECTED);
-    request.order = orders;
-    CU_ASSERT_EQUAL(ronde_compile(&request, mem, NULL, &schedule, NULL), RONDE_BAD_ARGUMENT);
-    request.order = NULL;
-    request.channels = 0;
-    CU_ASSERT_EQUAL(ronde_compile(&request, mem, NULL, &schedule, NULL), RONDE_BAD_ARGUMENT);
-    CU_ASSERT_PTR_NULL(schedule);
-}
-
-/* An algorithm that needs neighbouring ranks side by side checks the order of every channel. */
-static void channel_orders_are_judged_by_the_algorithm(void)
-{
-    const uint32_t orders[] = {0, 1, 2, 3, 0, 2, 1, 3};
-    const struct ronde_compile_request request = {.collective = RONDE_SEND_RECV,
-                                                  .algorithm = "direct",
-                                                  .ranks = 4,
-                                                  .channels = 2,
-                                                  .channel_orders = orders};
-    struct ronde_schedule *schedule = NULL;
-    CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL),
-                    RONDE_UNSUPPORTED);
-}
-
 /* --- memory -------------------------------------------------------------------------------- */
 
 static enum ronde_status find_all(const void *platform, const struct ronde_mem *mem,
@@ -557,28 +431,19 @@ static void placing_survives_every_failing_allocation(void)
 }
 
 static const struct suite_case cases[] = {
-    {"shape_finds_switches_that_only_routes_imply", shape_finds_switches_that_only_routes_imply},
-    {"shape_makes_a_shared_backbone_a_medium", shape_makes_a_shared_backbone_a_medium},
-    {"shape_makes_a_link_between_two_hosts_a_shared_wire",
-     shape_makes_a_link_between_two_hosts_a_shared_wire},
-    {"shape_keeps_hosts_on_one_nic_apart", shape_keeps_hosts_on_one_nic_apart},
-    {"nodes_are_what_the_file_says_its_zones_or_its_faster_links",
-     nodes_are_what_the_file_says_its_zones_or_its_faster_links},
-    {"placements_fill_nodes_or_go_round_them", placements_fill_nodes_or_go_round_them},
-    {"placements_have_names", placements_have_names},
-    {"rings_cross_each_network_card_once_and_each_channel_has_its_own",
-     rings_cross_each_network_card_once_and_each_channel_has_its_own},
-    {"rings_of_a_full_mesh_share_no_wire", rings_of_a_full_mesh_share_no_wire},
-    {"rings_of_a_torus_only_go_to_neighbours", rings_of_a_torus_only_go_to_neighbours},
-    {"tori_are_recognised_by_their_wires", tori_are_recognised_by_their_wires},
-    {"rings_refuse_ranks_without_a_host_of_their_own",
-     rings_refuse_ranks_without_a_host_of_their_own},
-    {"channel_orders_are_kept_through_the_text_form", channel_orders_are_kept_through_the_text_form},
-    {"channel_orders_reach_all_channels_of_an_algorithm",
-     channel_orders_reach_all_channels_of_an_algorithm},
-    {"channel_orders_that_are_none_are_refused", channel_orders_that_are_none_are_refused},
-    {"channel_orders_are_judged_by_the_algorithm", channel_orders_are_judged_by_the_algorithm},
-    {"placing_survives_every_failing_allocation", placing_survives_every_failing_allocation},
+    SUITE_CASE(shape_finds_switches_that_only_routes_imply),
+    SUITE_CASE(shape_makes_a_shared_backbone_a_medium),
+    SUITE_CASE(shape_makes_a_link_between_two_hosts_a_shared_wire),
+    SUITE_CASE(shape_keeps_hosts_on_one_nic_apart),
+    SUITE_CASE(nodes_are_what_the_file_says_its_zones_or_its_faster_links),
+    SUITE_CASE(placements_fill_nodes_or_go_round_them),
+    SUITE_CASE(placements_have_names),
+    SUITE_CASE(rings_cross_each_network_card_once_and_each_channel_has_its_own),
+    SUITE_CASE(rings_of_a_full_mesh_share_no_wire),
+    SUITE_CASE(rings_of_a_torus_only_go_to_neighbours),
+    SUITE_CASE(tori_are_recognised_by_their_wires),
+    SUITE_CASE(rings_refuse_ranks_without_a_host_of_their_own),
+    SUITE_CASE(placing_survives_every_failing_allocation),
 };
 
 int main(void)
