@@ -50,8 +50,7 @@ static void every_collective_does_what_it_is(void)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4};
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        CU_ASSERT_FATAL(team_run(sizes[k], call_each, NULL, results));
-        team_expect(results, sizes[k], RONDE_OK);
+        team_run_expecting(sizes[k], call_each, NULL, results, RONDE_OK);
         CU_ASSERT(results[0].checks >= 5 * 17);
     }
 }
@@ -73,8 +72,7 @@ static enum ronde_status call_random(const struct team_member *member, struct ro
 static void random_calls_leave_what_the_definition_says(void)
 {
     const uint64_t runs = 5 * suite_number("RONDE_TEST_SCALE", 100);
-    CU_ASSERT_FATAL(team_run(3, call_random, &runs, results));
-    team_expect(results, 3, RONDE_OK);
+    team_run_expecting(3, call_random, &runs, results, RONDE_OK);
     CU_ASSERT_EQUAL(results[0].checks, runs);
 }
 
@@ -142,8 +140,7 @@ static enum ronde_status exchange_v(const struct team_member *member, struct ron
 
 static void all_to_all_v_finds_the_longest_block_or_is_told(void)
 {
-    CU_ASSERT_FATAL(team_run(V_RANKS, exchange_v, NULL, results));
-    team_expect(results, V_RANKS, RONDE_OK);
+    team_run_expecting(V_RANKS, exchange_v, NULL, results, RONDE_OK);
 }
 
 /* Rank 0 gives and gets nothing, and has no memory to name; the others give each other, and themselves, an element. */
@@ -171,8 +168,7 @@ static enum ronde_status exchange_nothing(const struct team_member *member,
 
 static void blocks_that_are_all_empty_need_no_buffer(void)
 {
-    CU_ASSERT_FATAL(team_run(V_RANKS, exchange_nothing, NULL, results));
-    team_expect(results, V_RANKS, RONDE_OK);
+    team_run_expecting(V_RANKS, exchange_nothing, NULL, results, RONDE_OK);
 }
 
 /* gather_v to the last rank and scatter_v back, in which only the root knows the counts. */
@@ -212,8 +208,7 @@ static enum ronde_status gather_and_scatter_v(const struct team_member *member,
 
 static void only_the_root_knows_the_counts_of_gather_v_and_scatter_v(void)
 {
-    CU_ASSERT_FATAL(team_run(V_RANKS, gather_and_scatter_v, NULL, results));
-    team_expect(results, V_RANKS, RONDE_OK);
+    team_run_expecting(V_RANKS, gather_and_scatter_v, NULL, results, RONDE_OK);
 }
 
 static enum ronde_status gather_and_reduce_all_v(const struct team_member *member,
@@ -244,8 +239,7 @@ static enum ronde_status gather_and_reduce_all_v(const struct team_member *membe
 
 static void all_know_the_counts_of_all_gather_v_and_reduce_scatter_v(void)
 {
-    CU_ASSERT_FATAL(team_run(V_RANKS, gather_and_reduce_all_v, NULL, results));
-    team_expect(results, V_RANKS, RONDE_OK);
+    team_run_expecting(V_RANKS, gather_and_reduce_all_v, NULL, results, RONDE_OK);
 }
 
 /* Pairs by a table, and shifts. */
@@ -271,8 +265,7 @@ static enum ronde_status pass_on(const struct team_member *member, struct ronde_
 
 static void inputs_go_where_sources_say(void)
 {
-    CU_ASSERT_FATAL(team_run(4, pass_on, NULL, results));
-    team_expect(results, 4, RONDE_OK);
+    team_run_expecting(4, pass_on, NULL, results, RONDE_OK);
 }
 
 /* More kinds of calls than are kept, twice: what was unloaded is loaded again by all ranks together. */
@@ -301,8 +294,7 @@ static enum ronde_status overflow(const struct team_member *member, struct ronde
 
 static void kinds_beyond_the_bound_are_unloaded_and_loaded_again(void)
 {
-    CU_ASSERT_FATAL(team_run(3, overflow, NULL, results));
-    team_expect(results, 3, RONDE_OK);
+    team_run_expecting(3, overflow, NULL, results, RONDE_OK);
     CU_ASSERT(results[0].checks > 2 * RONDE_KEPT_PROGRAMS);
 }
 
@@ -357,8 +349,7 @@ static enum ronde_status call_wrongly(const struct team_member *member, struct r
 
 static void wrong_arguments_are_named_and_harm_nothing(void)
 {
-    CU_ASSERT_FATAL(team_run(2, call_wrongly, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, call_wrongly, NULL, results, RONDE_OK);
 }
 
 /* Ranks that call different things for the first time. */
@@ -380,8 +371,7 @@ static enum ronde_status disagree(const struct team_member *member, struct ronde
 
 static void ranks_that_call_different_things_are_named(void)
 {
-    CU_ASSERT_FATAL(team_run(3, disagree, NULL, results));
-    team_expect(results, 3, RONDE_REJECTED);
+    team_run_expecting(3, disagree, NULL, results, RONDE_REJECTED);
     for (uint32_t rank = 0; rank < 3; rank++)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 0 calls all_reduce"));
 }

@@ -183,8 +183,7 @@ static void abort_ends_all_that_is_pending(void)
         return;
     for (int k = 0; k < 2; k++) {
         const bool is_first = k == 0;
-        CU_ASSERT_FATAL(team_run(RANKS, abort_pending, &is_first, results));
-        team_expect(results, RANKS, RONDE_TIMEOUT);
+        team_run_expecting(RANKS, abort_pending, &is_first, results, RONDE_TIMEOUT);
         for (uint32_t rank = 0; rank < RANKS; rank++)
             CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 1 aborted"));
     }
@@ -303,8 +302,7 @@ static enum ronde_status free_early(const struct team_member *member, struct ron
 
 static void requests_may_be_freed_before_they_are_over(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, free_early, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, free_early, NULL, results, RONDE_OK);
 }
 
 /* An operation that none but the progress thread moves on. */
@@ -370,8 +368,7 @@ static void a_forked_child_has_a_thread_of_its_own(void)
         suite_skip("ThreadSanitizer lets no child of a process with threads start any");
         return;
     }
-    CU_ASSERT_FATAL(team_run(2, fork_children, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, fork_children, NULL, results, RONDE_OK);
 }
 
 static void limits_over_ucx(void)

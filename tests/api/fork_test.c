@@ -214,8 +214,7 @@ static void a_forked_child_has_no_part_in_its_parents_communicator(void)
         if (progress == RONDE_PROGRESS_THREAD && calls_lack_threads())
             continue;
         const enum ronde_progress kind = (enum ronde_progress)progress;
-        CU_ASSERT_FATAL(team_run(2, fork_amid, &kind, results));
-        team_expect(results, 2, RONDE_OK);
+        team_run_expecting(2, fork_amid, &kind, results, RONDE_OK);
     }
 }
 

@@ -56,8 +56,7 @@ static enum ronde_status pass_round(const struct team_member *member, struct ron
 
 static void messages_go_round(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, pass_round, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, pass_round, NULL, results, RONDE_OK);
 }
 
 #define MESSAGES 20u
@@ -115,8 +114,7 @@ static void messages_and_collectives_do_not_wait_for_each_other(void)
         /* Refused where the build has no threads. */
         if (progress == RONDE_PROGRESS_THREAD && !ronde_has_threads)
             continue;
-        CU_ASSERT_FATAL(team_run(RANKS, mix, &progress, results));
-        team_expect(results, RANKS, RONDE_OK);
+        team_run_expecting(RANKS, mix, &progress, results, RONDE_OK);
     }
 }
 
@@ -159,8 +157,7 @@ static enum ronde_status send_while_loading(const struct team_member *member,
 static void messages_move_while_a_collective_loads(void)
 {
     for (int k = 0; k < 10; k++) {
-        CU_ASSERT_FATAL(team_run(2, send_while_loading, NULL, results));
-        team_expect(results, 2, RONDE_OK);
+        team_run_expecting(2, send_while_loading, NULL, results, RONDE_OK);
     }
 }
 
@@ -190,8 +187,7 @@ static enum ronde_status cut_short(const struct team_member *member, struct rond
 
 static void a_message_that_is_too_long_is_refused_alone(void)
 {
-    CU_ASSERT_FATAL(team_run(2, cut_short, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, cut_short, NULL, results, RONDE_OK);
 }
 
 /* Rank 0 waits for a message that rank 1 never sends. */
@@ -214,8 +210,7 @@ static enum ronde_status wait_in_vain(const struct team_member *member, struct r
 
 static void a_message_that_never_comes_times_out(void)
 {
-    CU_ASSERT_FATAL(team_run(2, wait_in_vain, NULL, results));
-    team_expect(results, 2, RONDE_TIMEOUT);
+    team_run_expecting(2, wait_in_vain, NULL, results, RONDE_TIMEOUT);
     for (uint32_t rank = 0; rank < 2; rank++)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 1 to send"));
 }
@@ -242,8 +237,7 @@ static enum ronde_status destroy_pending(const struct team_member *member, struc
 
 static void receives_end_with_their_communicator(void)
 {
-    CU_ASSERT_FATAL(team_run(2, destroy_pending, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, destroy_pending, NULL, results, RONDE_OK);
 }
 
 static void round_over_ucx(void)

@@ -34,8 +34,7 @@ static void by_both(team_part part, uint32_t ranks)
         const enum ronde_progress progress = (enum ronde_progress)k;
         if (progress == RONDE_PROGRESS_THREAD && !ronde_has_threads)
             continue;
-        CU_ASSERT_FATAL(team_run(ranks, part, &progress, results));
-        team_expect(results, ranks, RONDE_OK);
+        team_run_expecting(ranks, part, &progress, results, RONDE_OK);
         for (uint32_t rank = 0; rank < ranks; rank++)
             CU_ASSERT(results[rank].checks > 0);
     }
@@ -274,8 +273,7 @@ static void callbacks_are_called_once_and_may_call(void)
 {
     if (calls_lack_threads())
         return;
-    CU_ASSERT_FATAL(team_run(RANKS, call_back, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, call_back, NULL, results, RONDE_OK);
 }
 
 /* A thread with a communicator of its own; others overlap with it. */
@@ -435,8 +433,7 @@ static void the_thread_sleeps_while_nothing_is_pending(void)
         suite_skip("ThreadSanitizer has a thread of its own, which runs now and then");
         return;
     }
-    CU_ASSERT_FATAL(team_run(2, look_at_the_thread, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, look_at_the_thread, NULL, results, RONDE_OK);
 }
 
 int main(void)

@@ -50,8 +50,7 @@ static enum ronde_status choose_names(const struct team_member *member, struct r
 
 static void a_named_algorithm_runs_until_it_is_taken_back(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, choose_names, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, choose_names, NULL, results, RONDE_OK);
 }
 
 /* Small blocks and large ones of 4 processes on a host: what was measured for them differs. */
@@ -88,8 +87,7 @@ static enum ronde_status let_ronde_choose(const struct team_member *member,
 
 static void the_choice_follows_the_size_and_is_the_same_everywhere(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, let_ronde_choose, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, let_ronde_choose, NULL, results, RONDE_OK);
 }
 
 /* A broadcast of the test's own: the root sends to each. */
@@ -160,8 +158,7 @@ static enum ronde_status use_own(const struct team_member *member, struct ronde_
 
 static void a_schedule_of_the_users_own_runs_for_its_root(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, use_own, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, use_own, NULL, results, RONDE_OK);
 }
 
 static void the_version_is_the_projects(void)

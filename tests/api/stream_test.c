@@ -190,8 +190,7 @@ static enum ronde_status run_chains(const struct team_member *member, struct ron
 static void pending_operations_follow_one_another_in_a_stream(void)
 {
     for (uint32_t ranks = 1; ranks <= 3; ranks++) {
-        CU_ASSERT_FATAL(team_run(ranks, run_chains, NULL, results));
-        team_expect(results, ranks, RONDE_OK);
+        team_run_expecting(ranks, run_chains, NULL, results, RONDE_OK);
     }
 }
 
@@ -221,8 +220,7 @@ static enum ronde_status take_turns(const struct team_member *member, struct ron
 
 static void host_and_streams_take_turns(void)
 {
-    CU_ASSERT_FATAL(team_run(2, take_turns, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, take_turns, NULL, results, RONDE_OK);
 }
 
 /* One rank has its data elsewhere each time, the other does not: they must prepare together. */
@@ -248,8 +246,7 @@ static enum ronde_status move_buffers(const struct team_member *member, struct r
 
 static void ranks_prepare_together_when_one_has_to(void)
 {
-    CU_ASSERT_FATAL(team_run(2, move_buffers, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, move_buffers, NULL, results, RONDE_OK);
 }
 
 /* Blocks of different lengths, factors, and an algorithm of the caller's. */
@@ -298,8 +295,7 @@ static enum ronde_status call_special(const struct team_member *member, struct r
 
 static void blocks_factors_and_algorithms_are_the_callers(void)
 {
-    CU_ASSERT_FATAL(team_run(3, call_special, NULL, results));
-    team_expect(results, 3, RONDE_OK);
+    team_run_expecting(3, call_special, NULL, results, RONDE_OK);
 }
 
 /* What is refused on one rank is refused on all, and the communicator goes on. */
@@ -337,8 +333,7 @@ static enum ronde_status give_wrong(const struct team_member *member, struct ron
 
 static void what_one_rank_cannot_do_none_does(void)
 {
-    CU_ASSERT_FATAL(team_run(2, give_wrong, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, give_wrong, NULL, results, RONDE_OK);
 }
 
 /* Calls that differ are refused on both ranks. */
@@ -359,8 +354,7 @@ static enum ronde_status call_differently(const struct team_member *member,
 
 static void different_calls_are_refused_on_all(void)
 {
-    CU_ASSERT_FATAL(team_run(2, call_differently, NULL, results));
-    team_expect(results, 2, RONDE_REJECTED);
+    team_run_expecting(2, call_differently, NULL, results, RONDE_REJECTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(results[1].message, "rank 0 calls all_gather"));
 }
 
@@ -408,8 +402,7 @@ static void operations_in_streams_end_with_their_communicator(void)
 {
     for (unsigned k = 0; k < END_KINDS; k++) {
         const enum end end = (enum end)k;
-        CU_ASSERT_FATAL(team_run(2, end_early, &end, results));
-        team_expect(results, 2, RONDE_TIMEOUT);
+        team_run_expecting(2, end_early, &end, results, RONDE_TIMEOUT);
     }
 }
 
@@ -439,8 +432,7 @@ static enum ronde_status have_no_device(const struct team_member *member, struct
 
 static void a_stream_without_a_device_is_refused(void)
 {
-    CU_ASSERT_FATAL(team_run(2, have_no_device, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, have_no_device, NULL, results, RONDE_OK);
 }
 
 int main(void)

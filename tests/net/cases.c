@@ -25,10 +25,8 @@ static struct team_result results[TEAM_MAX];
 
 static enum ronde_status join_and_sum(const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     struct ronde_comm *comm = NULL;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 20, &comm, error);
     if (status == RONDE_OK)
         status = run_sums(member, comm, member->self, 20, error);
     ronde_comm_destroy(comm);
@@ -39,8 +37,7 @@ static void processes_add_up(void)
 {
     static const uint32_t sizes[] = {1, 2, 3, 4, 7};
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        CU_ASSERT_FATAL(team_run(sizes[k], join_and_sum, "ring", results));
-        team_expect(results, sizes[k], RONDE_OK);
+        team_run_expecting(sizes[k], join_and_sum, "ring", results, RONDE_OK);
         for (uint32_t rank = 0; rank < sizes[k]; rank++)
             CU_ASSERT_EQUAL(results[rank].checks, 20);
     }
@@ -48,8 +45,7 @@ static void processes_add_up(void)
 
 static void sixty_four_processes_add_up(void)
 {
-    CU_ASSERT_FATAL(team_run(64, join_and_sum, "recursive_doubling", results));
-    team_expect(results, 64, RONDE_OK);
+    team_run_expecting(64, join_and_sum, "recursive_doubling", results, RONDE_OK);
 }
 
 /* A random schedule, run some times. */
@@ -93,13 +89,11 @@ struct plan {
 /* Random schedules on random groups. */
 static enum ronde_status soak(const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(60);
     const struct plan *plan = member->self;
     struct ronde_comm *comm = NULL;
     struct ronde_comm *group = NULL;
     uint64_t random = plan->seed;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 60, &comm, error);
     for (uint64_t done = 0; done < plan->runs && status == RONDE_OK; done += RUNS_PER_LOAD)
         status = buffers_draw(&random) % LOADS_PER_GROUP == 0
                      ? regroup(member, comm, &group, &random, error)
@@ -113,8 +107,7 @@ static void random_collectives_leave_what_host_leaves(void)
 {
     const struct plan plan = {SOAK_RUNS * suite_number("RONDE_TEST_SCALE", 100) / 100,
                               suite_number("RONDE_TEST_SEED", 20261121)};
-    CU_ASSERT_FATAL(team_run(4, soak, &plan, results));
-    team_expect(results, 4, RONDE_OK);
+    team_run_expecting(4, soak, &plan, results, RONDE_OK);
     for (uint32_t rank = 0; rank < 4; rank++) {
         CU_ASSERT(results[rank].checks >= plan.runs);
         CU_ASSERT_EQUAL(results[rank].number > plan.runs / 10,
@@ -146,7 +139,6 @@ static const char *const quarrel_words[] = {
 static enum ronde_status quarrel(const struct team_member *member, struct ronde_error *error)
 {
     const enum quarrel kind = *(const enum quarrel *)member->self;
-    const struct ronde_comm_options options = team_options(20);
     const struct ronde_comm_plan plan = {0, 0};
     const bool is_odd = member->join.rank == 1;
     struct ronde_comm *comm = NULL;
@@ -155,8 +147,7 @@ static enum ronde_status quarrel(const struct team_member *member, struct ronde_
     const enum ronde_collective collective =
         kind == QUARREL_ROOT ? RONDE_BROADCAST : RONDE_ALL_REDUCE;
     const bool is_other = kind == QUARREL_COLLECTIVE || kind == QUARREL_ROOT;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 20, &comm, error);
     if (status == RONDE_OK)
         status = run_compile(collective, kind == QUARREL_ROOT ? "chain" : "ring", 3, 0,
                              &schedules[0], error);
@@ -190,8 +181,7 @@ static enum ronde_status quarrel(const struct team_member *member, struct ronde_
 static void ranks_that_disagree_all_name_both_sides(void)
 {
     for (enum quarrel kind = 0; kind < QUARREL_KINDS; kind++) {
-        CU_ASSERT_FATAL(team_run(3, quarrel, &kind, results));
-        team_expect(results, 3, RONDE_REJECTED);
+        team_run_expecting(3, quarrel, &kind, results, RONDE_REJECTED);
         for (uint32_t rank = 0; rank < 3; rank++) {
             const char *message = results[rank].message;
             CU_ASSERT_PTR_NOT_NULL(strstr(message, quarrel_words[kind]));
@@ -204,10 +194,8 @@ static void ranks_that_disagree_all_name_both_sides(void)
 /* Ranks load different schedules. */
 static enum ronde_status load_different(const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     struct ronde_comm *comm = NULL;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 20, &comm, error);
     if (status == RONDE_OK)
         status = run_sums(member, comm, member->join.rank == 2 ? "tree" : "ring", 1, error);
     ronde_comm_destroy(comm);
@@ -216,8 +204,7 @@ static enum ronde_status load_different(const struct team_member *member, struct
 
 static void ranks_that_load_different_schedules_get_an_error(void)
 {
-    CU_ASSERT_FATAL(team_run(3, load_different, NULL, results));
-    team_expect(results, 3, RONDE_REJECTED);
+    team_run_expecting(3, load_different, NULL, results, RONDE_REJECTED);
     for (uint32_t rank = 0; rank < 3; rank++)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "ranks 0 and 2 disagree"));
 }
@@ -287,16 +274,13 @@ static const uint32_t last_polls[] = {0, 1, 20};
 /* Rank 1 dies inside a collective that the others are in. */
 static enum ronde_status die_inside(const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     const struct ronde_comm_plan plan = {0, 0};
     const uint32_t polls = *(const uint32_t *)member->self;
     struct ronde_comm *comm = NULL;
     struct ronde_comm_program *program = NULL;
     struct ronde_schedule *schedule = NULL;
     float *data = calloc(2 * LONG_COUNT, sizeof *data);
-    enum ronde_status status =
-        data ? ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error)
-             : RONDE_NO_MEMORY;
+    enum ronde_status status = data ? team_join(member, 20, &comm, error) : RONDE_NO_MEMORY;
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", 3, 0, &schedule, error);
     if (status == RONDE_OK)
@@ -339,13 +323,11 @@ static void a_rank_killed_inside_a_collective_is_named(void)
 /* Rank 2 never begins the run that the others wait in. */
 static enum ronde_status stay_away(const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     const struct ronde_comm_plan plan = {0, 0};
     struct ronde_comm *comm = NULL;
     struct ronde_comm_program *program = NULL;
     struct ronde_schedule *schedule = NULL;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 20, &comm, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", 3, 0, &schedule, error);
     if (status == RONDE_OK)
@@ -376,8 +358,7 @@ static void a_time_limit_and_an_abort_end_the_run_of_all(void)
 {
     for (int is_abort = 0; is_abort < 2; is_abort++) {
         const bool flag = is_abort != 0;
-        CU_ASSERT_FATAL(team_run(3, stay_away, &flag, results));
-        team_expect(results, 3, RONDE_TIMEOUT);
+        team_run_expecting(3, stay_away, &flag, results, RONDE_TIMEOUT);
         for (uint32_t rank = 0; rank < 3; rank++)
             CU_ASSERT_PTR_NOT_NULL(
                 strstr(results[rank].message,
@@ -388,14 +369,12 @@ static void a_time_limit_and_an_abort_end_the_run_of_all(void)
 /* Rows and columns of a grid of 2 x 3, both at once, and what is left when one of them goes. */
 static enum ronde_status divide(const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     const uint32_t rank = member->join.rank;
     struct ronde_comm *world = NULL;
     struct ronde_comm *row = NULL;
     struct ronde_comm *column = NULL;
     struct ronde_comm *none = NULL;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &world, error);
+    enum ronde_status status = team_join(member, 20, &world, error);
     if (status == RONDE_OK)
         status = ronde_comm_split(world, rank / 3, rank, &row, error);
     if (status == RONDE_OK)
@@ -426,8 +405,7 @@ static enum ronde_status divide(const struct team_member *member, struct ronde_e
 
 static void groups_work_side_by_side(void)
 {
-    CU_ASSERT_FATAL(team_run(6, divide, NULL, results));
-    team_expect(results, 6, RONDE_OK);
+    team_run_expecting(6, divide, NULL, results, RONDE_OK);
 }
 
 /* A bootstrap over another communicator's allgather stands in for a launcher's. */
@@ -457,14 +435,12 @@ static enum ronde_status bootstrap(const struct team_member *member, struct rond
 
 static void one_callback_makes_a_communicator(void)
 {
-    CU_ASSERT_FATAL(team_run(3, bootstrap, NULL, results));
-    team_expect(results, 3, RONDE_OK);
+    team_run_expecting(3, bootstrap, NULL, results, RONDE_OK);
 }
 
 /* What one rank does wrong alone is refused alone, and the communicator stays whole. */
 static enum ronde_status refuse(const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     const struct ronde_comm_plan plan = {1024, 4};
     const struct ronde_comm_plan shallow = {0, 1};
     struct ronde_comm *comm = NULL;
@@ -475,8 +451,7 @@ static enum ronde_status refuse(const struct team_member *member, struct ronde_e
     struct run_sum sum;
     struct ronde_launch launch = run_sum_launch(&sum, member->join.rank);
     bool is_done;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 20, &comm, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", 2, 0, &schedule, error);
     if (status == RONDE_OK)
@@ -524,27 +499,23 @@ static enum ronde_status refuse(const struct team_member *member, struct ronde_e
 
 static void what_is_wrong_on_one_rank_is_refused_there(void)
 {
-    CU_ASSERT_FATAL(team_run(2, refuse, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, refuse, NULL, results, RONDE_OK);
 }
 
 int cases_run(const char *name, enum ronde_transport transport)
 {
     static const struct suite_case cases[] = {
-        {"processes_add_up", processes_add_up},
-        {"sixty_four_processes_add_up", sixty_four_processes_add_up},
-        {"random_collectives_leave_what_host_leaves", random_collectives_leave_what_host_leaves},
-        {"ranks_that_disagree_all_name_both_sides", ranks_that_disagree_all_name_both_sides},
-        {"ranks_that_load_different_schedules_get_an_error",
-         ranks_that_load_different_schedules_get_an_error},
-        {"survivors_of_a_killed_rank_name_it_and_start_anew",
-         survivors_of_a_killed_rank_name_it_and_start_anew},
-        {"a_rank_killed_inside_a_collective_is_named", a_rank_killed_inside_a_collective_is_named},
-        {"a_time_limit_and_an_abort_end_the_run_of_all",
-         a_time_limit_and_an_abort_end_the_run_of_all},
-        {"groups_work_side_by_side", groups_work_side_by_side},
-        {"one_callback_makes_a_communicator", one_callback_makes_a_communicator},
-        {"what_is_wrong_on_one_rank_is_refused_there", what_is_wrong_on_one_rank_is_refused_there},
+        SUITE_CASE(processes_add_up),
+        SUITE_CASE(sixty_four_processes_add_up),
+        SUITE_CASE(random_collectives_leave_what_host_leaves),
+        SUITE_CASE(ranks_that_disagree_all_name_both_sides),
+        SUITE_CASE(ranks_that_load_different_schedules_get_an_error),
+        SUITE_CASE(survivors_of_a_killed_rank_name_it_and_start_anew),
+        SUITE_CASE(a_rank_killed_inside_a_collective_is_named),
+        SUITE_CASE(a_time_limit_and_an_abort_end_the_run_of_all),
+        SUITE_CASE(groups_work_side_by_side),
+        SUITE_CASE(one_callback_makes_a_communicator),
+        SUITE_CASE(what_is_wrong_on_one_rank_is_refused_there),
     };
     team_transport = transport;
     return suite_run(name, cases, sizeof cases / sizeof cases[0]);

@@ -66,11 +66,9 @@ static enum ronde_status work(const struct team_member *member, struct ronde_com
 static enum ronde_status work_until_one_dies(const struct team_member *member,
                                              struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(2);
     const struct fate *fate = member->self;
     struct ronde_comm *comm = NULL;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 2, &comm, error);
     if (member->join.rank == fate->rank)
         die_after(fate->after_us);
     if (status == RONDE_OK)
@@ -141,11 +139,9 @@ static pid_t pester(uint64_t random)
 static enum ronde_status work_with_pauses(const struct team_member *member,
                                           struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     const pid_t pest = pester(*(const uint64_t *)member->self + member->join.rank);
     struct ronde_comm *comm = NULL;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 20, &comm, error);
     if (status == RONDE_OK)
         status = work(member, comm, 12, error);
     ronde_comm_destroy(comm);
@@ -159,8 +155,7 @@ static void pauses_anywhere_do_no_harm(void)
     const uint64_t teams = TEAMS * suite_number("RONDE_TEST_SCALE", 100) / 400;
     for (uint64_t k = 0; k < teams; k++) {
         const uint64_t seed = buffers_draw(&random);
-        CU_ASSERT_FATAL(team_run(RANKS, work_with_pauses, &seed, results));
-        team_expect(results, RANKS, RONDE_OK);
+        team_run_expecting(RANKS, work_with_pauses, &seed, results, RONDE_OK);
     }
 }
 

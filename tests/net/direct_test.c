@@ -46,14 +46,12 @@ static enum ronde_status open_rank(const struct team_member *member, struct rond
     const struct direct_case *given = member->self;
     const struct emulated_options options = {.room_bytes = 2000,
                                              .is_hidden = given->hidden == member->join.rank};
-    const struct ronde_comm_options choices = team_options(30);
     memset(&seated, 0, sizeof seated);
     emulated_network_reach(given->blind != member->join.rank);
     seated.gpu = emulated_gpu_open(&options);
     if (!seated.gpu)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &choices, ronde_mem_default(), &seated.comm, error);
+    enum ronde_status status = team_join(member, 30, &seated.comm, error);
     const struct ronde_cuda_place place = {.mem = ronde_mem_default(),
                                            .gpus = &seated.gpu,
                                            .gpu_count = 1,
@@ -147,8 +145,7 @@ static bool has_ucx(void)
 
 static void expect(const struct direct_case *given, uint32_t ranks, enum ronde_status status)
 {
-    CU_ASSERT_FATAL(team_run(ranks, sum_in_turns, given, results));
-    team_expect(results, ranks, status);
+    team_run_expecting(ranks, sum_in_turns, given, results, status);
 }
 
 static const struct direct_case plain = {.blind = RONDE_NONE, .hidden = RONDE_NONE, .is_used = true};

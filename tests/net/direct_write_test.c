@@ -83,12 +83,10 @@ static enum ronde_status push_one(const struct team_member *member, struct ronde
 /* Every algorithm there is for so many ranks. */
 static enum ronde_status push_all(const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(60);
     struct ronde_comm *comm = NULL;
     uint32_t count;
     const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 60, &comm, error);
     for (uint32_t k = 0; k < count && status == RONDE_OK; k++) {
         struct ronde_schedule *schedule = NULL;
         struct ronde_comm_program *program = NULL;
@@ -110,8 +108,7 @@ static enum ronde_status push_all(const struct team_member *member, struct ronde
 static void what_is_pushed_is_what_host_leaves(void)
 {
     for (uint32_t ranks = 2; ranks <= 5; ranks += suite_is_sample() ? 3 : 1) {
-        CU_ASSERT_FATAL(team_run(ranks, push_all, NULL, results));
-        team_expect(results, ranks, RONDE_OK);
+        team_run_expecting(ranks, push_all, NULL, results, RONDE_OK);
         for (uint32_t rank = 0; rank < ranks; rank++)
             CU_ASSERT(results[rank].number >= 200);
     }
@@ -165,8 +162,7 @@ static enum ronde_status push_rounds(const struct team_member *member, struct ro
 static void what_a_rank_computes_lands_in_the_buffers_of_the_run(void)
 {
     for (uint32_t ranks = 2; ranks <= 4; ranks++) {
-        CU_ASSERT_FATAL(team_run(ranks, push_rounds, NULL, results));
-        team_expect(results, ranks, RONDE_OK);
+        team_run_expecting(ranks, push_rounds, NULL, results, RONDE_OK);
     }
 }
 
@@ -194,8 +190,7 @@ static enum ronde_status push_past_one(const struct team_member *member, struct 
 static void a_rank_that_does_not_push_is_not_pushed_to(void)
 {
     for (size_t k = 0; k < sizeof others / sizeof others[0]; k++) {
-        CU_ASSERT_FATAL(team_run(3, push_past_one, &others[k], results));
-        team_expect(results, 3, RONDE_OK);
+        team_run_expecting(3, push_past_one, &others[k], results, RONDE_OK);
     }
 }
 
@@ -230,8 +225,7 @@ static enum ronde_status request_what_cannot_be(const struct team_member *member
 
 static void what_cannot_be_pushed_is_pulled_and_reported_so(void)
 {
-    CU_ASSERT_FATAL(team_run(2, request_what_cannot_be, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, request_what_cannot_be, NULL, results, RONDE_OK);
 }
 
 /* With protocol auto ranks that have a processor each push, if they send sums; oversubscribed ones do not. */
@@ -261,8 +255,7 @@ static enum ronde_status launch_by_auto(const struct team_member *member, struct
 
 static void auto_pushes_where_that_pays(void)
 {
-    CU_ASSERT_FATAL(team_run(2, launch_by_auto, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, launch_by_auto, NULL, results, RONDE_OK);
 }
 
 /* --- failures ------------------------------------------------------------------------------ */
@@ -418,8 +411,7 @@ static void late_writes_hit_nothing_that_is_in_use(void)
     struct signals *signals =
         mmap(NULL, sizeof *signals, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CU_ASSERT_FATAL(signals != MAP_FAILED);
-    CU_ASSERT_FATAL(team_run(2, outlast, &signals, results));
-    team_expect(results, 2, RONDE_TIMEOUT);
+    team_run_expecting(2, outlast, &signals, results, RONDE_TIMEOUT);
     (void)munmap(signals, sizeof *signals);
 }
 
@@ -453,8 +445,7 @@ static enum ronde_status run_out_of_memory(const struct team_member *member,
 
 static void lack_of_memory_is_reported_before_buffers_are_published(void)
 {
-    CU_ASSERT_FATAL(team_run(3, run_out_of_memory, NULL, results));
-    team_expect(results, 3, RONDE_OK);
+    team_run_expecting(3, run_out_of_memory, NULL, results, RONDE_OK);
 }
 
 /* --- of several hosts ---------------------------------------------------------------------- */

@@ -31,11 +31,9 @@ struct work {
 static enum ronde_status open_work(const struct team_member *member, struct work *out,
                                    struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     memset(out, 0, sizeof *out);
     out->launch = run_sum_launch(&out->sum, member->join.rank);
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &out->comm, error);
+    enum ronde_status status = team_join(member, 20, &out->comm, error);
     if (status == RONDE_OK)
         status = run_compile(RONDE_ALL_REDUCE, "ring", member->join.ranks, 0, &out->schedule, error);
     if (status == RONDE_OK)
@@ -91,8 +89,7 @@ static enum ronde_status test_and_wait(const struct team_member *member, struct 
 
 static void runs_are_tested_and_waited_for_in_any_order(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, test_and_wait, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, test_and_wait, NULL, results, RONDE_OK);
 }
 
 /* How rank 1 ends what the others are in. */
@@ -170,8 +167,7 @@ static void what_one_rank_unloads_ends_for_all(void)
     for (enum ending ending = 0; ending < ENDING_KINDS; ending++) {
         early->ending = ending;
         atomic_store(&early->has_ended, false);
-        CU_ASSERT_FATAL(team_run(RANKS, end_early, &early, results));
-        team_expect(results, RANKS, RONDE_TIMEOUT);
+        team_run_expecting(RANKS, end_early, &early, results, RONDE_TIMEOUT);
         for (uint32_t rank = 0; rank < RANKS; rank++)
             CU_ASSERT_PTR_NOT_NULL(
                 strstr(results[rank].message, ending == ENDING_ABORT_FIRST
@@ -209,8 +205,7 @@ static enum ronde_status gather_alone(const struct team_member *member, struct r
 
 static void why_a_rank_left_an_allgather_is_sent_to_those_in_a_run(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, gather_alone, NULL, results));
-    team_expect(results, RANKS, RONDE_TIMEOUT);
+    team_run_expecting(RANKS, gather_alone, NULL, results, RONDE_TIMEOUT);
     for (uint32_t rank = 0; rank < RANKS; rank++)
         CU_ASSERT(strstr(results[rank].message, "a gathering took longer than") &&
                   strstr(results[rank].message, "rank 1 has come to gather"));
@@ -236,14 +231,12 @@ static void await_end(pid_t process)
 static enum ronde_status leave_after_a_loss(const struct team_member *member,
                                             struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     const uint32_t rank = member->join.rank;
     struct ronde_comm *comm = NULL;
     struct ronde_comm *group = NULL;
     const pid_t mine = getpid();
     pid_t all[RANKS] = {0};
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 20, &comm, error);
     if (status == RONDE_OK)
         status = ronde_comm_allgather(comm, &mine, sizeof mine, all, error);
     if (status == RONDE_OK)
@@ -299,8 +292,7 @@ static enum ronde_status fork_without_exec(const struct team_member *member,
 
 static void a_forked_child_has_no_effect(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, fork_without_exec, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, fork_without_exec, NULL, results, RONDE_OK);
 }
 
 static void any_order_over_ucx(void)
@@ -351,8 +343,7 @@ static void too_few_files_for_ucx_is_an_error_on_all_ranks(void)
     }
     team_transport = RONDE_TRANSPORT_UCX;
     for (size_t k = 0; k < sizeof files / sizeof files[0]; k++) {
-        CU_ASSERT_FATAL(team_run(RANKS, come_with_few_files, &files[k], results));
-        team_expect(results, RANKS, RONDE_DEVICE);
+        team_run_expecting(RANKS, come_with_few_files, &files[k], results, RONDE_DEVICE);
         for (uint32_t rank = 0; rank < RANKS; rank++)
             CU_ASSERT_PTR_NOT_NULL(
                 strstr(results[rank].message, "more than this process may open"));

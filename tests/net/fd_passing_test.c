@@ -33,11 +33,9 @@ struct fd_endpoint {
 static enum ronde_status open_endpoint(struct fd_endpoint *endpoint,
                                        const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options choices = team_options(30);
     memset(endpoint, 0, sizeof *endpoint);
     endpoint->fd_socket.listener = -1;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &choices, ronde_mem_default(), &endpoint->comm, error);
+    enum ronde_status status = team_join(member, 30, &endpoint->comm, error);
     if (status == RONDE_OK)
         status = ronde_fd_socket_open(&endpoint->fd_socket, error);
     return status == RONDE_OK ? ronde_comm_allgather(endpoint->comm, &endpoint->fd_socket.address,
@@ -99,8 +97,7 @@ static enum ronde_status swap_all(const struct team_member *member, struct ronde
 
 static void everything_comes_to_whom_it_is_for(void)
 {
-    CU_ASSERT_FATAL(team_run(4, swap_all, NULL, results));
-    team_expect(results, 4, RONDE_OK);
+    team_run_expecting(4, swap_all, NULL, results, RONDE_OK);
     CU_ASSERT_EQUAL(results[0].checks, 3 * THINGS);
 }
 
@@ -155,8 +152,7 @@ static enum ronde_status send_from_foreign(const struct team_member *member,
 
 static void foreign_connections_are_closed(void)
 {
-    CU_ASSERT_FATAL(team_run(2, send_from_foreign, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, send_from_foreign, NULL, results, RONDE_OK);
     CU_ASSERT_EQUAL(results[0].checks, 1);
 }
 

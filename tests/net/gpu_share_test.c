@@ -90,7 +90,6 @@ static enum ronde_status open_devices(struct gpu_process *proc, struct ronde_err
 static enum ronde_status open_member(struct gpu_process *proc, const struct team_member *member,
                                      const struct plan *plan, struct ronde_error *error)
 {
-    const struct ronde_comm_options choices = team_options(30);
     memset(proc, 0, sizeof *proc);
     proc->descriptors = count_descriptors();
     for (uint32_t process = 0; process < member->join.ranks; process++) {
@@ -100,7 +99,7 @@ static enum ronde_status open_member(struct gpu_process *proc, const struct team
     proc->share = *share_of(plan, member->join.rank);
     enum ronde_status status = open_devices(proc, error);
     if (status == RONDE_OK)
-        status = ronde_comm_join(&member->join, &choices, ronde_mem_default(), &proc->comm, error);
+        status = team_join(member, 30, &proc->comm, error);
     if (status != RONDE_OK)
         return status;
     const struct ronde_cuda_place place = {.mem = ronde_mem_default(),
@@ -167,15 +166,14 @@ static void run_plan(const struct share *shares, uint32_t share_count, uint32_t 
 {
     const struct plan plan = {shares, share_count,
                               1 + (uint32_t)(LOADS * suite_number("RONDE_TEST_SCALE", 100) / 100)};
-    CU_ASSERT_FATAL(team_run(processes, soak, &plan, results));
-    team_expect(results, processes, RONDE_OK);
+    team_run_expecting(processes, soak, &plan, results, RONDE_OK);
     CU_ASSERT(results[0].checks >= plan.loads * RUNS_PER_LOAD);
 }
 
 static void every_way_to_share_carries_collectives(void)
 {
     for (uint32_t kind = RONDE_SHARING_IPC; kind < RONDE_SHARING_COUNT; kind++) {
-        const struct share share = {1, 1, (enum ronde_sharing)kind, false, false, false, 0};
+        const struct share share = {.ranks = 1, .devices = 1, .sharing = (enum ronde_sharing)kind};
         run_plan(&share, 1, 3);
         CU_ASSERT_EQUAL(results[0].number, 1u << kind);
     }
@@ -184,10 +182,10 @@ static void every_way_to_share_carries_collectives(void)
 /* What a device lacks and its process chooses is its own business: each share says what it is. */
 static void devices_that_share_differently_understand_each_other(void)
 {
-    static const struct share shares[] = {{1, 1, RONDE_SHARING_AUTO, true, false, false, 0},
-                                          {1, 1, RONDE_SHARING_AUTO, false, false, false, 0},
-                                          {1, 1, RONDE_SHARING_FABRIC, false, false, false, 0},
-                                          {1, 1, RONDE_SHARING_IPC, false, false, false, 0}};
+    static const struct share shares[] = {{.ranks = 1, .devices = 1, .lacks_descriptors = true},
+                                          {.ranks = 1, .devices = 1},
+                                          {.ranks = 1, .devices = 1, .sharing = RONDE_SHARING_FABRIC},
+                                          {.ranks = 1, .devices = 1, .sharing = RONDE_SHARING_IPC}};
     run_plan(shares, 4, 4);
     CU_ASSERT_EQUAL(results[0].number, 1u << RONDE_SHARING_IPC);
     CU_ASSERT_EQUAL(results[1].number, 1u << RONDE_SHARING_DESCRIPTOR);
@@ -198,10 +196,10 @@ static void devices_that_share_differently_understand_each_other(void)
 /* Neighbours on one device, on another of the process, and in other processes. */
 static void processes_have_as_many_ranks_and_devices_as_they_like(void)
 {
-    static const struct share shares[] = {{3, 2, RONDE_SHARING_AUTO, false, false, false, 0},
-                                          {1, 1, RONDE_SHARING_AUTO, false, false, false, 0},
-                                          {4, 4, RONDE_SHARING_AUTO, false, false, false, 0},
-                                          {2, 1, RONDE_SHARING_AUTO, true, false, false, 0}};
+    static const struct share shares[] = {{.ranks = 3, .devices = 2},
+                                          {.ranks = 1, .devices = 1},
+                                          {.ranks = 4, .devices = 4},
+                                          {.ranks = 2, .devices = 1, .lacks_descriptors = true}};
     run_plan(shares, 4, 4);
     run_plan(shares, 1, 2);
     run_plan(shares, 1, 1);
@@ -210,18 +208,19 @@ static void processes_have_as_many_ranks_and_devices_as_they_like(void)
 /* Devices of a process that do not reach each other, beside processes that are let into them. */
 static void stagings_stand_beside_shared_memory(void)
 {
-    static const struct share shares[] = {{4, 3, RONDE_SHARING_AUTO, false, true, false, 0},
-                                          {2, 2, RONDE_SHARING_IPC, false, true, false, 0},
-                                          {1, 1, RONDE_SHARING_AUTO, true, false, false, 0}};
+    static const struct share shares[] = {
+        {.ranks = 4, .devices = 3, .is_isolated = true},
+        {.ranks = 2, .devices = 2, .sharing = RONDE_SHARING_IPC, .is_isolated = true},
+        {.ranks = 1, .devices = 1, .lacks_descriptors = true}};
     run_plan(shares, 3, 3);
 }
 
 /* Both ends of a connection must take a message for the same: of different limits the least counts, whoever has it. */
 static void processes_with_different_limits_of_lines_agree(void)
 {
-    static const struct share shares[] = {{2, 2, RONDE_SHARING_AUTO, false, false, false, 1 << 20},
-                                          {1, 1, RONDE_SHARING_AUTO, false, false, false, 100},
-                                          {2, 1, RONDE_SHARING_AUTO, false, false, false, 0}};
+    static const struct share shares[] = {{.ranks = 2, .devices = 2, .lines_up_to_bytes = 1 << 20},
+                                          {.ranks = 1, .devices = 1, .lines_up_to_bytes = 100},
+                                          {.ranks = 2, .devices = 1}};
     run_plan(shares, 3, 3);
     run_plan(shares, 1, 3);
 }
@@ -258,7 +257,7 @@ static enum ronde_status load_with_fault(const struct team_member *member, struc
 /* Lets the first, the second ... call fail until there is none left to fail. */
 static void fail_each(enum emulated_call call, enum ronde_status expected, const char *text)
 {
-    static const struct share share = {2, 2, RONDE_SHARING_AUTO, false, false, false, 0};
+    static const struct share share = {.ranks = 2, .devices = 2};
     enum ronde_status status = expected;
     uint32_t which = 0;
     while (status != RONDE_OK && which < 50) {
@@ -293,21 +292,20 @@ static enum ronde_status load_once(const struct team_member *member, struct rond
 
 static void a_way_to_share_that_is_not_there_is_refused(void)
 {
-    static const struct share shares[] = {{1, 1, RONDE_SHARING_IPC, false, false, false, 0},
-                                          {1, 1, RONDE_SHARING_DESCRIPTOR, true, false, false, 0}};
+    static const struct share shares[] = {
+        {.ranks = 1, .devices = 1, .sharing = RONDE_SHARING_IPC},
+        {.ranks = 1, .devices = 1, .sharing = RONDE_SHARING_DESCRIPTOR, .lacks_descriptors = true}};
     const struct plan plan = {shares, 2, 0};
-    CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
-    team_expect(results, 2, RONDE_UNAVAILABLE);
+    team_run_expecting(2, load_once, &plan, results, RONDE_UNAVAILABLE);
     CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: the device makes no handles of kind "
                                                       "descriptor"));
 }
 
 static void as_many_ranks_as_the_processes_have_are_loaded(void)
 {
-    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false, 0};
+    static const struct share share = {.ranks = 2, .devices = 1};
     const struct plan plan = {&share, 1, 0};
-    CU_ASSERT_FATAL(team_run(2, load_once, &plan, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, load_once, &plan, results, RONDE_OK);
 }
 
 static enum ronde_status load_too_many(const struct team_member *member, struct ronde_error *error)
@@ -323,10 +321,9 @@ static enum ronde_status load_too_many(const struct team_member *member, struct 
 
 static void more_ranks_than_the_processes_have_are_refused(void)
 {
-    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false, 0};
+    static const struct share share = {.ranks = 2, .devices = 1};
     const struct plan plan = {&share, 1, 0};
-    CU_ASSERT_FATAL(team_run(2, load_too_many, &plan, results));
-    team_expect(results, 2, RONDE_BAD_ARGUMENT);
+    team_run_expecting(2, load_too_many, &plan, results, RONDE_BAD_ARGUMENT);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(results[0].message, "the schedule is for 5 ranks, the 2 processes have 4"));
 }
@@ -388,7 +385,7 @@ static enum ronde_status load_and_die(const struct team_member *member, struct r
 static void the_handles_of_a_dead_process_are_let_go(void)
 {
     for (uint32_t turn = 0; turn < 4; turn++) {
-        const struct share share = {1, 1, RONDE_SHARING_AUTO, turn % 2 == 1, false, false, 0};
+        const struct share share = {.ranks = 1, .devices = 1, .lacks_descriptors = turn % 2 == 1};
         const struct death death = {{&share, 1, 0}, turn / 2 == 1};
         CU_ASSERT_FATAL(team_run(3, load_and_die, &death, results));
         CU_ASSERT_EQUAL(results[1].signal, SIGKILL);
@@ -432,10 +429,9 @@ static enum ronde_status abort_mapped(const struct team_member *member, struct r
 
 static void an_abort_leaves_nothing_mapped(void)
 {
-    static const struct share share = {2, 2, RONDE_SHARING_AUTO, false, false, false, 0};
+    static const struct share share = {.ranks = 2, .devices = 2};
     const struct plan plan = {&share, 1, 0};
-    CU_ASSERT_FATAL(team_run(3, abort_mapped, &plan, results));
-    team_expect(results, 3, RONDE_TIMEOUT);
+    team_run_expecting(3, abort_mapped, &plan, results, RONDE_TIMEOUT);
     for (uint32_t process = 0; process < 3; process++)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[process].message, "rank 1 aborted the communicator"));
 }
@@ -493,15 +489,15 @@ static enum ronde_status sum_in_streams(const struct team_member *member, struct
     return status;
 }
 
-static const struct share streaming[] = {{3, 2, RONDE_SHARING_AUTO, false, false, true, 0},
-                                         {4, 3, RONDE_SHARING_AUTO, false, true, true, 0},
-                                         {1, 1, RONDE_SHARING_AUTO, true, false, true, 0}};
+static const struct share streaming[] = {
+    {.ranks = 3, .devices = 2, .reaches_host = true},
+    {.ranks = 4, .devices = 3, .is_isolated = true, .reaches_host = true},
+    {.ranks = 1, .devices = 1, .lacks_descriptors = true, .reaches_host = true}};
 
 static void streams_of_several_devices_and_processes_run_together(void)
 {
     const struct flow flow = {{streaming, 3, 0}, false};
-    CU_ASSERT_FATAL(team_run(3, sum_in_streams, &flow, results));
-    team_expect(results, 3, RONDE_OK);
+    team_run_expecting(3, sum_in_streams, &flow, results, RONDE_OK);
     CU_ASSERT_EQUAL(results[0].checks, STREAM_TURNS + 2 + 1);
 }
 
@@ -518,7 +514,7 @@ static void a_killed_process_ends_the_streams_of_all_devices(void)
 /* Over a network a communicator's program has one rank per process. */
 static void several_ranks_on_several_hosts_are_refused(void)
 {
-    static const struct share share = {2, 1, RONDE_SHARING_AUTO, false, false, false, 0};
+    static const struct share share = {.ranks = 2, .devices = 1};
     const struct plan plan = {&share, 1, 0};
     const char *reason = NULL;
     if (!ronde_transport_available(RONDE_TRANSPORT_UCX, &reason)) {
@@ -535,28 +531,20 @@ static void several_ranks_on_several_hosts_are_refused(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"every_way_to_share_carries_collectives", every_way_to_share_carries_collectives},
-        {"devices_that_share_differently_understand_each_other",
-         devices_that_share_differently_understand_each_other},
-        {"processes_have_as_many_ranks_and_devices_as_they_like",
-         processes_have_as_many_ranks_and_devices_as_they_like},
-        {"stagings_stand_beside_shared_memory", stagings_stand_beside_shared_memory},
-        {"processes_with_different_limits_of_lines_agree",
-         processes_with_different_limits_of_lines_agree},
-        {"whatever_one_process_lacks_all_are_told_and_nothing_is_left",
-         whatever_one_process_lacks_all_are_told_and_nothing_is_left},
-        {"a_way_to_share_that_is_not_there_is_refused", a_way_to_share_that_is_not_there_is_refused},
-        {"as_many_ranks_as_the_processes_have_are_loaded",
-         as_many_ranks_as_the_processes_have_are_loaded},
-        {"more_ranks_than_the_processes_have_are_refused",
-         more_ranks_than_the_processes_have_are_refused},
-        {"the_handles_of_a_dead_process_are_let_go", the_handles_of_a_dead_process_are_let_go},
-        {"an_abort_leaves_nothing_mapped", an_abort_leaves_nothing_mapped},
-        {"streams_of_several_devices_and_processes_run_together",
-         streams_of_several_devices_and_processes_run_together},
-        {"a_killed_process_ends_the_streams_of_all_devices",
-         a_killed_process_ends_the_streams_of_all_devices},
-        {"several_ranks_on_several_hosts_are_refused", several_ranks_on_several_hosts_are_refused},
+        SUITE_CASE(every_way_to_share_carries_collectives),
+        SUITE_CASE(devices_that_share_differently_understand_each_other),
+        SUITE_CASE(processes_have_as_many_ranks_and_devices_as_they_like),
+        SUITE_CASE(stagings_stand_beside_shared_memory),
+        SUITE_CASE(processes_with_different_limits_of_lines_agree),
+        SUITE_CASE(whatever_one_process_lacks_all_are_told_and_nothing_is_left),
+        SUITE_CASE(a_way_to_share_that_is_not_there_is_refused),
+        SUITE_CASE(as_many_ranks_as_the_processes_have_are_loaded),
+        SUITE_CASE(more_ranks_than_the_processes_have_are_refused),
+        SUITE_CASE(the_handles_of_a_dead_process_are_let_go),
+        SUITE_CASE(an_abort_leaves_nothing_mapped),
+        SUITE_CASE(streams_of_several_devices_and_processes_run_together),
+        SUITE_CASE(a_killed_process_ends_the_streams_of_all_devices),
+        SUITE_CASE(several_ranks_on_several_hosts_are_refused),
     };
     return suite_run("gpu_share", cases, sizeof cases / sizeof cases[0]);
 }

@@ -37,13 +37,11 @@ struct rank {
 static enum ronde_status open_on(struct rank *rank, const struct team_member *member,
                                  const struct emulated_options *options, struct ronde_error *error)
 {
-    const struct ronde_comm_options choices = team_options(30);
     memset(rank, 0, sizeof *rank);
     rank->gpu = emulated_gpu_open(options);
     if (!rank->gpu)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an emulated device");
-    const enum ronde_status status =
-        ronde_comm_join(&member->join, &choices, ronde_mem_default(), &rank->comm, error);
+    const enum ronde_status status = team_join(member, 30, &rank->comm, error);
     return status == RONDE_OK ? ronde_cuda_open_on(&rank->gpu, 1, rank->comm, ronde_mem_default(),
                                                    &rank->self, error)
                               : status;
@@ -111,8 +109,7 @@ static void random_collectives_leave_what_host_leaves(void)
     static const uint32_t sizes[] = {1, 2, 4};
     const uint64_t runs = SOAK_RUNS * suite_number("RONDE_TEST_SCALE", 100) / 100;
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        CU_ASSERT_FATAL(team_run(sizes[k], soak, &runs, results));
-        team_expect(results, sizes[k], RONDE_OK);
+        team_run_expecting(sizes[k], soak, &runs, results, RONDE_OK);
         CU_ASSERT(results[0].checks >= runs);
     }
 }
@@ -186,8 +183,7 @@ static enum ronde_status abort_one(const struct team_member *member, struct rond
 
 static void an_abort_is_received_by_all(void)
 {
-    CU_ASSERT_FATAL(team_run(3, abort_one, NULL, results));
-    team_expect(results, 3, RONDE_TIMEOUT);
+    team_run_expecting(3, abort_one, NULL, results, RONDE_TIMEOUT);
     for (uint32_t rank = 0; rank < 3; rank++)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 2 aborted the communicator"));
 }
@@ -213,8 +209,7 @@ static enum ronde_status disagree(const struct team_member *member, struct ronde
 
 static void processes_that_disagree_are_told_in_what(void)
 {
-    CU_ASSERT_FATAL(team_run(2, disagree, NULL, results));
-    team_expect(results, 2, RONDE_REJECTED);
+    team_run_expecting(2, disagree, NULL, results, RONDE_REJECTED);
     for (uint32_t rank = 0; rank < 2; rank++)
         CU_ASSERT_PTR_NOT_NULL(
             strstr(results[rank].message, "ranks 0 and 1 disagree about the count"));
@@ -237,8 +232,7 @@ static enum ronde_status refuse_one(const struct team_member *member, struct ron
 
 static void a_process_without_memory_announces_the_others(void)
 {
-    CU_ASSERT_FATAL(team_run(2, refuse_one, NULL, results));
-    team_expect(results, 2, RONDE_NO_MEMORY);
+    team_run_expecting(2, refuse_one, NULL, results, RONDE_NO_MEMORY);
     CU_ASSERT_PTR_NOT_NULL(strstr(results[0].message, "rank 1: the device shares nothing"));
 }
 
@@ -377,8 +371,7 @@ static void runs_in_streams_need_nobody_to_wait(void)
 {
     const struct stream_case alive = {.dies = false};
     for (uint32_t ranks = 2; ranks <= 4; ranks += 2) {
-        CU_ASSERT_FATAL(team_run(ranks, sum_in_stream, &alive, results));
-        team_expect(results, ranks, RONDE_OK);
+        team_run_expecting(ranks, sum_in_stream, &alive, results, RONDE_OK);
         CU_ASSERT_EQUAL(results[0].checks, 4 + 2);
     }
 }
@@ -406,8 +399,7 @@ static void a_refused_start_ends_runs_in_streams(void)
 static void threads_stay_near_their_devices(void)
 {
     const struct stream_case placed = {.is_near = true};
-    CU_ASSERT_FATAL(team_run(2, sum_in_stream, &placed, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, sum_in_stream, &placed, results, RONDE_OK);
 }
 
 /* On a machine that hwloc is told to see; its first two processors are this one's. */

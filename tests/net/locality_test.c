@@ -36,11 +36,9 @@ static enum ronde_transport transport_of_pair(const struct choice *choice, uint3
 static enum ronde_status choose(const struct team_member *member, struct ronde_error *error)
 {
     const struct choice *choice = member->self;
-    const struct ronde_comm_options options = team_options(20);
     struct ronde_comm *comm = NULL;
     struct ronde_comm *pair = NULL;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 20, &comm, error);
     if (status == RONDE_OK)
         status = run_sums(member, comm, "ring", 3, error);
     if (status == RONDE_OK)
@@ -61,8 +59,7 @@ static void expect_choices(const struct choice *choices, size_t count)
     for (size_t k = 0; k < count; k++) {
         team_transport = choices[k].asked;
         team_ranks_per_host = choices[k].ranks_per_host;
-        CU_ASSERT_FATAL(team_run(4, choose, &choices[k], results));
-        team_expect(results, 4, RONDE_OK);
+        team_run_expecting(4, choose, &choices[k], results, RONDE_OK);
     }
 }
 
@@ -130,8 +127,7 @@ static enum ronde_status ask_for_different(const struct team_member *member,
 static void ranks_that_select_different_transports_get_an_error(void)
 {
     team_ranks_per_host = 0;
-    CU_ASSERT_FATAL(team_run(3, ask_for_different, NULL, results));
-    team_expect(results, 3, RONDE_REJECTED);
+    team_run_expecting(3, ask_for_different, NULL, results, RONDE_REJECTED);
     for (uint32_t rank = 0; rank < 3; rank++)
         CU_ASSERT_PTR_NOT_NULL(
             strstr(results[rank].message, "rank 0 wants transport proc, rank 1 wants auto"));

@@ -133,8 +133,7 @@ static enum ronde_status share_memory(const struct team_member *member, struct r
 
 static void registered_memory_makes_do_with_few_addresses(void)
 {
-    CU_ASSERT_FATAL(team_run(2, share_memory, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, share_memory, NULL, results, RONDE_OK);
 }
 
 int main(void)

@@ -238,8 +238,7 @@ static enum ronde_status change_minds(const struct team_member *member, struct r
 static void cancel_and_release_of_some(void)
 {
     const uint32_t ranks = team_ranks_per_host > 0 ? 3 : 2;
-    CU_ASSERT_FATAL(team_run(ranks, change_minds, NULL, results));
-    team_expect(results, ranks, RONDE_OK);
+    team_run_expecting(ranks, change_minds, NULL, results, RONDE_OK);
 }
 
 static void released_receives_take_nothing_and_released_sends_arrive(void)
@@ -365,8 +364,7 @@ static enum ronde_status have_a_child(const struct team_member *member, struct r
 
 static void have_children(void)
 {
-    CU_ASSERT_FATAL(team_run(2, have_a_child, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, have_a_child, NULL, results, RONDE_OK);
 }
 
 static void a_forked_child_does_nothing(void)

@@ -216,8 +216,7 @@ static enum ronde_status play_scripts(const struct team_member *member, struct r
 
 static void play_on_four(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, play_scripts, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, play_scripts, NULL, results, RONDE_OK);
 }
 
 static void random_messages_match_as_the_model_says(void)
@@ -278,8 +277,7 @@ static enum ronde_status count_rounds(const struct team_member *member, struct r
 
 static void count_on_three(void)
 {
-    CU_ASSERT_FATAL(team_run(3, count_rounds, NULL, results));
-    team_expect(results, 3, RONDE_OK);
+    team_run_expecting(3, count_rounds, NULL, results, RONDE_OK);
 }
 
 static void the_steady_state_allocates_nothing(void)
@@ -373,8 +371,7 @@ static enum ronde_status progress_by_thread(const struct team_member *member,
 
 static void progress_of_two(void)
 {
-    CU_ASSERT_FATAL(team_run(2, progress_by_thread, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, progress_by_thread, NULL, results, RONDE_OK);
 }
 
 static void a_progress_thread_sleeps_without_the_lock(void)

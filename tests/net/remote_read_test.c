@@ -269,8 +269,7 @@ static enum ronde_status come_and_go(const struct team_member *member, struct ro
 
 static void communicators_leave_nothing_open(void)
 {
-    CU_ASSERT_FATAL(team_run(3, come_and_go, NULL, results));
-    team_expect(results, 3, RONDE_OK);
+    team_run_expecting(3, come_and_go, NULL, results, RONDE_OK);
 }
 
 /* An all_gather of two blocks, the first of which rank 1 takes for longer than rank 0 has it. */
@@ -314,8 +313,7 @@ static void lengths_that_differ_are_found_before_anything_is_read(void)
 {
     for (int is_registered = 0; is_registered < 2; is_registered++) {
         const bool flag = is_registered != 0;
-        CU_ASSERT_FATAL(team_run(2, misjudge, &flag, results));
-        team_expect(results, 2, RONDE_REJECTED);
+        team_run_expecting(2, misjudge, &flag, results, RONDE_REJECTED);
         for (uint32_t rank = 0; rank < 2; rank++)
             CU_ASSERT_PTR_NOT_NULL(
                 strstr(results[rank].message, "message length differs from what rank 0 sent"));

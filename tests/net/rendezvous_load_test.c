@@ -109,8 +109,7 @@ static enum ronde_status come_among_dripping(const struct team_member *member,
 
 static void foreign_connections_that_drip_delay_no_rank(void)
 {
-    CU_ASSERT_FATAL(team_run(TEAM_MAX, come_among_dripping, NULL, results));
-    team_expect(results, TEAM_MAX, RONDE_OK);
+    team_run_expecting(TEAM_MAX, come_among_dripping, NULL, results, RONDE_OK);
     CU_ASSERT(results[0].number > 0);
 }
 
@@ -133,8 +132,7 @@ static enum ronde_status come_after_a_flood(const struct team_member *member,
 
 static void a_million_bytes_do_no_harm(void)
 {
-    CU_ASSERT_FATAL(team_run(3, come_after_a_flood, NULL, results));
-    team_expect(results, 3, RONDE_OK);
+    team_run_expecting(3, come_after_a_flood, NULL, results, RONDE_OK);
     CU_ASSERT_EQUAL(results[0].number, 1);
 }
 
@@ -160,8 +158,7 @@ static enum ronde_status come_to_a_small_room(const struct team_member *member,
 
 static void more_ranks_than_files_is_an_error_that_names_the_limit(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS_BEYOND, come_to_a_small_room, NULL, results));
-    team_expect(results, RANKS_BEYOND, RONDE_DEVICE);
+    team_run_expecting(RANKS_BEYOND, come_to_a_small_room, NULL, results, RONDE_DEVICE);
     for (uint32_t rank = 0; rank < RANKS_BEYOND; rank++) {
         CU_ASSERT_PTR_NOT_NULL(
             strstr(results[rank].message, "rank 0 cannot hold connections to 39 ranks"));
@@ -186,8 +183,7 @@ static enum ronde_status join_with_few_files(const struct team_member *member,
 
 static void foreign_connections_that_take_all_files_are_dropped(void)
 {
-    CU_ASSERT_FATAL(team_run(4, join_with_few_files, NULL, results));
-    team_expect(results, 4, RONDE_OK);
+    team_run_expecting(4, join_with_few_files, NULL, results, RONDE_OK);
 }
 
 /* Rank 1 may open no file at all. */

@@ -45,8 +45,7 @@ static enum ronde_status come(const struct team_member *member, struct ronde_err
 
 static void sixty_four_ranks_connect_within_two_seconds(void)
 {
-    CU_ASSERT_FATAL(team_run(64, come, NULL, results));
-    team_expect(results, 64, RONDE_OK);
+    team_run_expecting(64, come, NULL, results, RONDE_OK);
 }
 
 /* Counts what was refused. */
@@ -99,8 +98,7 @@ static enum ronde_status join_after_foreign(const struct team_member *member,
 
 static void a_thousand_random_streams_do_no_harm(void)
 {
-    CU_ASSERT_FATAL(team_run(2, join_after_foreign, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, join_after_foreign, NULL, results, RONDE_OK);
     CU_ASSERT_EQUAL(results[0].number, STREAMS);
 }
 
@@ -125,8 +123,7 @@ static enum ronde_status come_among_the_silent(const struct team_member *member,
 static void silent_foreign_connections_delay_no_rank(void)
 {
     const bool is_patient = true;
-    CU_ASSERT_FATAL(team_run(4, come_among_the_silent, &is_patient, results));
-    team_expect(results, 4, RONDE_OK);
+    team_run_expecting(4, come_among_the_silent, &is_patient, results, RONDE_OK);
 }
 
 /* How rank 1 differs from what it should be. */
@@ -270,8 +267,7 @@ static void another_version_is_named_with_both_numbers(void)
 {
     for (int is_wire = 0; is_wire < 2; is_wire++) {
         const bool flag = is_wire != 0;
-        CU_ASSERT_FATAL(team_run(3, greet_as_another, &flag, results));
-        team_expect(results, 3, RONDE_REJECTED);
+        team_run_expecting(3, greet_as_another, &flag, results, RONDE_REJECTED);
         CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "rank 1 runs ronde "));
         CU_ASSERT_PTR_NOT_NULL(strstr(said(0), flag ? "wire 2" : "99.0.1"));
         CU_ASSERT_PTR_NOT_NULL(strstr(said(0), "rank 0 runs ronde "));
@@ -304,8 +300,7 @@ static enum ronde_status greet_without_token(const struct team_member *member,
 
 static void a_hello_without_the_token_is_refused(void)
 {
-    CU_ASSERT_FATAL(team_run(2, greet_without_token, NULL, results));
-    team_expect(results, 2, RONDE_TIMEOUT);
+    team_run_expecting(2, greet_without_token, NULL, results, RONDE_TIMEOUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(said(0), " s: 1"));
     CU_ASSERT_EQUAL(results[0].number, 2);
 }
@@ -350,8 +345,7 @@ static enum ronde_status meet_another_service(const struct team_member *member,
 
 static void another_service_is_not_taken_for_rank_0(void)
 {
-    CU_ASSERT_FATAL(team_run(2, meet_another_service, NULL, results));
-    team_expect(results, 2, RONDE_REJECTED);
+    team_run_expecting(2, meet_another_service, NULL, results, RONDE_REJECTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(said(1), "is not rank 0 of a ronde job"));
 }
 

@@ -37,7 +37,6 @@ struct part {
 static enum ronde_status join(const struct team_member *member, const struct part *part,
                               struct ronde_comm **out_comm, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     if (part->is_oversubscribed) {
         cpu_set_t all, one;
         size_t first = 0;
@@ -49,8 +48,7 @@ static enum ronde_status join(const struct team_member *member, const struct par
         CPU_SET(first, &one);
         (void)team_check(member, sched_setaffinity(0, sizeof one, &one) == 0, "cannot be bound");
     }
-    const enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), out_comm, error);
+    const enum ronde_status status = team_join(member, 20, out_comm, error);
     if (status == RONDE_OK && part->is_oversubscribed)
         (void)team_check(member, ronde_comm_is_oversubscribed(*out_comm),
                          "one processor is not oversubscribed");
@@ -173,8 +171,7 @@ static void long_broadcasts_arrive_whole(void)
     static const char *const algorithms[] = {"direct", "binomial"};
     for (uint32_t k = 0; k < 2 * sizeof algorithms / sizeof algorithms[0]; k++) {
         const struct part part = {.algorithm = algorithms[k / 2], .is_oversubscribed = k % 2 != 0};
-        CU_ASSERT_FATAL(team_run(RANKS, broadcast_long, &part, results));
-        team_expect(results, RANKS, RONDE_OK);
+        team_run_expecting(RANKS, broadcast_long, &part, results, RONDE_OK);
     }
 }
 
@@ -185,8 +182,7 @@ static void broadcast_rows_of_all(bool is_oversubscribed)
     for (uint32_t a = 0; a < sizeof algorithms / sizeof algorithms[0]; a++) {
         const struct part part = {.algorithm = algorithms[a],
                                   .is_oversubscribed = is_oversubscribed};
-        CU_ASSERT_FATAL(team_run(RANKS, broadcast_rows, &part, results));
-        team_expect(results, RANKS, RONDE_OK);
+        team_run_expecting(RANKS, broadcast_rows, &part, results, RONDE_OK);
     }
 }
 
@@ -245,8 +241,7 @@ static void rows_of_sums_at_one_root_are_each_their_own(void)
         const struct part part = {.algorithm = algorithms[k % 2],
                                   .is_oversubscribed = k / 2 % 2 != 0,
                                   .count = counts[k / 4]};
-        CU_ASSERT_FATAL(team_run(RANKS, add_rows, &part, results));
-        team_expect(results, RANKS, RONDE_OK);
+        team_run_expecting(RANKS, add_rows, &part, results, RONDE_OK);
     }
 }
 

@@ -52,7 +52,6 @@ struct stage {
 static enum ronde_status open_stage(const struct team_member *member, struct stage *out,
                                     struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     const struct plot *plot = member->self;
     const uint32_t rank = member->join.rank;
     const pid_t mine = getpid();
@@ -65,8 +64,7 @@ static enum ronde_status open_stage(const struct team_member *member, struct sta
     enum ronde_status status =
         run_compile(plot->collective, plot->algorithm, RANKS, plot->root, &out->schedule, error);
     if (status == RONDE_OK)
-        status =
-            ronde_comm_join(&member->join, &options, ronde_mem_default(), &out->comms[0], error);
+        status = team_join(member, 20, &out->comms[0], error);
     if (status == RONDE_OK)
         status = ronde_comm_split(out->comms[0], 0, rank, &out->comms[1], error);
     for (int k = 0; k < 2 && status == RONDE_OK; k++)
@@ -179,8 +177,7 @@ static void expect(const struct plot *plot, const char *debt, const char *reason
 {
     char name[64];
     snprintf(name, sizeof name, "rank %u", plot->rank);
-    CU_ASSERT_FATAL(team_run(RANKS, play, plot, results));
-    team_expect(results, RANKS, RONDE_TIMEOUT);
+    team_run_expecting(RANKS, play, plot, results, RONDE_TIMEOUT);
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         const char *message = results[rank].message;
         const bool is_right =

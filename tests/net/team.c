@@ -132,3 +132,17 @@ void team_over_ucx(void (*run)(void))
     team_transport = RONDE_TRANSPORT_SHM;
     team_ranks_per_host = 0;
 }
+
+enum ronde_status team_join(const struct team_member *member, uint64_t seconds,
+                            struct ronde_comm **out_comm, struct ronde_error *error)
+{
+    const struct ronde_comm_options options = team_options(seconds);
+    return ronde_comm_join(&member->join, &options, ronde_mem_default(), out_comm, error);
+}
+
+void team_run_expecting(uint32_t ranks, team_part part, const void *self,
+                        struct team_result *results, enum ronde_status status)
+{
+    CU_ASSERT_FATAL(team_run(ranks, part, self, results));
+    team_expect(results, ranks, status);
+}

@@ -59,4 +59,12 @@ void team_over_ucx(void (*run)(void));
 /** Options with a limit of so many seconds, at normal speed. */
 struct ronde_comm_options team_options(uint64_t seconds);
 
+/** Joins the others with these options. Owner: the caller destroys *out_comm. */
+enum ronde_status team_join(const struct team_member *member, uint64_t seconds,
+                            struct ronde_comm **out_comm, struct ronde_error *error);
+
+/** Runs a team as team_run does and asserts of its members what team_expect does. */
+void team_run_expecting(uint32_t ranks, team_part part, const void *self,
+                        struct team_result *results, enum ronde_status status);
+
 #endif

@@ -21,10 +21,8 @@ struct remote_ends {
 static enum ronde_status make_remote_ends(const struct team_member *member, struct remote_ends *out,
                                           struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     out->comm[1] = NULL;
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &out->comm[0], error);
+    enum ronde_status status = team_join(member, 20, &out->comm[0], error);
     if (status == RONDE_OK)
         status = ronde_comm_split(out->comm[0], 0, 0, &out->comm[1], error);
     return status;
@@ -82,8 +80,7 @@ static enum ronde_status drive_by_two_threads(const struct team_member *member,
 
 static void two_threads_drive_a_communicator_each(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, drive_by_two_threads, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, drive_by_two_threads, NULL, results, RONDE_OK);
     for (uint32_t rank = 0; rank < RANKS; rank++)
         CU_ASSERT(results[rank].checks >= 400);
 }
@@ -149,8 +146,7 @@ static enum ronde_status take_turns(const struct team_member *member, struct ron
 
 static void one_thread_moves_two_communicators_on_in_turns(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, take_turns, NULL, results));
-    team_expect(results, RANKS, RONDE_OK);
+    team_run_expecting(RANKS, take_turns, NULL, results, RONDE_OK);
     for (uint32_t rank = 0; rank < RANKS; rank++)
         CU_ASSERT_EQUAL(results[rank].checks, 100);
 }
@@ -164,14 +160,12 @@ static void *call_off(void *comm)
 /* Rank 1 waits in a run that rank 2 never begins; another of its threads calls it off. */
 static enum ronde_status wait_for_nobody(const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(20);
     struct ronde_comm *comm = NULL;
     struct started run;
     struct ronde_result result;
     pthread_t thread;
     memset(&run, 0, sizeof run);
-    enum ronde_status status =
-        ronde_comm_join(&member->join, &options, ronde_mem_default(), &comm, error);
+    enum ronde_status status = team_join(member, 20, &comm, error);
     if (status == RONDE_OK)
         status = load_sum(&run, comm, "ring", error);
     if (status == RONDE_OK && member->join.rank == 2)
@@ -191,8 +185,7 @@ static enum ronde_status wait_for_nobody(const struct team_member *member, struc
 
 static void another_thread_calls_a_run_off(void)
 {
-    CU_ASSERT_FATAL(team_run(RANKS, wait_for_nobody, NULL, results));
-    team_expect(results, RANKS, RONDE_TIMEOUT);
+    team_run_expecting(RANKS, wait_for_nobody, NULL, results, RONDE_TIMEOUT);
     for (uint32_t rank = 0; rank < RANKS; rank++)
         CU_ASSERT_PTR_NOT_NULL(strstr(results[rank].message, "rank 1 aborted the communicator"));
 }
