@@ -22,15 +22,6 @@
 /* 4 MB on 16 ranks of 50 GB/s ports. */
 #define RING "sim all_reduce -a ring -N 16 --topo crossbar-64 -b 4M -e 4M "
 
-/* False after a visible skip: these are the tests of replays that need everything. */
-static bool has_everything(void)
-{
-    if (RONDE_ALL_COMPONENTS)
-        return true;
-    suite_skip("needs SimGrid, libxml2 and jansson");
-    return false;
-}
-
 /* Runs `ronde ARGUMENTS`; stdout, or stderr where asked for. Free the text. */
 static char *run(const char *arguments, bool keeps_errors, int *out_code)
 {
@@ -45,27 +36,7 @@ static char *run(const char *arguments, bool keeps_errors, int *out_code)
 
 static void expect(const char *arguments, const char *part)
 {
-    int code = -1;
-    char *text = run(arguments, false, &code);
-    const bool is_right = code == 0 && strstr(text, part) != NULL;
-    CU_ASSERT(is_right);
-    if (!is_right)
-        suite_note("ronde %s: exit %d, no \"%s\" in %.600s", arguments, code, part, text);
-    free(text);
-}
-
-/* A refusal is one line on stderr that begins with the program's name. */
-static void expect_refusal(const char *arguments, int expected, const char *part)
-{
-    int code = -1;
-    char *text = run(arguments, true, &code);
-    const char *end = strchr(text, '\n');
-    const bool is_right = code == expected && strncmp(text, "ronde: ", 7) == 0 && end &&
-                          end[1] == '\0' && strstr(text, part) != NULL;
-    CU_ASSERT(is_right);
-    if (!is_right)
-        suite_note("ronde %s: exit %d, %.300s", arguments, code, text);
-    free(text);
+    said_prints(arguments, 0, part);
 }
 
 /* The number behind a key of the one JSON record a command prints; NAN without it. */
@@ -95,7 +66,7 @@ static void expect_number(const char *arguments, const char *key, double expecte
 /* 30 messages of 256 KiB at 50 GB/s: what is not bandwidth is latency. */
 static void why_says_what_the_time_is_made_of(void)
 {
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     const double bandwidth_ns = 30 * 262144 / 50.0;
     const double time_ns = number_of(RING, "time_ns");
@@ -112,7 +83,7 @@ static void why_says_what_the_time_is_made_of(void)
 /* A port at half its rate: its messages take twice as long, and every chunk comes by. */
 static void a_degraded_link_slows_the_ring(void)
 {
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     static const char *const engines[] = {"flat", "simgrid", "auto"};
     const double time_ns = number_of(RING, "time_ns");
@@ -125,28 +96,28 @@ static void a_degraded_link_slows_the_ring(void)
         expect_number(arguments, "time_ns",
                       2 * 30 * 262144 / 50.0 + (time_ns - 30 * 262144 / 50.0) / 30);
     }
-    expect_refusal(RING "--degrade hosts_lnk_3=0.5", 2, "did you mean");
-    expect_refusal(RING "--degrade hosts_link_3=0", 2, "no way is left from h2 to h3");
-    expect_refusal(RING "--degrade hosts_link_3", 2, "LINK=FACTOR");
-    expect_refusal(RING "--degrade hosts_link_3=-1", 2, "factor");
-    expect_refusal(RING "--degrade hosts_link_3=1e-320", 2, "factor \"1e-320\" is not from 1e-06");
-    expect_refusal(RING "--straggler rank=1,delay=1e308s", 2, "is more than 1e+09s");
+    said_refuses(RING "--degrade hosts_lnk_3=0.5", 2, "did you mean");
+    said_refuses(RING "--degrade hosts_link_3=0", 2, "no way is left from h2 to h3");
+    said_refuses(RING "--degrade hosts_link_3", 2, "LINK=FACTOR");
+    said_refuses(RING "--degrade hosts_link_3=-1", 2, "factor");
+    said_refuses(RING "--degrade hosts_link_3=1e-320", 2, "factor \"1e-320\" is not from 1e-06");
+    said_refuses(RING "--straggler rank=1,delay=1e308s", 2, "is more than 1e+09s");
 }
 
 static void a_late_rank_delays_by_its_delay(void)
 {
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     const double time_ns = number_of(RING, "time_ns");
     expect_number(RING "--straggler rank=7,delay=2ms", "time_ns", 2e6 + time_ns);
     expect_number(RING "--straggler rank=7,delay=2ms --engine simgrid", "time_ns", 2e6 + time_ns);
     expect_number(RING "--straggler delay=2ms,rank=7 --why", "late_wait_fraction",
                   2e6 / (2e6 + time_ns));
-    expect_refusal(RING "--straggler rank=16,delay=2ms", 2, "rank 16 of 16");
-    expect_refusal(RING "--straggler rank=1,delay=2", 2, "ns, us, ms or s");
-    expect_refusal(RING "--straggler rank=1", 2, "--straggler: \"rank=1\" is not rank=R,delay=TIME");
-    expect_refusal(RING "--straggler rank=1,dely=2ms", 2, "dely=2ms");
-    expect_refusal(RING "--straggler rank=1,slow=0", 2, "slow");
+    said_refuses(RING "--straggler rank=16,delay=2ms", 2, "rank 16 of 16");
+    said_refuses(RING "--straggler rank=1,delay=2", 2, "ns, us, ms or s");
+    said_refuses(RING "--straggler rank=1", 2, "--straggler: \"rank=1\" is not rank=R,delay=TIME");
+    said_refuses(RING "--straggler rank=1,dely=2ms", 2, "dely=2ms");
+    said_refuses(RING "--straggler rank=1,slow=0", 2, "slow");
 }
 
 /* Twice the same ring on the same hosts: each gets half, and takes twice its bandwidth. */
@@ -156,7 +127,7 @@ static void scenarios_beyond_a_graph_run_without_one(void)
     static const char many[] = "sim all_reduce -a ring -N 8192 -b 64M -e 64M --topo " LARGE " ";
     char arguments[512];
     int code = -1;
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     free(run("topo generate crossbar --nodes 8192 -o " LARGE, false, &code));
     CU_ASSERT_EQUAL(code, 0);
@@ -165,16 +136,16 @@ static void scenarios_beyond_a_graph_run_without_one(void)
     expect_number(arguments, "alone_ns", time_ns);
     expect_number(arguments, "slowdown", (time_ns + 2e6) / time_ns);
     snprintf(arguments, sizeof arguments, "%s--with broadcast:chain:1M", many);
-    expect_refusal(arguments, 2, "use larger pieces");
+    said_refuses(arguments, 2, "use larger pieces");
     snprintf(arguments, sizeof arguments, "%s--straggler rank=7,slow=2", many);
-    expect_refusal(arguments, 2, "use larger pieces");
+    said_refuses(arguments, 2, "use larger pieces");
 }
 
 /* Ranks that are all alike cost no more than one of them: ports of 50 GB/s, 1 us away. */
 static void crossbars_of_any_size_are_replayed_as_one_host(void)
 {
     int code = -1;
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     free(run("topo generate crossbar --nodes 131072 -o " LARGE, false, &code));
     CU_ASSERT_EQUAL(code, 0);
@@ -190,7 +161,7 @@ static void pods_of_many_ranks_are_folded(void)
     static const char rails[] = RONDE_SCRATCH_DIR "/rail-large.xml";
     char arguments[512];
     int code = -1;
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     snprintf(arguments, sizeof arguments, "topo generate rail --nodes 512 -o %s", rails);
     free(run(arguments, false, &code));
@@ -206,14 +177,14 @@ static void what_no_engine_can_do_is_refused_once(void)
     static const char torus[] = RONDE_SCRATCH_DIR "/torus-large.xml";
     char arguments[512];
     int code = -1;
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     snprintf(arguments, sizeof arguments, "topo generate torus --shape 16x32x32 -o %s", torus);
     free(run(arguments, false, &code));
     CU_ASSERT_EQUAL(code, 0);
     snprintf(arguments, sizeof arguments,
              "sim all_to_all -a pairwise -N 16384 -b 1G -e 1G --topo %s", torus);
-    expect_refusal(arguments, 2, "no engine replays more than 40000000 of them");
+    said_refuses(arguments, 2, "no engine replays more than 40000000 of them");
     char *text = run(arguments, true, &code);
     CU_ASSERT_PTR_NULL(strstr(text, "--engine"));
     free(text);
@@ -221,7 +192,7 @@ static void what_no_engine_can_do_is_refused_once(void)
 
 static void two_collectives_share_their_links(void)
 {
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     const double time_ns = number_of(RING, "time_ns");
     const double bandwidth_ns = 30 * 262144 / 50.0;
@@ -230,31 +201,31 @@ static void two_collectives_share_their_links(void)
     expect_number(RING "--with all_reduce:ring:4M:16-31", "slowdown", 1);
     expect_number(RING "--with broadcast:chain:1M:20,22,21 --engine flat", "slowdown", 1);
     expect(RING "--with all_reduce:ring:4M:16-31", "all_reduce ring 4M on 16 ranks: alone");
-    expect_refusal(RING "--with all_reduce:ring", 2, "COLLECTIVE:ALGORITHM:SIZE");
-    expect_refusal(RING "--with all_reduce:rng:4M", 2, "did you mean ring?");
-    expect_refusal(RING "--with all_reduce:ring:4M:60-70", 2, "host 64");
-    expect_refusal(RING "--with all_reduce:ring:4M:7-3", 2, "none or too many");
-    expect_refusal(RING "--with all_reduce:ring:4Q", 2, "size");
-    expect_refusal(RING "--with all_reduce:ring:4M --engine extrapolate", 2, "extrapolate");
+    said_refuses(RING "--with all_reduce:ring", 2, "COLLECTIVE:ALGORITHM:SIZE");
+    said_refuses(RING "--with all_reduce:rng:4M", 2, "did you mean ring?");
+    said_refuses(RING "--with all_reduce:ring:4M:60-70", 2, "host 64");
+    said_refuses(RING "--with all_reduce:ring:4M:7-3", 2, "none or too many");
+    said_refuses(RING "--with all_reduce:ring:4Q", 2, "size");
+    said_refuses(RING "--with all_reduce:ring:4M --engine extrapolate", 2, "extrapolate");
 }
 
 /* A schedule from a file takes part like one of ours: between hosts of its own nothing is shared. */
 static void given_schedules_are_companions_too(void)
 {
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     expect(RING "--with " GIVEN ":1M:16-19", "all_reduce two_nodes 1M on 4 ranks: alone");
     expect_number(RING "--with " GIVEN ":1M:16-19", "slowdown", 1);
     CU_ASSERT(number_of(RING "--with " GIVEN ":64M:0-3", "slowdown") > 1.1);
-    expect_refusal(RING "--with " GIVEN ":1M", 2, "for 4 ranks, not for 16: name its hosts");
-    expect_refusal(RING "--with no/such.ronde:1M", 2, "no/such.ronde: cannot be read");
-    expect_refusal(RING "--with " GIVEN, 2, "--with: ");
+    said_refuses(RING "--with " GIVEN ":1M", 2, "for 4 ranks, not for 16: name its hosts");
+    said_refuses(RING "--with no/such.ronde:1M", 2, "no/such.ronde: cannot be read");
+    said_refuses(RING "--with " GIVEN, 2, "--with: ");
 }
 
 /* A flow out of host 0 leaves its port half to the ring as long as the ring lasts, which then waits for it. */
 static void background_flows_last_as_long_as_the_run(void)
 {
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     const double time_ns = number_of(RING, "time_ns");
     const double slowed_ns = number_of(RING "--background '0>40:64K'", "time_ns");
@@ -262,17 +233,17 @@ static void background_flows_last_as_long_as_the_run(void)
     CU_ASSERT(slowed_ns > 2 * 30 * 262144 / 50.0);
     CU_ASSERT(slowed_ns < 2 * 30 * 262144 / 50.0 + time_ns - 30 * 262144 / 50.0);
     expect(RING "--background '0>40:64K'", "background 0>40 64K, ");
-    expect_refusal(RING "--background '0>0:64K'", 2, "two hosts");
-    expect_refusal(RING "--background '0>1:0'", 2, "at least one byte");
-    expect_refusal(RING "--background '0>64:1M'", 2, "64 hosts");
-    expect_refusal(RING "--background '0-1:1M'", 2, "S>D:SIZE");
-    expect_refusal(RING "--background '0>1:1'", 2, "make them larger");
+    said_refuses(RING "--background '0>0:64K'", 2, "two hosts");
+    said_refuses(RING "--background '0>1:0'", 2, "at least one byte");
+    said_refuses(RING "--background '0>64:1M'", 2, "64 hosts");
+    said_refuses(RING "--background '0-1:1M'", 2, "S>D:SIZE");
+    said_refuses(RING "--background '0>1:1'", 2, "make them larger");
 }
 
 static void scenario_files_say_where_they_are_wrong(void)
 {
     char path[512], arguments[1024];
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     snprintf(path, sizeof path, "%s/scenario.txt", RONDE_SCRATCH_DIR);
     snprintf(arguments, sizeof arguments, RING "--scenario %s", path);
@@ -280,22 +251,22 @@ static void scenario_files_say_where_they_are_wrong(void)
                                 "with broadcast:chain:1M:20-23\n"));
     expect_number(arguments, "time_ns", 2e6 + number_of(RING, "time_ns"));
     CU_ASSERT(files_write(path, "degrade hosts_link_3=0.5\nwhit all_reduce:ring:4M\n"));
-    expect_refusal(arguments, 2, "scenario.txt:2: unknown statement \"whit\"; did you mean with");
+    said_refuses(arguments, 2, "scenario.txt:2: unknown statement \"whit\"; did you mean with");
     CU_ASSERT(files_write(path, "\n\nbackground 0 > 1:1M\n"));
-    expect_refusal(arguments, 2, "scenario.txt:3: \"background\" takes one value");
+    said_refuses(arguments, 2, "scenario.txt:3: \"background\" takes one value");
     CU_ASSERT(files_write(path, "straggler\n"));
-    expect_refusal(arguments, 2, "scenario.txt:1:");
+    said_refuses(arguments, 2, "scenario.txt:1:");
     CU_ASSERT(files_write(path, ""));
     expect(arguments, "flat");
     remove(path);
-    expect_refusal(arguments, 2, "No such file");
+    said_refuses(arguments, 2, "No such file");
 }
 
 /* The file has the promised beginning and end; what is inside is for unit tests. */
 static void pictures_are_written(void)
 {
     char path[512], arguments[1024];
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     snprintf(path, sizeof path, "%s/sim.svg", RONDE_SCRATCH_DIR);
     snprintf(arguments, sizeof arguments,
@@ -317,14 +288,14 @@ static void pictures_are_written(void)
     CU_ASSERT(strncmp(trace, "{\"displayTimeUnit\":\"ns\"", 23) == 0);
     free(trace);
     remove(path);
-    expect_refusal(RING "--trace /nowhere/x.json", 2, "/nowhere/x.json");
-    expect_refusal(RING "--timeline /nowhere/x.svg", 2, "/nowhere/x.svg");
+    said_refuses(RING "--trace /nowhere/x.json", 2, "/nowhere/x.json");
+    said_refuses(RING "--timeline /nowhere/x.svg", 2, "/nowhere/x.svg");
 }
 
 /* 2(N - 1) messages of 64 KiB with a window of steps that only SimGrid's TCP model prices so. */
 static void simgrids_options_reach_it_and_are_labelled(void)
 {
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     const double exact_ns = number_of(RING "--engine simgrid", "time_ns");
     const double tcp_ns = number_of(RING "--cfg network/model:LV08 --native-latency", "time_ns");
@@ -333,11 +304,11 @@ static void simgrids_options_reach_it_and_are_labelled(void)
     expect(RING "--cfg network/model:LV08 --native-latency", "tcp_model");
     expect_number(RING "--native-latency", "time_ns", exact_ns);
     expect_number(RING "--cfg network/model:CM02", "time_ns", exact_ns);
-    expect_refusal(RING "--cfg network/model:nosuch", 4, "SimGrid died of signal");
-    expect_refusal(RING "--cfg no/such:flag", 2, "no/such");
-    expect_refusal(RING "--cfg nonsense", 2, "--cfg: \"nonsense\" is not KEY:VALUE");
-    expect_refusal(RING "--cfg network/model:LV08 --engine flat", 2, "--engine flat");
-    expect_refusal(RING "--native-latency --engine flat_fifo", 2, "--engine flat_fifo");
+    said_refuses(RING "--cfg network/model:nosuch", 4, "SimGrid died of signal");
+    said_refuses(RING "--cfg no/such:flag", 2, "no/such");
+    said_refuses(RING "--cfg nonsense", 2, "--cfg: \"nonsense\" is not KEY:VALUE");
+    said_refuses(RING "--cfg network/model:LV08 --engine flat", 2, "--engine flat");
+    said_refuses(RING "--native-latency --engine flat_fifo", 2, "--engine flat_fifo");
 }
 
 /* A replay that takes longer than it may is given up, and the command says so. */
@@ -352,7 +323,7 @@ static void a_shared_memory_alone_takes_its_time(void)
         "bw=\"50GBps\" "
         "lat=\"0ns\" bb_bw=\"50GBps\" bb_lat=\"0s\" "
         "bb_sharing_policy=\"SHARED\"/></zone></platform>\n";
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     CU_ASSERT(files_write(MACHINE, text));
     expect_number("sim all_reduce -a ring -N 2 -b 1M -e 1M --topo " MACHINE, "time_ns",
@@ -367,7 +338,7 @@ static void a_platform_may_ask_for_the_tcp_model(void)
                                    "--cfg network/crosstraffic:1 --cfg network/TCP-gamma:4194304";
     static const char by_file[] = "sim all_reduce -a ring -N 8 -b 1M -e 1M --topo " MACHINE " ";
     char path[1024];
-    if (!has_everything() || !suite_source(path, sizeof path, "topologies/ethernet-16.xml"))
+    if (!suite_has_components() || !suite_source(path, sizeof path, "topologies/ethernet-16.xml"))
         return;
     char *text = files_read(path);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
@@ -380,21 +351,21 @@ static void a_platform_may_ask_for_the_tcp_model(void)
     CU_ASSERT(files_write(MACHINE, changed));
     expect_number(by_file, "time_ns", number_of(by_flags, "time_ns"));
     expect(by_file, "tcp_model");
-    expect_refusal("sim all_reduce -a ring -N 8 --engine flat --topo " MACHINE, 2, "TCP model");
+    said_refuses("sim all_reduce -a ring -N 8 --engine flat --topo " MACHINE, 2, "TCP model");
     *strstr(changed, "LV08") = 'X';
     CU_ASSERT(files_write(MACHINE, changed));
-    expect_refusal(by_file, 2, "ronde.network_model is 'XV08', expected CM02 or LV08");
+    said_refuses(by_file, 2, "ronde.network_model is 'XV08', expected CM02 or LV08");
     free(changed);
     free(text);
 }
 
 static void time_limits_end_replays(void)
 {
-    if (!has_everything())
+    if (!suite_has_components())
         return;
-    expect_refusal("sim all_to_all -a direct -N 64 --topo fat-tree-2to1-64 -b 64M -e 64M "
-                   "--engine simgrid --timeout 0.001",
-                   4, "longer than its limit of 0.001 s");
+    said_refuses("sim all_to_all -a direct -N 64 --topo fat-tree-2to1-64 -b 64M -e 64M "
+                 "--engine simgrid --timeout 0.001",
+                 4, "longer than its limit of 0.001 s");
 }
 
 static void bad_platforms_are_refused_in_every_engine(void)
@@ -410,7 +381,7 @@ static void bad_platforms_are_refused_in_every_engine(void)
         {"bad-unreachable-pair.xml", "3", "h2"},
     };
     static const char *const engines[] = {"auto", "flat", "simgrid", "flat_fifo"};
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
         for (size_t e = 0; e < sizeof engines / sizeof engines[0]; e++) {
@@ -421,7 +392,7 @@ static void bad_platforms_are_refused_in_every_engine(void)
             snprintf(arguments, sizeof arguments,
                      "sim all_reduce -a ring -N %s --topo %s -b 1M -e 1M --engine %s",
                      cases[c].ranks, path, engines[e]);
-            expect_refusal(arguments, 2, cases[c].part);
+            said_refuses(arguments, 2, cases[c].part);
         }
 }
 
@@ -429,7 +400,7 @@ static void bad_platforms_are_refused_in_every_engine(void)
 static void small_and_large_requests_are_handled_in_every_engine(void)
 {
     static const char *const engines[] = {"auto", "flat", "simgrid", "flat_fifo"};
-    if (!has_everything())
+    if (!suite_has_components())
         return;
     for (size_t e = 0; e < sizeof engines / sizeof engines[0]; e++) {
         char arguments[256];
@@ -444,13 +415,13 @@ static void small_and_large_requests_are_handled_in_every_engine(void)
         snprintf(arguments, sizeof arguments,
                  "sim all_reduce -a ring -N 65 --topo crossbar-64 -b 1M -e 1M --engine %s",
                  engines[e]);
-        expect_refusal(arguments, 2, "64 hosts, fewer than 65 ranks");
+        said_refuses(arguments, 2, "64 hosts, fewer than 65 ranks");
         snprintf(arguments, sizeof arguments,
                  "sim send_recv -N 4 --pairs '0>1,1>0' --topo crossbar-64 -b 1M -e 1M --engine %s",
                  engines[e]);
         expect(arguments, "1048576");
     }
-    expect_refusal(RING "--engine flta", 2, "flta");
+    said_refuses(RING "--engine flta", 2, "flta");
 }
 
 /* A ring of four: three rounds of sums, three of copies, four messages in each; rank r sends chunk r - round + 1. */
@@ -461,34 +432,32 @@ static void steps_show_who_sends_what(void)
     said_expect("sim -a ring -N 4 --steps | grep -c ' keeps it'", 0, "12");
     said_expect("sim -a ring -N 4 --steps | grep -c '^ *6 '", 0, "4");
     said_expect("sim broadcast -a chain -N 4 -r 1 --steps --csv", 0, "message,3,3,0,0,0,keeps it");
-    expect_refusal("sim -a ring -N 65 --steps", 2, "65 ranks");
-    expect_refusal("sim -a ring -N 4 --steps --topo crossbar-64", 2, "leave out --topo");
+    said_refuses("sim -a ring -N 65 --steps", 2, "65 ranks");
+    said_refuses("sim -a ring -N 4 --steps --topo crossbar-64", 2, "leave out --topo");
 }
 
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"why_says_what_the_time_is_made_of", why_says_what_the_time_is_made_of},
-        {"a_degraded_link_slows_the_ring", a_degraded_link_slows_the_ring},
-        {"a_late_rank_delays_by_its_delay", a_late_rank_delays_by_its_delay},
-        {"scenarios_beyond_a_graph_run_without_one", scenarios_beyond_a_graph_run_without_one},
-        {"crossbars_of_any_size_are_replayed_as_one_host",
-         crossbars_of_any_size_are_replayed_as_one_host},
-        {"pods_of_many_ranks_are_folded", pods_of_many_ranks_are_folded},
-        {"what_no_engine_can_do_is_refused_once", what_no_engine_can_do_is_refused_once},
-        {"two_collectives_share_their_links", two_collectives_share_their_links},
-        {"given_schedules_are_companions_too", given_schedules_are_companions_too},
-        {"background_flows_last_as_long_as_the_run", background_flows_last_as_long_as_the_run},
-        {"scenario_files_say_where_they_are_wrong", scenario_files_say_where_they_are_wrong},
-        {"steps_show_who_sends_what", steps_show_who_sends_what},
-        {"pictures_are_written", pictures_are_written},
-        {"simgrids_options_reach_it_and_are_labelled", simgrids_options_reach_it_and_are_labelled},
-        {"a_shared_memory_alone_takes_its_time", a_shared_memory_alone_takes_its_time},
-        {"a_platform_may_ask_for_the_tcp_model", a_platform_may_ask_for_the_tcp_model},
-        {"time_limits_end_replays", time_limits_end_replays},
-        {"bad_platforms_are_refused_in_every_engine", bad_platforms_are_refused_in_every_engine},
-        {"small_and_large_requests_are_handled_in_every_engine",
-         small_and_large_requests_are_handled_in_every_engine},
+        SUITE_CASE(why_says_what_the_time_is_made_of),
+        SUITE_CASE(a_degraded_link_slows_the_ring),
+        SUITE_CASE(a_late_rank_delays_by_its_delay),
+        SUITE_CASE(scenarios_beyond_a_graph_run_without_one),
+        SUITE_CASE(crossbars_of_any_size_are_replayed_as_one_host),
+        SUITE_CASE(pods_of_many_ranks_are_folded),
+        SUITE_CASE(what_no_engine_can_do_is_refused_once),
+        SUITE_CASE(two_collectives_share_their_links),
+        SUITE_CASE(given_schedules_are_companions_too),
+        SUITE_CASE(background_flows_last_as_long_as_the_run),
+        SUITE_CASE(scenario_files_say_where_they_are_wrong),
+        SUITE_CASE(steps_show_who_sends_what),
+        SUITE_CASE(pictures_are_written),
+        SUITE_CASE(simgrids_options_reach_it_and_are_labelled),
+        SUITE_CASE(a_shared_memory_alone_takes_its_time),
+        SUITE_CASE(a_platform_may_ask_for_the_tcp_model),
+        SUITE_CASE(time_limits_end_replays),
+        SUITE_CASE(bad_platforms_are_refused_in_every_engine),
+        SUITE_CASE(small_and_large_requests_are_handled_in_every_engine),
     };
     return suite_run("sim", cases, sizeof cases / sizeof cases[0]);
 }
