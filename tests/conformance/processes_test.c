@@ -194,7 +194,6 @@ static enum ronde_status walk_all(struct rank *rank, uint32_t ranks)
 /* What every forked rank does. */
 static enum ronde_status be_rank(const struct team_member *member, struct ronde_error *error)
 {
-    const struct ronde_comm_options options = team_options(60);
     const struct ronde_backend *host = &ronde_backend_host;
     struct ronde_machine machine;
     struct rank rank = {.member = member, .tally = &tallies[member->join.rank]};
@@ -207,7 +206,7 @@ static enum ronde_status be_rank(const struct team_member *member, struct ronde_
     if (status == RONDE_OK)
         status = host->open(&machine, ronde_mem_default(), &rank.host, error);
     if (status == RONDE_OK)
-        status = ronde_comm_join(&member->join, &options, ronde_mem_default(), &rank.comm, error);
+        status = team_join(member, 60, &rank.comm, error);
     if (status == RONDE_OK) {
         status = walk_all(&rank, member->join.ranks);
         *error = rank.error;
@@ -222,8 +221,7 @@ static void run_ranks(uint32_t ranks, struct tally *io_total)
 {
     static struct team_result results[TEAM_MAX];
     memset(tallies, 0, TEAM_MAX * sizeof *tallies);
-    CU_ASSERT_FATAL(team_run(ranks, be_rank, NULL, results));
-    team_expect(results, ranks, RONDE_OK);
+    team_run_expecting(ranks, be_rank, NULL, results, RONDE_OK);
     CU_ASSERT(tallies[0].schedules > 0 && tallies[0].launches > 0);
     for (uint32_t rank = 1; rank < ranks; rank++)
         CU_ASSERT_EQUAL(tallies[rank].launches, tallies[0].launches);
