@@ -92,17 +92,31 @@ static const char *const pictures[] = {
     "struct roster",
 };
 
-static void check_text(const char *path, void *context)
+static void check_length(const char *path, const char *text)
 {
     unsigned lines = 0;
-    char *text = files_read(path);
-    (void)context;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
     for (const char *at = text; *at; at++)
         lines += *at == '\n';
     CU_ASSERT(lines <= MOST_LINES);
     if (lines > MOST_LINES)
         suite_note("%s has %u lines", path, lines);
+}
+
+static void check_test(const char *path, void *context)
+{
+    char *text = files_read(path);
+    (void)context;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    check_length(path, text);
+    free(text);
+}
+
+static void check_text(const char *path, void *context)
+{
+    char *text = files_read(path);
+    (void)context;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    check_length(path, text);
     for (size_t i = 0; i < sizeof pictures / sizeof pictures[0]; i++) {
         const bool is_there = strstr(text, pictures[i]);
         CU_ASSERT(!is_there);
@@ -119,12 +133,19 @@ static void texts_are_short_and_plain(void)
             (void)files_walk(rooms[r], suffixes[s], check_text, NULL);
 }
 
+static void tests_are_short(void)
+{
+    for (size_t s = 0; s < sizeof suffixes / sizeof suffixes[0]; s++)
+        CU_ASSERT(files_walk("tests", suffixes[s], check_test, NULL) > 0);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"files_are_few", files_are_few},
-        {"names_stand_once_in_a_room", names_stand_once_in_a_room},
-        {"texts_are_short_and_plain", texts_are_short_and_plain},
+        SUITE_CASE(files_are_few),
+        SUITE_CASE(names_stand_once_in_a_room),
+        SUITE_CASE(texts_are_short_and_plain),
+        SUITE_CASE(tests_are_short),
     };
     return suite_run("house", cases, sizeof cases / sizeof cases[0]);
 }
