@@ -1,5 +1,6 @@
 /**
- * The kernel of the limits: one pass over memory that reads inputs once and writes outputs once.
+ * The kernel of the limits: one pass over memory that reads inputs once and writes outputs once. Apart from limit.c, which
+ * measures, since it is compiled for several instruction sets.
  */
 #ifndef BENCH_FUSE_H
 #define BENCH_FUSE_H
