@@ -1,5 +1,6 @@
 /**
- * What curves and bars of a page are made of: from rows (figures.c) to SVG (also panel.c).
+ * What curves and bars of a page are made of: figures.c makes them of rows and draws bars, panel.c draws curves. The two
+ * share this alone; as one file they would be too long.
  */
 #ifndef RONDE_CLI_HTML_FIGURES_H
 #define RONDE_CLI_HTML_FIGURES_H
