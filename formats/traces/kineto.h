@@ -1,5 +1,6 @@
 /**
  * A Kineto trace while it is read: what of its events can belong to collectives, in the order of the file, which is none.
+ * kineto.c collects it, kineto_join.c makes calls of it; as one file they would be too long.
  */
 #ifndef RONDE_FORMATS_TRACES_KINETO_H
 #define RONDE_FORMATS_TRACES_KINETO_H
