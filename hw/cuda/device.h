@@ -5,6 +5,8 @@
  * one thread fences and sets the counter; at the other end one thread acquires the counter, barrier, all threads load.
  * The barrier carries the other threads' accesses. Scope is the system: the other end may be another GPU or the host.
  * Data is read with plain loads, never through the read-only path, since it was written during the kernel.
+ *
+ * Only kernel.h includes it: emulated GPUs compile block.h with a port of their own (tests/support/emulated_block.c).
  */
 #ifndef RONDE_HW_CUDA_DEVICE_H
 #define RONDE_HW_CUDA_DEVICE_H

@@ -1,5 +1,6 @@
 /**
- * The kernels, one per width of elements, as the runtime's C interface takes them. Compiled by nvcc from kernel_<bytes>.cu.
+ * The kernels, one per width of elements, as the runtime's C interface takes them. Compiled by nvcc from kernel_<bytes>.cu,
+ * which is why runtime.c, compiled as C, needs their declarations; a fake runtime of the tests has others in their place.
  */
 #ifndef RONDE_HW_CUDA_KERNELS_H
 #define RONDE_HW_CUDA_KERNELS_H

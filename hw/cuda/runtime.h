@@ -1,5 +1,6 @@
 /**
- * What the files that call CUDA's runtime share: runtime.c and runtime_memory.c.
+ * What the two files that call CUDA's runtime share: runtime.c (devices, streams, launches) and runtime_memory.c. As one
+ * file they would be too long.
  */
 #ifndef RONDE_HW_CUDA_RUNTIME_H
 #define RONDE_HW_CUDA_RUNTIME_H
