@@ -5,6 +5,9 @@
  * it progressed, what it waits for, or that the lane is done. The driver of the lanes (one thread
  * for all, a thread per rank, a GPU block per lane) decides what to do while a lane waits. Free of
  * libc; machine.h says what it runs on.
+ *
+ * Its parts are headers, since it is compiled into every executor, and each is included by the next alone: operand.h,
+ * result.h, zero_copy.h, this one. stream.h and wide.h are parts of machine.h and reduce.h likewise.
  */
 #ifndef RONDE_ENGINE_EXECUTE_INTERP_H
 #define RONDE_ENGINE_EXECUTE_INTERP_H

@@ -3,7 +3,7 @@
  *
  * Stores of whole vectors, as wide as the file's instructions have them (kernels.h). They are ordered with later stores
  * by ronde_stream_settle only. Where a sanitizer watches memory, and on other processors, they are plain copies: a
- * sanitizer does not see them. Free of libc.
+ * sanitizer does not see them. Part of machine.h. Free of libc.
  */
 #ifndef RONDE_ENGINE_EXECUTE_STREAM_H
 #define RONDE_ENGINE_EXECUTE_STREAM_H

@@ -5,7 +5,7 @@
  * every word, are moved to the low bits, widened, computed with and put back, so that nothing ever crosses from lane
  * to lane. With F16C the hardware converts float16: the same bits but for a NaN's payload, since it widens exactly and
  * is set to round to nearest even. Compilers make vectors of the code for one number too, but take several times as
- * long. min and max work on the bits alone and need none of this.
+ * long. min and max work on the bits alone and need none of this. Part of reduce.h.
  */
 #ifndef RONDE_ENGINE_EXECUTE_WIDE_H
 #define RONDE_ENGINE_EXECUTE_WIDE_H
