@@ -1,10 +1,9 @@
 /**
  * Constants from measurements: of all machines, or three of one machine. See published.h.
  *
- * Both go through one constant at a time and keep the step up or down that lowers the loss, steps being halved from 20 %
- * to 1 %: the loss is neither smooth nor convex, since NCCL's choices and the least of several rates are in it. The loss of
- * a row is log(1 + (log(predicted / measured) / scale)^2), which a few wild rows cannot sway; systems weigh alike whatever
- * their number of rows. Leaving its start costs a constant, more so an efficiency, which is known better than a latency.
+ * Here is what is fitted, to which rows, from which start and with which weight; lower.h finds the numbers. Systems weigh
+ * alike whatever their number of rows. Leaving its start costs a constant, more so an efficiency, which is known better
+ * than a latency.
  */
 #include "lower.h"
 

@@ -1,4 +1,7 @@
-/** Numbers that lower the loss of measured rows: what fits of all machines and of one have in common. */
+/**
+ * Numbers that lower the loss of measured rows: what fits of all machines and of one have in common. The method (lower.c)
+ * is apart from what is fitted with it and from which start (fit.c), so that either can change alone.
+ */
 #ifndef RONDE_NCCL_PUBLISHED_LOWER_H
 #define RONDE_NCCL_PUBLISHED_LOWER_H
 
