@@ -1,6 +1,6 @@
 /*
- * The house stays in order: how many files there are, how long one is, that a name stands once in a room, and that no
- * text says in pictures what can be said plainly.
+ * The house stays in order: how many files there are, how long one is, that a name stands once in a room, that a private
+ * header serves several files, and that no text says in pictures what can be said plainly.
  */
 #include "support/built_with.h"
 #include "support/files.h"
@@ -139,6 +139,98 @@ static void tests_are_short(void)
         CU_ASSERT(files_walk("tests", suffixes[s], check_test, NULL) > 0);
 }
 
+/* Private headers that are included fewer than three times; the first comment of each says why it is a file of its own. */
+static const char *const of_few[] = {
+    "bench/peers/fuse.h",         "cli/html/figures.h",
+    "engine/execute/convert.h",   "engine/execute/interp.h",
+    "engine/execute/operand.h",   "engine/execute/result.h",
+    "engine/execute/stream.h",    "engine/execute/wide.h",
+    "engine/execute/zero_copy.h", "formats/mscclpp/plan_parse.h",
+    "formats/traces/kineto.h",    "formats/whole_file.h",
+    "hw/cuda/device.h",           "hw/cuda/kernels.h",
+
+    "hw/cuda/runtime.h",          "hw/shm/eager.h",
+    "nccl/published/lower.h",     "sim/flat/symmetric_loops.h",
+    "sim/machines/ports.h",
+};
+
+#define LEAST_USERS 3u
+#define MOST_HEADERS 256u
+
+static struct {
+    char path[PATH_BYTES];
+    unsigned users;
+} headers[MOST_HEADERS];
+static unsigned header_count;
+
+static void add_header(const char *path, void *context)
+{
+    (void)context;
+    if (strstr(path, "/include/ronde/"))
+        return;
+    CU_ASSERT_FATAL(header_count < MOST_HEADERS);
+    snprintf(headers[header_count++].path, PATH_BYTES, "%s", path + strlen(RONDE_SOURCE_DIR) + 1);
+}
+
+/* One more user of the header that a file of `folder` means by a name: from the root, or beside it. */
+static void add_user(const char *folder, size_t folder_length, const char *name, size_t length)
+{
+    for (unsigned h = 0; h < header_count; h++) {
+        const char *path = headers[h].path;
+        const bool is_beside = strncmp(path, folder, folder_length) == 0 &&
+                               strlen(path) == folder_length + length &&
+                               strncmp(path + folder_length, name, length) == 0;
+        headers[h].users +=
+            is_beside || (strlen(path) == length && strncmp(path, name, length) == 0);
+    }
+}
+
+static void count_users(const char *path, void *context)
+{
+    static const char include[] = "#include \"";
+    const char *folder = path + strlen(RONDE_SOURCE_DIR) + 1, *name = strrchr(folder, '/') + 1;
+    char *text = files_read(path);
+    (void)context;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    for (const char *at = text; (at = strstr(at, include)) != NULL;) {
+        at += strlen(include);
+        add_user(folder, (size_t)(name - folder), at, strcspn(at, "\"\n"));
+    }
+    free(text);
+}
+
+static bool is_of_few(const char *path)
+{
+    for (size_t i = 0; i < sizeof of_few / sizeof of_few[0]; i++)
+        if (strcmp(of_few[i], path) == 0)
+            return true;
+    return false;
+}
+
+static void private_headers_serve_three_files_or_say_why(void)
+{
+    static const char *const users[] = {".c", ".h", ".cu", ".cpp"};
+    unsigned few = 0;
+    for (size_t r = 0; r < sizeof rooms / sizeof rooms[0]; r++)
+        (void)files_walk(rooms[r], ".h", add_header, NULL);
+    for (size_t s = 0; s < sizeof users / sizeof users[0]; s++) {
+        for (size_t r = 0; r < sizeof rooms / sizeof rooms[0]; r++)
+            (void)files_walk(rooms[r], users[s], count_users, NULL);
+        (void)files_walk("tests", users[s], count_users, NULL);
+    }
+    for (unsigned h = 0; h < header_count; h++) {
+        const bool is_right = (headers[h].users < LEAST_USERS) == is_of_few(headers[h].path);
+        few += headers[h].users < LEAST_USERS;
+        CU_ASSERT(is_right);
+        if (!is_right)
+            suite_note(
+                "%s has %u users: move it into one, or say why not and name it in this test; "
+                "named here, it has fewer than %u",
+                headers[h].path, headers[h].users, LEAST_USERS);
+    }
+    CU_ASSERT_EQUAL(few, sizeof of_few / sizeof of_few[0]);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -146,6 +238,7 @@ int main(void)
         SUITE_CASE(names_stand_once_in_a_room),
         SUITE_CASE(texts_are_short_and_plain),
         SUITE_CASE(tests_are_short),
+        SUITE_CASE(private_headers_serve_three_files_or_say_why),
     };
     return suite_run("house", cases, sizeof cases / sizeof cases[0]);
 }
