@@ -1,6 +1,12 @@
 /**
- * Dependencies between the lanes of a position, from what each step reads and writes in program
- * order.
+ * Dependencies between the lanes of a position, from what each step reads and writes in program order.
+ *
+ * A step depends on the last write of every cell it touches and, where it writes, on all reads since. Steps of its
+ * own lane need no dependency. Of each other lane only the last such step is wanted, since lanes run in order; and
+ * what the lane before it, or another wanted step, implies is left out: each step has a clock, per lane one more than
+ * the last step it is behind, as in races.c. In place and out of place have cells of their own, and one program
+ * serves both, so the dependencies are those of both. Time: items, and lanes squared for each step; memory: a number
+ * a step and lane.
  */
 #include "derive.h"
 

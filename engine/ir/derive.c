@@ -1,4 +1,15 @@
-/** From facts to programs: tags, one derivation per position, equal programs shared. */
+/**
+ * From facts to programs: tags, one derivation per position, equal programs shared.
+ *
+ * A fact is one transfer, copy or reduction as an algorithm states it, with both ends. Here it is cut into what each
+ * position does of it: parts, bucketed by position in the order of statement, which is the program order that
+ * derive_program.c turns into lanes, dependencies and connections. Peers become offsets, and operands are seen from
+ * the position, so positions that do alike get equal programs; a hash table keeps one of each. Under a symmetry facts
+ * are stated for position 0 alone, which then sends and receives both halves of each.
+ *
+ * A tag tells connections between the same two positions apart: facts of the same pair of lanes share one, since a
+ * connection has one lane at each end.
+ */
 #include "derive.h"
 
 #include "finish.h"

@@ -1,4 +1,13 @@
-/** One position's program: the passes that turn its facts, in program order, into steps. */
+/**
+ * One position's program: the passes that turn its facts, in program order, into steps.
+ *
+ * 1. fuse: a receive and the send behind it in the same lane, of the very chunks it stored, become one step;
+ * 2. drop_dead_stores: where nothing reads what such a step keeps, it only passes on;
+ * 3. order_lanes: steps are numbered lane by lane, without gaps;
+ * 4. ronde_derive_dependencies (depend.c): what lanes wait for in one another;
+ * 5. connect and place_operands: connections and ranges in the order of their first use. The last order is canonical:
+ * equal behaviour gives equal bytes, by which programs are shared and schedules hashed.
+ */
 #include "derive.h"
 
 #include <string.h>

@@ -1,4 +1,16 @@
-/** Which step overwrites what was sent, which touched what is received, and which sends may be pulled. */
+/**
+ * Which step overwrites what was sent, which touched what is received, and which sends may be pulled.
+ *
+ * A message need not be copied into a slot where the receiver may read it at its source (pull), or the sender write
+ * it at its destination (push). For the first, the step that overwrites the source must wait until it was read: the
+ * reuse step. For the second, the destination must be free: the post step is the last that touched it. Both are found
+ * by one walk over each rank's steps in a topological order, by cells, once in place and once out of place.
+ *
+ * Waiting for readers adds edges to the step graph, and may close cycles that the schedule itself does not have. So
+ * the model is run with these waits as a guard, at the least depth; where it stalls, a cycle is followed to a lane
+ * that only the guard holds, and the sends it waits for are buffered instead: they go through slots. Each turn
+ * buffers at least one send, so it ends.
+ */
 #include "finish.h"
 
 #include "engine/prove/accesses.h"

@@ -1,4 +1,11 @@
-/** Groups are numbered actor after actor, run after run; pieces share them. */
+/**
+ * Groups of the step graph: stores of one rank, or loads of one, that a switch makes of one message (multicast, and
+ * reductions in the switch). They are numbered actor after actor, run after run; pieces share them.
+ *
+ * The bytes of a group move once: with the first send of a run of stores, with the last receive of a run of loads.
+ * Other operations of the group, and those at the far ends, take no time of their own. Where what a rank stores is
+ * loaded by another one's run, the loads move it, and the run of stores is no group.
+ */
 #include "dag_index.h"
 
 #include "ronde/dag.h"

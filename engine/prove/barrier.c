@@ -1,4 +1,12 @@
-/** Sets of arrived ranks, one bit each, joined along lanes, dependencies and messages. */
+/**
+ * Sets of arrived ranks, one bit each, joined along lanes, dependencies and messages.
+ *
+ * The set of a step is all ranks whose first step precedes its end: its own, those of the step before it in its lane,
+ * of its dependencies, and of the message it receives. A barrier is right where the sets of a rank's last steps
+ * together hold all ranks. On the quotient a message was sent by position 0; its set is turned by the offset it has
+ * travelled. Exact, and as large as it sounds: ranks / 8 bytes for each step and message, so there is a limit, beyond
+ * which the barrier counts as not proved.
+ */
 #include "proofs.h"
 
 #include <string.h>

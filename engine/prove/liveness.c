@@ -1,4 +1,16 @@
-/** Liveness backwards, accounting forwards. */
+/**
+ * Two walks over the order of a complete run: liveness backwards, which finds dead work, and accounting forwards.
+ *
+ * What is alive at the end are the outputs: all of them, or the root's where the collective has none elsewhere. A
+ * step that stores into a live cell makes its source alive, and what it received; before the step the cell is dead,
+ * unless the step also reads it (a reduction). Backwards a receiver comes before its sender, so a sender knows of
+ * each item it sent whether anybody needs it. An item that was received dead is dead work: a finding, or counted
+ * where the schedule allows it. On the quotient it counts once a rank.
+ *
+ * The critical path is counted in messages: a chain in which each was sent after the one before it had arrived, by
+ * lanes, dependencies and connections. Time of both walks: steps and items; memory: a byte a cell and item, a number
+ * a step.
+ */
 #include "proofs.h"
 
 #include "engine/prove/accesses.h"

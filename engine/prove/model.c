@@ -1,4 +1,12 @@
-/** Building the model: numbering and pairing connection ends. */
+/**
+ * Building the model: numbering and pairing connection ends.
+ *
+ * A connection has two ends: the send end of one actor, and the receive end of its peer that names the first one's
+ * position and the same tag. Ends are described and sorted once a program, however many positions run it, and a send
+ * end finds its partner by bisection. On the quotient the peer is actor 0 too: what is looked for is a receive end at
+ * the opposite offset. An end without a partner, and two ends of different numbers of messages, are findings. Lanes,
+ * steps, ends, messages and items of all actors are numbered through, so that walks use plain tables.
+ */
 #include "model.h"
 
 #include "accesses.h"

@@ -1,4 +1,15 @@
-/** Running the model: a worklist of lanes; what stays behind is a deadlock. */
+/**
+ * Running the model: a worklist of lanes; what stays behind is a deadlock.
+ *
+ * A lane on the stack may be able to go on. It runs until a step lacks something. Where that is a dependency, or the
+ * guard holds it, the lane is parked in the list of the lane that has to move first, whose next step wakes all in the
+ * list. Where it is a message or a slot, the next message that passes the other end wakes it (pass_end). So a lane is
+ * looked at again only after something has changed, and a run takes time in steps, not in steps times lanes. Which
+ * lane is taken from the stack does not matter (ronde_model_complete). The order in which steps were done is kept: it
+ * is a topological order of the step graph, and what the walks of the prover go through.
+ *
+ * The least depth is found by doubling and bisection, since more slots never hold a lane back.
+ */
 #include "model.h"
 
 #include <string.h>

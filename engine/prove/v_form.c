@@ -1,4 +1,11 @@
-/* Which block every chunk holds. See proofs.h. */
+/*
+ * Which block every chunk holds. See proofs.h.
+ *
+ * Blocks of different lengths can be moved where the length of every item follows from where it ends. So the schedule
+ * is run once more, of values only the block being kept: an item may be stored in outputs only where its own block
+ * belongs, and a step whose operands are all in scratch has no output to tell its lengths by. Whatever breaks either
+ * rule has no v-form; that is no error. What a collective may have at best is ronde_v_form_of.
+ */
 #include "proofs.h"
 
 #include "engine/prove/accesses.h"
