@@ -1,4 +1,13 @@
-/* Cuts by Newton's method and maximum flows, in integers. See forest.h. */
+/*
+ * Cuts by Newton's method and maximum flows, in integers. See forest.h.
+ *
+ * The worst cut is the set whose capacity for each block that must leave it is least: a fraction. From the fraction
+ * of a set that is known, every rank is given that many units to send, and a maximum flow tells whether all can
+ * leave: if so, no set is worse; if not, the cut of the flow is a set with a smaller fraction, from which it goes on
+ * (Dinkelbach, "On nonlinear fractional programming", Management Science 13, 1967). Fractions fall strictly and are
+ * of bounded integers, so a few rounds do, and the answer is exact. Arcs without a limit have more capacity than all
+ * others together.
+ */
 #include "forest.h"
 
 #include <stdarg.h>

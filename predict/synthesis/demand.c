@@ -1,4 +1,11 @@
-/* Bounds of data with one destination each. See forest.h. */
+/*
+ * Bounds of data with one destination each. See forest.h.
+ *
+ * Every candidate is a valid bound, so the largest is taken: blocks that must leave a set over what its arcs carry,
+ * in both directions, for sets that machines suggest; and, by lengths of arcs, the sum of all ways' lengths over what
+ * arcs carry times their length, once with all lengths 1 (hops) and once with 1 / capacity (time on the wire). No
+ * candidate has to be the worst, so the bound may be below the truth, never above it.
+ */
 #include "forest.h"
 #include "machine_graph.h"
 

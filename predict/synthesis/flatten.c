@@ -1,4 +1,11 @@
-/* Lower trees of the same load. See forest.h. */
+/*
+ * Lower trees of the same load. See forest.h.
+ *
+ * What falls is the sum of the squares of all depths, which weighs a tall tree more than two of middle height.
+ * Hanging a rank below another parent changes the depth of everything below it by the same number, so sizes and sums
+ * of depths of subtrees tell the gain without visiting them (growth). After each change the trees concerned are
+ * measured anew, in time linear in ranks; passes end when one has changed nothing, and after PASSES.
+ */
 #include "forest.h"
 
 /* Passes over all ranks of all trees, at most. */

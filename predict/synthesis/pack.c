@@ -1,4 +1,11 @@
-/* How many trees, and packing them. See forest.h. */
+/*
+ * How many trees, and packing them. See forest.h.
+ *
+ * Trees are whole, links carry fractions: of k trees a root a link carries whole ones only, so each k has a bound of
+ * its own (bound_of, by bisection of the time in which cuts let k trees through). The k that promises most is packed
+ * first. Packing aims at its bound, and where the search fails, at a little more, level by level (slacks), each level
+ * beginning with the trees of the last. It stops at a packing within NEARLY of its own bound, or after TRIES numbers.
+ */
 #include "forest.h"
 
 #include <math.h>
