@@ -1,4 +1,11 @@
-/* Several graphs as one: ranks, operations and edges of a part follow those of the parts before it. */
+/*
+ * Several graphs as one: ranks, operations and edges of a part follow those of the parts before it.
+ *
+ * Parts share nothing but hosts and links, so their graphs are copied with all numbers raised, and every engine
+ * replays the result as it replays any graph. Totals are added up in 64 bits before anything is reserved, so that
+ * what does not fit is refused rather than wrapped. Costs that a graph has once (alpha, lane rate, launch) are the
+ * first part's; a part's own launch is kept in its place and added to its end.
+ */
 #include "ronde/scene.h"
 
 #include <math.h>

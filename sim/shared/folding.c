@@ -1,4 +1,15 @@
-/* Which positions and links are one kind: periods of digits that are symmetries of the machine, and what they do to links. */
+/*
+ * Which positions and links are one kind: periods of digits that are symmetries of the machine, and what they do to
+ * links.
+ *
+ * The schedule looks the same from every position; the machine need not. A period of a digit is a step by which all
+ * positions may be moved with the machine looking the same: first asked of what the machine is made of, which is
+ * fast, and where that does not decide, of all routes, link by link. The least period of each digit is taken;
+ * positions that differ by periods are one kind, of which one is replayed. Links that a period carries onto one
+ * another are one kind too. One link stands for kind_size links that are shared by full.count / folded.count times as
+ * many positions, so its rate is scaled by the two (ronde_sim_folding_rate). Without a period below its radix there
+ * is nothing to fold: refused.
+ */
 #include "forward_graph.h"
 
 #include "sim/check.h"
