@@ -1,4 +1,14 @@
-/* Ways around what has been taken out. See detour.h. */
+/*
+ * Ways around what has been taken out. See detour.h.
+ *
+ * A search from a host is breadth first and counts, for every place, the links to it and how many equally short ways
+ * there are. The ways of a pair are then numbered from 0, by which arc they enter each place: to find the n-th, it
+ * goes back from the destination and, at each place, passes over as many ways as come by each arc (enter). The number
+ * is taken from those of both hosts, so pairs use all ways in turn. Counts are doubles: beyond 2^53 ways numbers are
+ * no longer exact, and some way is taken, always the same.
+ *
+ * A bus, a link that all of a place share, is an arc between two places of one class: into the place and behind it.
+ */
 #include "detour.h"
 #include "shape_meet.h"
 

@@ -1,4 +1,12 @@
-/* From places and links to a graph: the second half of finding a shape. */
+/*
+ * From places and links to a graph: the second half of finding a shape.
+ *
+ * shape_meet.c has found which ends of links are one place. Here each such class becomes a vertex, each link in use
+ * an edge with both halves of a cable together, and a link that all at a place share becomes the capacity of its
+ * vertex. Then what only the file's way of writing made is taken out again: two one-way links against each other are
+ * one wire; a nameless place at which two equal wires meet is no place; a medium that only two places touch is a wire
+ * they share.
+ */
 #include "ronde/shape.h"
 
 #include "shape_meet.h"
