@@ -1,4 +1,15 @@
-/* Lanes to threadblocks. See algo.h. */
+/*
+ * Lanes to threadblocks. See algo.h.
+ *
+ * A lane has any number of connections; a threadblock of MSCCL sends on one at most and receives on one at most, both
+ * of one channel. So each lane's connections are dealt out first: those of steps that pass a message on, whose two
+ * ends have to be in one threadblock, before those that may be anywhere. A step whose ends cannot be together is
+ * taken apart: one threadblock receives, another sends, and what is kept nowhere waits in scratch in between.
+ *
+ * Steps then become atoms of the file, lane by lane. The order of a lane that is spread over threadblocks, and what
+ * lanes wait for in each other, are needs: of each other threadblock the last alone, and since an atom of the file
+ * waits for one, all but one take a nop before it.
+ */
 #include "algo.h"
 
 #include <stdlib.h>

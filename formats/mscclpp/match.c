@@ -1,6 +1,11 @@
 /*
- * What belongs together in a plan: signals and waits, puts and fetches and these, packets and who reads them first, barriers
- * and semaphores. See plan.h.
+ * What belongs together in a plan: signals and waits, puts and fetches and these, packets and who reads them first,
+ * barriers and semaphores. See plan.h.
+ *
+ * MSCCL++ has no messages: a rank writes into a peer's memory, and a signal later says so. What ronde calls a message
+ * is a put and the wait that the first signal behind it ends: the n-th signal of a channel ends the n-th wait at its
+ * other end. A plan has an order within a threadblock alone, so a channel that several threadblocks signal or wait on
+ * has no n-th: refused, as is a wait whose signal nobody gives.
  */
 #include "plan.h"
 

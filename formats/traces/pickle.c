@@ -1,4 +1,11 @@
-/* A machine of pickles that makes plain data only. See pickle.h. */
+/*
+ * A machine of pickles that makes plain data only. See pickle.h.
+ *
+ * A pickle is a program for a machine with a stack of values and a memo of those that are used again. The opcodes
+ * here make plain data; those that import or call (GLOBAL, REDUCE, BUILD and their kin) are not among them, and what
+ * is not among them is refused. Values lie in one list and name their parts by number, so one value may be part of
+ * several; a hostile file may make it part of itself, or a few bytes expand without end: printing refuses both.
+ */
 #include "pickle.h"
 
 #include "ronde/traces.h"
