@@ -1,4 +1,12 @@
-/* Kernels behind a communicator's program. See proxy.h. */
+/*
+ * Kernels behind a communicator's program. See proxy.h.
+ *
+ * To the communicator a kernel is a program that is driven otherwise: its progress loop calls `drive` where it would
+ * poll lanes. Kernels of one host reach each other's memory themselves; the connections to other hosts are the
+ * proxy's. The kernel counts what it has posted in pinned memory of the host; `drive` reads these counts, and the
+ * transport moves what they stand for. The run is over when the kernel is; a kernel that was told to stop before is a
+ * failure of this rank.
+ */
 #include "hw/cuda/proxy.h"
 
 #include "hw/cuda/job.h"
