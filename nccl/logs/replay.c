@@ -1,4 +1,12 @@
-/* The schedule that NCCL runs over its rings and trees. See ronde/nccl_graph.h. */
+/*
+ * The schedule that NCCL runs over its rings and trees. See ronde/nccl_graph.h.
+ *
+ * Rings are an algorithm of ours with the log's orders, a channel a ring. Trees differ from one another in shape, so
+ * no algorithm has them: they are stated message by message, each tree moving a chunk of its own in lanes of its own,
+ * up as in schedules/all_reduce_nccl_tree.c and down from the last child to the first, since NCCL's chain through a
+ * node comes first among the children. Ranks are listed parents before children, and stated in that order downwards,
+ * against it upwards.
+ */
 #include "ronde/nccl_graph.h"
 #include "ronde/schedules.h"
 
