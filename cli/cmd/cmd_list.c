@@ -362,7 +362,7 @@ static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_e
                       {"pmix", ronde_pmix_available},
                       {"gnuplot", ronde_plot_available},
                       {"protobuf", ronde_chakra_available},
-                       {"zlib", ronde_traces_gzip_available}};
+                      {"zlib", ronde_traces_gzip_available}};
     enum ronde_status status = RONDE_OK;
 
     print_heading(sink, "components");
