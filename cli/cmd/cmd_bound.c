@@ -18,28 +18,6 @@ static const struct ronde_column columns[] = {
 };
 static const struct ronde_table table = RONDE_TABLE(columns);
 
-/* One size. */
-struct point {
-    uint64_t bytes;
-    uint64_t count;
-    double time_ns;
-    double algbw_GBps;
-    const char *limit;
-};
-
-static struct point point_of(const struct ronde_options *options, const struct ronde_bound *bound,
-                             uint64_t bytes)
-{
-    struct point point = {.bytes = bytes};
-    point.count = ronde_record_count(bound->collective, bound->ranks, bytes, options->what.dtype);
-    point.bytes =
-        ronde_collective_bytes(bound->collective, bound->ranks, point.count, options->what.dtype);
-    point.time_ns = ronde_bound_ns(bound, (double)point.bytes);
-    point.algbw_GBps = point.time_ns > 0 ? (double)point.bytes / point.time_ns : 0;
-    point.limit = point.time_ns > bound->latency_ns ? "links" : "latency";
-    return point;
-}
-
 static void print_head(const struct ronde_bound *bound, const struct ronde_platform *platform,
                        const struct ronde_sink *sink)
 {
@@ -60,11 +38,16 @@ static void print_head(const struct ronde_bound *bound, const struct ronde_platf
     ronde_sink_head(sink, &table);
 }
 
-static enum ronde_status print_point(const struct ronde_bound *bound, const struct point *point,
+/* A size, as so many elements. */
+static enum ronde_status print_point(const struct ronde_bound *bound, uint64_t count,
                                      const struct ronde_options *options, struct ronde_sink *sink,
                                      struct ronde_error *error)
 {
+    const uint64_t bytes =
+        ronde_collective_bytes(bound->collective, bound->ranks, count, options->what.dtype);
+    const double time_ns = ronde_bound_ns(bound, (double)bytes);
     char exact[64] = "";
+
     if (bound->denominator > 0)
         snprintf(exact, sizeof exact, "%" PRIu64 "/%" PRIu64, bound->numerator, bound->denominator);
     const bool has_root = ronde_collective_traits(bound->collective)->has_root;
@@ -72,18 +55,18 @@ static enum ronde_status print_point(const struct ronde_bound *bound, const stru
         ronde_field_text("kind", "bound"),
         ronde_field_text("collective", ronde_collective_text(bound->collective)),
         ronde_field_integer("ranks", bound->ranks),
-        ronde_field_integer("bytes", point->bytes),
-        ronde_field_integer("count", point->count),
+        ronde_field_integer("bytes", bytes),
+        ronde_field_integer("count", count),
         ronde_field_text("dtype", ronde_dtype_text(options->what.dtype)),
         has_root ? ronde_field_integer("root", bound->root) : ronde_field_null("root"),
-        ronde_field_real("time_ns", point->time_ns),
-        ronde_field_real("algbw_GBps", point->algbw_GBps),
+        ronde_field_real("time_ns", time_ns),
+        ronde_field_real("algbw_GBps", time_ns > 0 ? (double)bytes / time_ns : 0),
         ronde_field_real("bound_GBps", bound->GBps),
         ronde_field_text("bound_exact", exact[0] ? exact : NULL),
         ronde_field_real("certain_GBps", bound->certain_GBps),
         ronde_field_boolean("tight", bound->is_tight),
         ronde_field_real("latency_ns", bound->latency_ns),
-        ronde_field_text("limit", point->limit),
+        ronde_field_text("limit", time_ns > bound->latency_ns ? "links" : "latency"),
         ronde_field_text("cut", bound->cut[0] ? bound->cut : NULL),
         bound->cut[0] ? ronde_field_integer("cut_ranks", bound->cut_ranks)
                       : ronde_field_null("cut_ranks"),
@@ -99,11 +82,13 @@ static enum ronde_status print_sizes(const struct ronde_options *options,
 {
     enum ronde_status status = RONDE_OK;
     uint64_t bytes = options->sizes.min_bytes, last = UINT64_MAX;
+
     do {
-        const struct point point = point_of(options, bound, bytes);
-        if (point.count != last)
-            status = print_point(bound, &point, options, sink, error);
-        last = point.count;
+        const uint64_t count =
+            ronde_record_count(bound->collective, bound->ranks, bytes, options->what.dtype);
+        if (count != last)
+            status = print_point(bound, count, options, sink, error);
+        last = count;
         bytes = ronde_options_next_size(&options->sizes, bytes);
     } while (status == RONDE_OK && bytes != 0);
     return status;

@@ -66,20 +66,6 @@ void ronde_calibration_warn(const struct ronde_calibration_report *report)
                    report->moved, report->calibration.caches.line_ns);
 }
 
-/* The table goes to stdout; --output is the platform file. */
-static enum ronde_status print_report(const struct ronde_calibration_report *report,
-                                      const struct ronde_options *options, struct ronde_error *error)
-{
-    struct ronde_options to_stdout = *options;
-    struct ronde_sink sink = {0};
-    to_stdout.output.path = NULL;
-    enum ronde_status status = ronde_sink_open(&to_stdout, &sink, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_calibration_print(report, &sink, error);
-    return ronde_sink_close(&sink, status, error);
-}
-
 /* What others have measured. */
 static enum ronde_status
 read_table(const struct calibrate_options *own, const struct ronde_options *options, uint32_t ranks,
@@ -125,13 +111,18 @@ static enum ronde_status calibrate_command(struct ronde_call *call, struct ronde
     struct ronde_calibration_report report;
     const uint32_t ranks = options->what.rank_counts ? options->what.ranks[0] : DEFAULT_RANKS;
     const char *missing = NULL;
+    /* The table goes to stdout; --output is the platform file. */
+    struct ronde_options to_stdout = *options;
+    to_stdout.output.path = NULL;
 
     /* Said before the measurement, not after it. */
     if (options->output.json && !ronde_json_available(&missing))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
     enum ronde_status status = measure(options, ranks, &report, error);
     if (status == RONDE_OK)
-        status = print_report(&report, options, error);
+        status = ronde_sink_open(&to_stdout, &call->sink, error);
+    if (status == RONDE_OK)
+        status = ronde_calibration_print(&report, &call->sink, error);
     if (status == RONDE_OK && options->output.path)
         status = ronde_calibration_check(&report, error);
     if (status == RONDE_OK && options->output.path)

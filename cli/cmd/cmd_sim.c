@@ -111,7 +111,7 @@ static enum ronde_status draw_record(struct session *session, const struct ronde
                                 : RONDE_OK;
 }
 
-static enum ronde_status draw(const struct session *session, struct ronde_error *error)
+static enum ronde_status draw(struct session *session, struct ronde_error *error)
 {
     char title[256];
     snprintf(title, sizeof title, "%s, simulated on %s",

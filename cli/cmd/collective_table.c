@@ -23,6 +23,7 @@ struct part {
 struct picture {
     const struct ronde_collective_table *table;
     FILE *gnuplot;
+    struct part panel; /* the last that was drawn */
 };
 
 static bool is_shown(const struct ronde_table_row *row)
@@ -144,36 +145,14 @@ static void print_panel(const struct picture *picture, const struct part *panel)
         }
 }
 
-static enum ronde_status draw_panels(struct picture *picture, uint32_t count, const char *name,
-                                     const char *path, struct ronde_error *error)
+/* The next of the collectives that have something to show. */
+static void print_next_panel(void *context, FILE *gnuplot, uint32_t number)
 {
-    static const struct ronde_key_entry key[] = {{"measured, to the 90th percentile of its repeats",
-                                                  "lw 0 dt 1", 7, "#444444", "white"},
-                                                 {"predicted", "lw 1.8 dt 1", 0, "", "#444444"}};
-    const struct ronde_panes panes = ronde_panes_of(count);
-    const uint32_t width = panes.across * panes.width, height = ronde_panes_height(&panes);
-    struct ronde_gnuplot drawing;
-    struct part panel = {0, 0};
-    const enum ronde_status status = ronde_gnuplot_open(path, width, height, &drawing, error);
-    if (status != RONDE_OK)
-        return status;
-    picture->gnuplot = drawing.script;
-    fputs("set multiplot title '", drawing.script);
-    ronde_gnuplot_quote(drawing.script, name);
-    fputs(": times the fastest measured, over size (bytes)' noenhanced font ',13'\nset logscale x "
-          "2\nset grid lc rgb '#e4e4e4'\nset border 3\n",
-          drawing.script);
-    for (uint32_t p = 0; p < count; p++) {
-        const struct ronde_canvas canvas = {drawing.script, width, height};
-        panel = next_part(picture->table, panel.end, picture->table->count, false);
-        fputs("unset label\nunset arrow\n", drawing.script);
-        if (p == 0)
-            ronde_gnuplot_key(&canvas, 44, key, sizeof key / sizeof key[0]);
-        ronde_gnuplot_place(drawing.script, &panes, p);
-        print_panel(picture, &panel);
-    }
-    fputs("unset multiplot\n", drawing.script);
-    return ronde_gnuplot_close(&drawing, error);
+    struct picture *picture = context;
+    (void)number;
+    picture->gnuplot = gnuplot;
+    picture->panel = next_part(picture->table, picture->panel.end, picture->table->count, false);
+    print_panel(picture, &picture->panel);
 }
 
 /*
@@ -184,16 +163,26 @@ static enum ronde_status draw_panels(struct picture *picture, uint32_t count, co
 static enum ronde_status plot(const struct ronde_collective_table *table, const char *name,
                               const char *path, struct ronde_error *error)
 {
+    static const struct ronde_key_entry key[] = {{"measured, to the 90th percentile of its repeats",
+                                                  "lw 0 dt 1", 7, "#444444", "white"},
+                                                 {"predicted", "lw 1.8 dt 1", 0, "", "#444444"}};
     struct picture picture = {.table = table};
-    uint32_t count = 0;
-    struct part panel = {0, 0};
-    for (;; count++) {
+    struct ronde_figure figure = {
+        .path = path,
+        .name = name,
+        .settings = ": times the fastest measured, over size (bytes)' noenhanced font ',13'\n"
+                    "set logscale x 2\nset grid lc rgb '#e4e4e4'\nset border 3\n",
+        .key_top = 44,
+        .key = key,
+        .key_count = sizeof key / sizeof key[0],
+        .print = print_next_panel,
+        .context = &picture};
+    struct part panel = next_part(table, 0, table->count, false);
+
+    for (; panel.first < panel.end; figure.panels++)
         panel = next_part(table, panel.end, table->count, false);
-        if (panel.first == panel.end)
-            break;
-    }
-    if (count > 0)
-        return draw_panels(&picture, count, name, path, error);
+    if (figure.panels > 0)
+        return ronde_figure_draw(&figure, error);
     ronde_note("ronde: nothing was predicted, so %s has no picture", path);
     return RONDE_OK;
 }

@@ -104,10 +104,23 @@ static size_t print_points(FILE *gnuplot, const struct ronde_curves *curves, uin
     return count;
 }
 
-static void print_panel(FILE *gnuplot, const struct ronde_curves *curves, uint32_t panel)
+static void print_sizes(FILE *gnuplot, const struct ronde_curves *curves)
 {
+    uint64_t least = UINT64_MAX, most = 1;
+    for (size_t i = 0; i < curves->count; i++) {
+        const uint64_t bytes = curves->points[i].bytes;
+        least = bytes < least ? bytes : least;
+        most = bytes > most ? bytes : most;
+    }
+    ronde_gnuplot_sizes(gnuplot, least > 0 ? least : 1, most);
+}
+
+static void print_panel(void *context, FILE *gnuplot, uint32_t panel)
+{
+    const struct ronde_curves *curves = context;
     const bool has_marks = print_points(NULL, curves, panel, RONDE_NONE) > 0;
     const char *comma = "";
+    print_sizes(gnuplot, curves);
     fputs("set title '", gnuplot);
     ronde_gnuplot_quote(gnuplot, curves->panels[panel]);
     fputs("' noenhanced font ',11' offset 0,-0.6\nplot ", gnuplot);
@@ -145,47 +158,25 @@ static uint32_t list_key(const struct ronde_curves *curves, const char *mark,
     return count;
 }
 
-static void print_sizes(FILE *gnuplot, const struct ronde_curves *curves)
-{
-    uint64_t least = UINT64_MAX, most = 1;
-    for (size_t i = 0; i < curves->count; i++) {
-        const uint64_t bytes = curves->points[i].bytes;
-        least = bytes < least ? bytes : least;
-        most = bytes > most ? bytes : most;
-    }
-    ronde_gnuplot_sizes(gnuplot, least > 0 ? least : 1, most);
-}
-
-enum ronde_status ronde_curves_plot(const struct ronde_curves *curves, const char *title,
+enum ronde_status ronde_curves_plot(struct ronde_curves *curves, const char *title,
                                     const char *mark, const char *path, struct ronde_error *error)
 {
-    const struct ronde_panes panes = ronde_panes_of(curves->panel_count);
-    struct ronde_canvas canvas = {NULL, panes.across * panes.width, ronde_panes_height(&panes)};
     struct ronde_key_entry key[RONDE_CURVES + 1];
     char lines[RONDE_CURVES][24];
-    struct ronde_gnuplot drawing;
+
     if (curves->count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: no size has a bandwidth to draw", path);
-    const enum ronde_status status =
-        ronde_gnuplot_open(path, canvas.width, canvas.height, &drawing, error);
-    if (status != RONDE_OK)
-        return status;
-    canvas.gnuplot = drawing.script;
-    fputs("set multiplot title '", drawing.script);
-    ronde_gnuplot_quote(drawing.script, title);
-    fputs("' noenhanced font ',13'\nset logscale x 2\nset logscale y\nset format y '%g'\n"
-          "set grid lc rgb '#e4e4e4'\nset border 3\nset ytics nomirror\nset xlabel 'size' offset "
-          "0,0.5\nset ylabel 'busbw (GB/s)' offset 1,0\n",
-          drawing.script);
-    print_sizes(drawing.script, curves);
-    const uint32_t entries = list_key(curves, mark, lines, key);
-    for (uint32_t p = 0; p < curves->panel_count; p++) {
-        fputs("unset label\nunset arrow\n", drawing.script);
-        if (p == 0)
-            ronde_gnuplot_key(&canvas, KEY_TOP, key, entries);
-        ronde_gnuplot_place(drawing.script, &panes, p);
-        print_panel(drawing.script, curves, p);
-    }
-    fputs("unset multiplot\n", drawing.script);
-    return ronde_gnuplot_close(&drawing, error);
+    const struct ronde_figure figure = {
+        .path = path,
+        .name = title,
+        .settings = "' noenhanced font ',13'\nset logscale x 2\nset logscale y\nset format y '%g'\n"
+                    "set grid lc rgb '#e4e4e4'\nset border 3\nset ytics nomirror\n"
+                    "set xlabel 'size' offset 0,0.5\nset ylabel 'busbw (GB/s)' offset 1,0\n",
+        .panels = curves->panel_count,
+        .key_top = KEY_TOP,
+        .key = key,
+        .key_count = list_key(curves, mark, lines, key),
+        .print = print_panel,
+        .context = curves};
+    return ronde_figure_draw(&figure, error);
 }

@@ -256,28 +256,56 @@ static enum ronde_status copy(FILE *picture, const char *path, struct ronde_erro
 /* Panels beside each other. */
 #define MOST_ACROSS 3u
 
-struct ronde_panes ronde_panes_of(uint32_t count)
+struct panes {
+    uint32_t count, across;
+    uint32_t width;       /* pixels of one */
+    double whole, height; /* pixels of the picture */
+};
+
+static struct panes panes_of(uint32_t count)
 {
     const uint32_t across = count == 4 ? 2 : count < MOST_ACROSS ? count : MOST_ACROSS;
-    return (struct ronde_panes){count, across, count > 1 ? PANEL_WIDTH : LONE_WIDTH};
+    const uint32_t width = count > 1 ? PANEL_WIDTH : LONE_WIDTH;
+    return (struct panes){count, across, width, across * width,
+                          ABOVE + (count + across - 1) / across * PANEL_HEIGHT};
 }
 
-uint32_t ronde_panes_height(const struct ronde_panes *panes)
+/* Sets the margins of a panel. */
+static void place(FILE *gnuplot, const struct panes *panes, uint32_t panel)
 {
-    return ABOVE + (panes->count + panes->across - 1) / panes->across * PANEL_HEIGHT;
-}
-
-void ronde_gnuplot_place(FILE *gnuplot, const struct ronde_panes *panes, uint32_t panel)
-{
-    const double height = ronde_panes_height(panes);
-    const double width = (double)panes->across * panes->width;
     const double left = (double)(panel % panes->across) * panes->width;
     const double top = ABOVE + (double)(panel / panes->across) * PANEL_HEIGHT;
+
     fprintf(gnuplot,
             "set lmargin at screen %.4f\nset rmargin at screen %.4f\nset tmargin at screen %.4f\n"
             "set bmargin at screen %.4f\n",
-            (left + 58) / width, (left + panes->width - 12) / width, 1 - (top + 26) / height,
-            1 - (top + PANEL_HEIGHT - 46) / height);
+            (left + 58) / panes->whole, (left + panes->width - 12) / panes->whole,
+            1 - (top + 26) / panes->height, 1 - (top + PANEL_HEIGHT - 46) / panes->height);
+}
+
+enum ronde_status ronde_figure_draw(const struct ronde_figure *figure, struct ronde_error *error)
+{
+    const struct panes panes = panes_of(figure->panels);
+    struct ronde_gnuplot drawing;
+    const enum ronde_status status = ronde_gnuplot_open(figure->path, (uint32_t)panes.whole,
+                                                        (uint32_t)panes.height, &drawing, error);
+    if (status != RONDE_OK)
+        return status;
+    FILE *const gnuplot = drawing.script;
+    const struct ronde_canvas canvas = {gnuplot, (uint32_t)panes.whole, (uint32_t)panes.height};
+
+    fputs("set multiplot title '", gnuplot);
+    ronde_gnuplot_quote(gnuplot, figure->name);
+    fputs(figure->settings, gnuplot);
+    for (uint32_t p = 0; p < figure->panels; p++) {
+        fputs("unset label\nunset arrow\n", gnuplot);
+        if (p == 0)
+            ronde_gnuplot_key(&canvas, figure->key_top, figure->key, figure->key_count);
+        place(gnuplot, &panes, p);
+        figure->print(figure->context, gnuplot, p);
+    }
+    fputs("unset multiplot\n", gnuplot);
+    return ronde_gnuplot_close(&drawing, error);
 }
 
 void ronde_gnuplot_sizes(FILE *gnuplot, uint64_t least_bytes, uint64_t most_bytes)

@@ -76,20 +76,22 @@ struct ronde_key_entry {
 void ronde_gnuplot_key(const struct ronde_canvas *canvas, uint32_t from_top,
                        const struct ronde_key_entry *entries, uint32_t count);
 
-/** Panels of one size below a heading, from the left to the right and down. */
-struct ronde_panes {
-    uint32_t count, across;
-    uint32_t width; /**< pixels of one */
+/** A picture of panels of one size, up to three beside one another, below a title and a key. */
+struct ronde_figure {
+    const char *path;                  /**< of the file */
+    const char *name;                  /**< begins the title; it may have any characters */
+    const char *settings;              /**< the rest of the title, and what holds for all panels */
+    uint32_t panels;                   /**< how many; a lone one is wider */
+    uint32_t key_top;                  /**< pixels from the upper edge to the key */
+    const struct ronde_key_entry *key; /**< what lines and points mean */
+    uint32_t key_count;                /**< how many entries */
+    void (*print)(void *context, FILE *gnuplot, uint32_t panel); /**< axes, plot and data of one */
+    void *context;                                               /**< passed to it */
 };
 
-/** How so many panels stand: up to three beside one another, a lone one wider. */
-struct ronde_panes ronde_panes_of(uint32_t count);
-
-/** Pixels of the whole picture. */
-uint32_t ronde_panes_height(const struct ronde_panes *panes);
-
-/** Sets the margins of a panel. */
-void ronde_gnuplot_place(FILE *gnuplot, const struct ronde_panes *panes, uint32_t panel);
+/** Draws it. Errors: as ronde_gnuplot_open and _close. */
+RONDE_MUST_CHECK enum ronde_status ronde_figure_draw(const struct ronde_figure *figure,
+                                                     struct ronde_error *error);
 
 /** Sets the horizontal axis to sizes in the form of the tables, six marks at most. */
 void ronde_gnuplot_sizes(FILE *gnuplot, uint64_t least_bytes, uint64_t most_bytes);
@@ -186,9 +188,9 @@ ronde_curves_add_record(struct ronde_curves *curves, const struct ronde_record *
                         const char *name, struct ronde_error *error);
 
 /** Draws them; `mark` says what marked points are, NULL where there are none. Errors: as ronde_gnuplot_open and _close. */
-RONDE_MUST_CHECK enum ronde_status ronde_curves_plot(const struct ronde_curves *curves,
-                                                     const char *title, const char *mark,
-                                                     const char *path, struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status ronde_curves_plot(struct ronde_curves *curves, const char *title,
+                                                     const char *mark, const char *path,
+                                                     struct ronde_error *error);
 
 /** Frees the points. */
 void ronde_curves_free(struct ronde_curves *curves);

@@ -16,7 +16,6 @@ struct picture {
     uint32_t system;
     struct ronde_panel panels[RONDE_PANELS_MAX];
     uint32_t count;
-    struct ronde_panes panes;
     double *room; /* of as many elements as there are rows */
     FILE *gnuplot;
 };
@@ -97,16 +96,16 @@ static void print_axes(const struct picture *picture, const struct ronde_panel *
 }
 
 /* NCCL's formula below the prediction, both below the points. */
-static void print_panel(const struct picture *picture, uint32_t p)
+static void print_panel(void *context, FILE *gnuplot, uint32_t p)
 {
+    struct picture *picture = context;
     static const char *const styles[CURVE_COUNT] = {
         [MEASURED] = "with points pt %u ps 0.55 lc rgb '%s' notitle",
         [PREDICTED] = "with lines lw 1.8 lc rgb '%s' title '",
         [NCCL] = "with lines lw 1 dt (2,3) lc rgb '%s' notitle"};
     const struct ronde_panel *panel = &picture->panels[p];
     const struct ronde_nccl_call *call = &panel->series[0].call;
-    FILE *gnuplot = picture->gnuplot;
-    ronde_gnuplot_place(gnuplot, &picture->panes, p);
+    picture->gnuplot = gnuplot;
     print_axes(picture, panel);
     fprintf(gnuplot, "set title '%s", ronde_collective_text(call->collective));
     if (panel->is_forced)
@@ -141,27 +140,18 @@ static enum ronde_status draw(struct picture *picture, const char *path, struct 
                                                  {"predicted", "lw 1.8 dt 1", 0, "", "#444444"},
                                                  {"formula of the NCCL tuner", "lw 1 dt (2,3)", 0,
                                                   "", "#444444"}};
-    const uint32_t width = picture->panes.across * picture->panes.width;
-    const uint32_t height = ronde_panes_height(&picture->panes);
-    struct ronde_gnuplot drawing;
-    const enum ronde_status status = ronde_gnuplot_open(path, width, height, &drawing, error);
-    if (status != RONDE_OK)
-        return status;
-    picture->gnuplot = drawing.script;
-    fputs("set multiplot title '", drawing.script);
-    ronde_gnuplot_quote(drawing.script, picture->published->systems[picture->system].name);
-    fputs(": bus bandwidth (GB/s) over size (bytes)' noenhanced font ',13'\nset logscale x 2\nset "
-          "grid lc rgb '#e4e4e4'\nset border 3\n",
-          drawing.script);
-    for (uint32_t p = 0; p < picture->count; p++) {
-        const struct ronde_canvas canvas = {drawing.script, width, height};
-        fputs("unset label\nunset arrow\n", drawing.script);
-        if (p == 0)
-            ronde_gnuplot_key(&canvas, 44, key, sizeof key / sizeof key[0]);
-        print_panel(picture, p);
-    }
-    fputs("unset multiplot\n", drawing.script);
-    return ronde_gnuplot_close(&drawing, error);
+    const struct ronde_figure figure = {
+        .path = path,
+        .name = picture->published->systems[picture->system].name,
+        .settings = ": bus bandwidth (GB/s) over size (bytes)' noenhanced font ',13'\n"
+                    "set logscale x 2\nset grid lc rgb '#e4e4e4'\nset border 3\n",
+        .panels = picture->count,
+        .key_top = 44,
+        .key = key,
+        .key_count = sizeof key / sizeof key[0],
+        .print = print_panel,
+        .context = picture};
+    return ronde_figure_draw(&figure, error);
 }
 
 /* One picture; none where nothing was predicted. */
@@ -171,7 +161,6 @@ static enum ronde_status draw_system(const struct ronde_published *published, ui
 {
     struct picture picture = {.published = published, .system = system, .room = room};
     picture.count = ronde_published_panels(published, system, picture.panels);
-    picture.panes = ronde_panes_of(picture.count);
     *out_is_drawn = picture.count > 0;
     return picture.count > 0 ? draw(&picture, path, error) : RONDE_OK;
 }

@@ -10,6 +10,7 @@
 #include "cli/print/results.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <string.h>
 
 /* What becomes of an option whose value is not the one without consequence. */
@@ -91,11 +92,9 @@ bool ronde_is_nccl_tests(const char *program)
     return length >= sizeof end && strcmp(name + length + 1 - sizeof end, end) == 0;
 }
 
-/* What was given of the options that are decided when all are known. */
-struct kept {
-    char *step_bytes, *factor, *check, *root, *timeout;
-    bool has_sizes[2]; /* -b, -e */
-    bool has_ranks, has_warmups;
+/* What was given, by the letters of options. */
+struct given {
+    char *values[CHAR_MAX + 1];
 };
 
 static void push(struct ronde_nccl_tests *out, const char *option, char *value)
@@ -111,33 +110,13 @@ static void push(struct ronde_nccl_tests *out, const char *option, char *value)
     out->words[out->count] = NULL;
 }
 
-static void keep(struct kept *kept, int letter, char *value)
-{
-    char **const places[] = {&kept->step_bytes, &kept->factor, &kept->check, &kept->root,
-                             &kept->timeout};
-    const char *const letters = "ifcrT";
-    const char *at = strchr(letters, letter);
-    if (at)
-        *places[at - letters] = value;
-}
-
-static void note_given(struct kept *kept, int letter)
-{
-    kept->has_sizes[0] = kept->has_sizes[0] || letter == 'b';
-    kept->has_sizes[1] = kept->has_sizes[1] || letter == 'e';
-    kept->has_ranks = kept->has_ranks || letter == 'g' || letter == 't';
-    kept->has_warmups = kept->has_warmups || letter == 'w';
-}
-
-static enum ronde_status take(const struct front_option *option, char *value, struct kept *kept,
+static enum ronde_status take(const struct front_option *option, char *value, struct given *given,
                               struct ronde_nccl_tests *out, struct ronde_error *error)
 {
     static char dashed[ALL_COUNT][32];
-    note_given(kept, option->letter);
-    if (option->fate == KEPT) {
-        keep(kept, option->letter, value);
+    given->values[option->letter] = value;
+    if (option->fate == KEPT)
         return RONDE_OK;
-    }
     if (option->fate == PASSED) {
         char *name = dashed[option - all];
         (void)snprintf(name, sizeof dashed[0], "--%s", option->name);
@@ -169,31 +148,32 @@ static void print_usage(const char *program)
 }
 
 /* Defaults of nccl-tests where `ronde run` has others; a factor of 1 is nccl-tests' way to say -i. */
-static void settle(const struct kept *kept, struct ronde_nccl_tests *out)
+static void settle(const struct given *given, struct ronde_nccl_tests *out)
 {
-    static char size[] = "32M", step[] = "1M", one[] = "1", rank[] = "1", all_roots[] = "all",
-                none[] = "0";
-    const bool has_factor = kept->factor && strcmp(kept->factor, "1") != 0;
+    static char size[] = "32M", step[] = "1M", one[] = "1", all_roots[] = "all", none[] = "0";
+    char *const *values = given->values;
+    const bool has_factor = values['f'] && strcmp(values['f'], one) != 0;
+
     push(out, "--style", NULL);
     push(out, "nccl-tests", NULL);
-    if (!kept->has_sizes[0])
+    if (!values['b'])
         push(out, "--minbytes", size);
-    if (!kept->has_sizes[1])
+    if (!values['e'])
         push(out, "--maxbytes", size);
     push(out, has_factor ? "--stepfactor" : "--stepbytes",
-         has_factor         ? kept->factor
-         : kept->step_bytes ? kept->step_bytes
-                            : step);
-    if (!kept->has_ranks)
-        push(out, "--ngpus", rank);
-    if (!kept->has_warmups)
+         has_factor    ? values['f']
+         : values['i'] ? values['i']
+                       : step);
+    if (!values['g'] && !values['t'])
+        push(out, "--ngpus", one);
+    if (!values['w'])
         push(out, "--warmup_iters", one);
-    if (kept->check)
-        push(out, "--check", strcmp(kept->check, none) == 0 ? none : one);
-    if (kept->root)
-        push(out, "--root", strcmp(kept->root, "-1") == 0 ? all_roots : kept->root);
-    if (kept->timeout && strcmp(kept->timeout, none) != 0)
-        push(out, "--timeout", kept->timeout);
+    if (values['c'])
+        push(out, "--check", strcmp(values['c'], none) == 0 ? none : one);
+    if (values['r'])
+        push(out, "--root", strcmp(values['r'], "-1") == 0 ? all_roots : values['r']);
+    if (values['T'] && strcmp(values['T'], none) != 0)
+        push(out, "--timeout", values['T']);
 }
 
 /* getopt's own tables. */
@@ -217,7 +197,7 @@ enum ronde_status ronde_nccl_tests_translate(int argc, char **argv, struct ronde
 {
     char letters[2 * ALL_COUNT + 3];
     struct option names[ALL_COUNT + 2];
-    struct kept kept = {0};
+    struct given given = {0};
     enum ronde_collective collective = RONDE_ALL_REDUCE;
     enum ronde_status status = RONDE_OK;
     *out = (struct ronde_nccl_tests){0};
@@ -246,11 +226,11 @@ enum ronde_status ronde_nccl_tests_translate(int argc, char **argv, struct ronde
                               argv[optind - 1]);
         for (size_t i = 0; i < ALL_COUNT; i++)
             if (all[i].letter == letter)
-                status = take(&all[i], optarg, &kept, out, error);
+                status = take(&all[i], optarg, &given, out, error);
     }
     if (status == RONDE_OK && optind < argc)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unexpected word \"%s\"; see --help",
                           base_of(argv[0]), argv[optind]);
-    settle(&kept, out);
+    settle(&given, out);
     return status;
 }

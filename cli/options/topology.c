@@ -277,34 +277,27 @@ static enum ronde_status add_names(struct names *names, char *text, struct ronde
     return RONDE_OK;
 }
 
-/* All texts in one piece of memory, one behind the other. */
+/* All texts in one, with commas. */
 static enum ronde_status collect_names(const struct ronde_options *options, struct names *names,
                                        struct ronde_error *error)
 {
-    size_t bytes = 1, used = 0;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < options->machine.without.count; i++)
-        bytes += strlen(options->machine.without.list[i]) + 1;
-    for (uint32_t i = 0; i < options->machine.degrade.count; i++)
-        bytes += strlen(options->machine.degrade.list[i]) + 1;
-    names->text = calloc(bytes, 1);
-    if (!names->text)
+    const struct ronde_texts *without = &options->machine.without;
+    const struct ronde_texts *degrade = &options->machine.degrade;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&names->text, &bytes);
+
+    for (uint32_t i = 0; file && i < without->count; i++)
+        fprintf(file, "%s,", without->list[i]);
+    for (uint32_t i = 0; file && i < degrade->count; i++)
+        if (ronde_degrade_is_out(degrade->list[i]))
+            fprintf(file, "%.*s,", (int)(strrchr(degrade->list[i], '=') - degrade->list[i]),
+                    degrade->list[i]);
+    if (!file || fclose(file) != 0)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the names of --without");
-    for (uint32_t i = 0; i < options->machine.without.count && status == RONDE_OK; i++) {
-        char *text = strcpy(names->text + used, options->machine.without.list[i]);
-        used += strlen(text) + 1;
-        status = text[0] ? add_names(names, text, error)
-                         : ronde_fail(error, RONDE_BAD_ARGUMENT, "--without: of what?");
-    }
-    for (uint32_t i = 0; i < options->machine.degrade.count && status == RONDE_OK; i++) {
-        char *text = strcpy(names->text + used, options->machine.degrade.list[i]);
-        used += strlen(text) + 1;
-        if (!ronde_degrade_is_out(text))
-            continue;
-        *strrchr(text, '=') = '\0';
-        status = add_names(names, text, error);
-    }
-    return status;
+    for (uint32_t i = 0; i < without->count; i++)
+        if (!without->list[i][0])
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "--without: of what?");
+    return add_names(names, names->text, error);
 }
 
 /* --nics COUNT: so many of each node are left. */
