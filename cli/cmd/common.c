@@ -103,13 +103,6 @@ enum ronde_status ronde_single_request(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-enum ronde_status ronde_compile_default(const struct ronde_compile_request *request,
-                                        struct ronde_schedule **out_schedule,
-                                        struct ronde_error *error)
-{
-    return ronde_compile(request, ronde_mem_default(), NULL, out_schedule, error);
-}
-
 enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *options,
                                                   struct ronde_schedule **out_schedule,
                                                   struct ronde_error *error)
@@ -118,7 +111,9 @@ enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *op
     if (ronde_is_schedule_file(options))
         return ronde_schedule_file_read(options, NULL, NULL, out_schedule, error);
     const enum ronde_status status = ronde_single_request(options, &request, error);
-    return status == RONDE_OK ? ronde_compile_default(&request, out_schedule, error) : status;
+    return status == RONDE_OK
+               ? ronde_compile(&request, ronde_mem_default(), NULL, out_schedule, error)
+               : status;
 }
 
 enum ronde_status ronde_open_healthy_platform(const struct ronde_options *options,

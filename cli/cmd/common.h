@@ -40,15 +40,6 @@ RONDE_MUST_CHECK enum ronde_status ronde_single_request(const struct ronde_optio
                                                         struct ronde_error *error);
 
 /**
- * Compiles and proves a request. Where nothing else is printed about it a rejected schedule is an
- * error as well.
- * Errors: as ronde_compile.
- */
-RONDE_MUST_CHECK enum ronde_status ronde_compile_default(const struct ronde_compile_request *request,
-                                                         struct ronde_schedule **out_schedule,
-                                                         struct ronde_error *error);
-
-/**
  * The one schedule a command is about: read, or compiled as ronde_single_request has it. Owner: the caller.
  * Errors: theirs.
  */

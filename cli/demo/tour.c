@@ -145,7 +145,7 @@ static enum ronde_status run_once(const struct ronde_target *target,
     struct ronde_schedule *schedule = NULL;
     struct ronde_result result = {0};
     void *program = NULL, *run = NULL;
-    enum ronde_status status = ronde_compile_default(request, &schedule, error);
+    enum ronde_status status = ronde_compile(request, ronde_mem_default(), NULL, &schedule, error);
     if (status == RONDE_OK)
         status = target->backend->load(target->self, schedule, &program, error);
     if (status == RONDE_OK)
@@ -196,7 +196,7 @@ static enum ronde_status run_barrier(struct scene *scene, const char *algorithm,
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status = run_data(scene, algorithm, out_wrong, error);
     if (status == RONDE_OK)
-        status = ronde_compile_default(&request, &schedule, error);
+        status = ronde_compile(&request, ronde_mem_default(), NULL, &schedule, error);
     if (status != RONDE_OK)
         return status;
     for (uint32_t rank = 0; rank < ranks; rank++)

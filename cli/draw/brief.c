@@ -94,19 +94,6 @@ static void print_group_row(const struct ronde_validation *grid, uint32_t r, uin
     }
 }
 
-/* A name over its time and its error. */
-static void print_group_names(const struct ronde_validation *grid, const struct ronde_screen *screen)
-{
-    for (uint32_t a = 0; a < grid->algorithm_count; a++)
-        fprintf(screen->file, "%*s", TIME_WIDTH + 1 + ERROR_WIDTH, grid->algorithms[a]);
-}
-
-static void print_group_units(const struct ronde_validation *grid, const struct ronde_screen *screen)
-{
-    for (uint32_t a = 0; a < grid->algorithm_count; a++)
-        fprintf(screen->file, "%*s %*s", TIME_WIDTH, "us", ERROR_WIDTH, "off");
-}
-
 /* Between two groups. */
 static void print_gap(const struct ronde_screen *screen, uint32_t group)
 {
@@ -134,22 +121,21 @@ static void print_group_title(const struct ronde_validation *grid, uint32_t r,
 static void print_groups(const struct ronde_validation *grid, const uint32_t *rank_indices,
                          uint32_t count, const struct ronde_screen *screen)
 {
-    fprintf(screen->file, "%*s", BYTES_WIDTH, "");
-    for (uint32_t i = 0; i < count; i++) {
-        print_gap(screen, i);
-        print_group_title(grid, rank_indices[i], screen);
+    /* Numbers of ranks, names over time and error, units. */
+    for (int line = 0; line < 3; line++) {
+        fprintf(screen->file, "%*s", BYTES_WIDTH, line == 1 ? "bytes" : "");
+        for (uint32_t i = 0; i < count; i++) {
+            print_gap(screen, i);
+            if (line == 0)
+                print_group_title(grid, rank_indices[i], screen);
+            for (uint32_t a = 0; line > 0 && a < grid->algorithm_count; a++)
+                if (line == 1)
+                    fprintf(screen->file, "%*s", TIME_WIDTH + 1 + ERROR_WIDTH, grid->algorithms[a]);
+                else
+                    fprintf(screen->file, "%*s %*s", TIME_WIDTH, "us", ERROR_WIDTH, "off");
+        }
+        fputc('\n', screen->file);
     }
-    fprintf(screen->file, "\n%*s", BYTES_WIDTH, "bytes");
-    for (uint32_t i = 0; i < count; i++) {
-        print_gap(screen, i);
-        print_group_names(grid, screen);
-    }
-    fprintf(screen->file, "\n%*s", BYTES_WIDTH, "");
-    for (uint32_t i = 0; i < count; i++) {
-        print_gap(screen, i);
-        print_group_units(grid, screen);
-    }
-    fputc('\n', screen->file);
     for (uint32_t s = 0; s < grid->size_count; s++) {
         const uint64_t bytes = ronde_validation_point(grid, rank_indices[0], s, 0)->bytes;
         fprintf(screen->file, "%*s", BYTES_WIDTH, ronde_cell_size(bytes).text);

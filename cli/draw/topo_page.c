@@ -275,41 +275,31 @@ static const struct ronde_edge *wire_of(const struct ronde_topo_view *view, uint
     return &view->shape.edges[view->edge_of[first]];
 }
 
-/* From a slot to the next one; around a gap it is broken off, and at the end of an axis a stub goes round. */
-static void draw_x_wires(const struct plane *plane, uint32_t column, uint32_t row, uint32_t host)
-{
-    const double x = x_at(plane, column) + BOX_WIDTH / 2, y = y_at(row);
-    const bool is_last = column + 1 == plane->x.slots, is_first = column == 0;
-    const bool is_broken = !is_last && place_at(plane->x, column + 1) == RONDE_NONE;
-    if (plane->x.radix < 2)
-        return;
-    ronde_page_wire(plane->page, wire_of(plane->view, host));
-    if (!is_last || plane->x.radix > 2)
-        fprintf(plane->page->file, "M %.1f %.1f h %.1f ", x, y,
-                is_last || is_broken ? STUB : STEP_X - BOX_WIDTH);
-    if (is_first && plane->x.radix > 2)
-        fprintf(plane->page->file, "M %.1f %.1f h %.1f ", x - BOX_WIDTH, y, -STUB);
-    if (column > 0 && place_at(plane->x, column - 1) == RONDE_NONE)
-        fprintf(plane->page->file, "M %.1f %.1f h %.1f ", x - BOX_WIDTH, y, -STUB);
-    ronde_page_end_wire(plane->page);
-}
+/* An axis of a plane: how its wires are drawn from the middle of a box's right or lower edge. */
+struct way {
+    struct side side;
+    char letter;       /* of a path: h or v */
+    double back, step; /* to the opposite edge, and to the next box */
+};
 
-/* The same downwards. */
-static void draw_y_wires(const struct plane *plane, uint32_t column, uint32_t row, uint32_t host)
+/* From a slot to the next one; around a gap it is broken off, and at the end of an axis a stub goes round. */
+static void draw_wires(const struct plane *plane, const struct way *way, uint32_t slot, double x,
+                       double y, uint32_t host)
 {
-    const double x = x_at(plane, column), y = y_at(row) + BOX_HEIGHT / 2;
-    const bool is_last = row + 1 == plane->y.slots, is_first = row == 0;
-    const bool is_broken = !is_last && place_at(plane->y, row + 1) == RONDE_NONE;
-    if (plane->y.radix < 2)
+    const struct side side = way->side;
+    const bool is_last = slot + 1 == side.slots;
+    const bool is_broken = !is_last && place_at(side, slot + 1) == RONDE_NONE;
+    FILE *file = plane->page->file;
+
+    if (side.radix < 2)
         return;
     ronde_page_wire(plane->page, wire_of(plane->view, host));
-    if (!is_last || plane->y.radix > 2)
-        fprintf(plane->page->file, "M %.1f %.1f v %.1f ", x, y,
-                is_last || is_broken ? STUB : STEP_Y - BOX_HEIGHT);
-    if (is_first && plane->y.radix > 2)
-        fprintf(plane->page->file, "M %.1f %.1f v %.1f ", x, y - BOX_HEIGHT, -STUB);
-    if (row > 0 && place_at(plane->y, row - 1) == RONDE_NONE)
-        fprintf(plane->page->file, "M %.1f %.1f v %.1f ", x, y - BOX_HEIGHT, -STUB);
+    if (!is_last || side.radix > 2)
+        fprintf(file, "M %.1f %.1f %c %.1f ", x, y, way->letter,
+                is_last || is_broken ? STUB : way->step);
+    if (slot == 0 ? side.radix > 2 : place_at(side, slot - 1) == RONDE_NONE)
+        fprintf(file, "M %.1f %.1f %c %.1f ", way->letter == 'h' ? x - way->back : x,
+                way->letter == 'v' ? y - way->back : y, way->letter, -STUB);
     ronde_page_end_wire(plane->page);
 }
 
@@ -322,8 +312,10 @@ static void draw_host(const struct plane *plane, uint32_t column, uint32_t row)
         return;
     }
     const uint32_t host = plane->base + y * plane->x.radix + x;
-    draw_x_wires(plane, column, row, host);
-    draw_y_wires(plane, column, row, host);
+    const struct way across = {plane->x, 'h', BOX_WIDTH, STEP_X - BOX_WIDTH};
+    const struct way down = {plane->y, 'v', BOX_HEIGHT, STEP_Y - BOX_HEIGHT};
+    draw_wires(plane, &across, column, centre + BOX_WIDTH / 2, middle, host);
+    draw_wires(plane, &down, row, centre, middle + BOX_HEIGHT / 2, host);
     fprintf(plane->page->file,
             "<rect class=\"host\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
             "rx=\"4\"/>\n",

@@ -282,17 +282,18 @@ static void compare_nodes(struct ronde_topo_view *view, uint64_t *sums)
 
 static bool reserve(struct ronde_topo_view *view)
 {
-    const struct ronde_mem *mem = ronde_mem_default();
     const size_t vertices = view->shape.vertex_count, edges = view->shape.edge_count;
-    view->owner = ronde_mem_new(mem, vertices, sizeof *view->owner);
-    view->level = ronde_mem_new(mem, vertices, sizeof *view->level);
-    view->leads_out = ronde_mem_new(mem, vertices, sizeof *view->leads_out);
-    view->class_of = ronde_mem_new(mem, vertices, sizeof *view->class_of);
-    view->node_class = ronde_mem_new(mem, view->nodes.count, sizeof *view->node_class);
-    view->first_edge = ronde_mem_new(mem, vertices + 1, sizeof *view->first_edge);
-    view->edge_of = ronde_mem_new(mem, 2 * edges, sizeof *view->edge_of);
-    return view->owner && view->level && view->leads_out && view->class_of && view->node_class &&
-           view->first_edge && view->edge_of;
+    view->numbers = 4 * vertices + 1 + 2 * edges + view->nodes.count;
+    view->owner = ronde_mem_new(ronde_mem_default(), view->numbers, sizeof *view->owner);
+    view->leads_out = ronde_mem_new(ronde_mem_default(), vertices, sizeof *view->leads_out);
+    if (!view->owner || !view->leads_out)
+        return false;
+    view->level = view->owner + vertices;
+    view->class_of = view->level + vertices;
+    view->first_edge = view->class_of + vertices;
+    view->edge_of = view->first_edge + vertices + 1;
+    view->node_class = view->edge_of + 2 * edges;
+    return true;
 }
 
 static enum ronde_status look(struct ronde_topo_view *view, struct ronde_error *error)
@@ -334,14 +335,8 @@ enum ronde_status ronde_topo_view_open(const struct ronde_platform *platform,
 void ronde_topo_view_close(struct ronde_topo_view *view)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    const size_t vertices = view->shape.vertex_count, edges = view->shape.edge_count;
-    ronde_mem_free(mem, view->owner, vertices, sizeof *view->owner);
-    ronde_mem_free(mem, view->level, vertices, sizeof *view->level);
-    ronde_mem_free(mem, view->leads_out, vertices, sizeof *view->leads_out);
-    ronde_mem_free(mem, view->class_of, vertices, sizeof *view->class_of);
-    ronde_mem_free(mem, view->node_class, view->nodes.count, sizeof *view->node_class);
-    ronde_mem_free(mem, view->first_edge, vertices + 1, sizeof *view->first_edge);
-    ronde_mem_free(mem, view->edge_of, 2 * edges, sizeof *view->edge_of);
+    ronde_mem_free(mem, view->owner, view->numbers, sizeof *view->owner);
+    ronde_mem_free(mem, view->leads_out, view->shape.vertex_count, sizeof *view->leads_out);
     ronde_nodes_free(&view->nodes, mem);
     ronde_shape_free(&view->shape, mem);
 }

@@ -15,10 +15,11 @@ struct ronde_topo_view {
     struct ronde_shape shape;              /**< places and wires */
     struct ronde_nodes nodes;              /**< hosts in nodes */
     struct ronde_torus torus;              /**< axes 0 unless it is one */
-    bool has_nodes;       /**< false where every host is one: then no boxes are drawn around them */
-    uint32_t *owner;      /**< per vertex: its node, RONDE_NONE for what nodes share */
-    uint32_t *level;      /**< per vertex: wires to the nearest host */
-    bool *leads_out;      /**< per vertex of a node: on the way from its hosts to other nodes */
+    bool has_nodes;  /**< false where every host is one: then no boxes are drawn around them */
+    size_t numbers;  /**< of all of the following but leads_out, which lie one behind the other */
+    uint32_t *owner; /**< per vertex: its node, RONDE_NONE for what nodes share */
+    uint32_t *level; /**< per vertex: wires to the nearest host */
+    bool *leads_out; /**< per vertex of a node: on the way from its hosts to other nodes */
     uint32_t *class_of;   /**< per vertex: equal in kind, wires and neighbours */
     uint32_t class_count; /**< of those */
     uint32_t *node_class; /**< per node: first node that is made of equal parts */

@@ -96,20 +96,13 @@ const char *ronde_html_text(const struct ronde_row *row, const char *name)
     return field && field->kind == RONDE_FIELD_TEXT && field->text ? field->text : "";
 }
 
-/* ---- What a command says ------------------------------------------------------------------------------------------ */
-
-static void say(char *out, const char *format, va_list arguments)
-{
-    vsnprintf(out, SENTENCE_BYTES, format, arguments);
-}
-
 void ronde_html_answer(struct ronde_html *html, const char *format, ...)
 {
     va_list arguments;
     if (!html)
         return;
     va_start(arguments, format);
-    say(html->answer, format, arguments);
+    vsnprintf(html->answer, sizeof html->answer, format, arguments);
     va_end(arguments);
 }
 
@@ -119,7 +112,7 @@ void ronde_html_sure(struct ronde_html *html, const char *format, ...)
     if (!html)
         return;
     va_start(arguments, format);
-    say(html->sure, format, arguments);
+    vsnprintf(html->sure, sizeof html->sure, format, arguments);
     va_end(arguments);
 }
 
