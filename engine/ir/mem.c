@@ -47,6 +47,9 @@ void *ronde_mem_new(const struct ronde_mem *mem, size_t count, size_t element_by
     size_t bytes;
     if (!array_bytes(count, element_bytes, &bytes))
         return NULL;
+    /* Large blocks come from the system zeroed: the pages of what is never used are never touched. */
+    if (!mem || mem->resize == default_resize)
+        return calloc(bytes, 1);
     void *block = ronde_mem_resize(mem, NULL, 0, bytes);
     if (block)
         memset(block, 0, bytes);

@@ -29,11 +29,17 @@
 /* So many flows at once are no longer in the nearest caches, and a visit costs twice as much. */
 #define MANY_FLOWS 8192u
 
+/* When a flow ends, in a heap: beside its number, for flows lie all over their memory. */
+struct end {
+    double at_ns;
+    uint32_t flow;
+};
+
 /* The state of a replay. */
 struct maxmin {
     struct ronde_sim_forward *walk;
     struct ronde_sim_share share;
-    uint32_t *ends; /* flows as a heap, the one that ends first on top */
+    struct end *ends; /* a heap, the flow that ends first on top */
     size_t end_capacity;
     uint32_t end_count;
     struct timespec start; /* of the replay, without what was prepared */
@@ -44,55 +50,46 @@ struct maxmin {
     uint64_t marked_begun;
 };
 
-static double end_of(const struct maxmin *maxmin, uint32_t at)
+static void put_end(struct maxmin *maxmin, uint32_t at, struct end end)
 {
-    return maxmin->share.flows[maxmin->ends[at]].end_ns;
-}
-
-static void put_end(struct maxmin *maxmin, uint32_t at, uint32_t flow)
-{
-    maxmin->ends[at] = flow;
-    maxmin->share.flows[flow].heap_at = at;
+    maxmin->ends[at] = end;
+    maxmin->share.flows[end.flow].heap_at = at;
 }
 
 /* Moves a flow up or down to its place among the ends. */
-static void settle_end(struct maxmin *maxmin, uint32_t at)
+static void settle_end(struct maxmin *maxmin, uint32_t at, struct end end)
 {
-    const uint32_t flow = maxmin->ends[at];
-    const double end_ns = maxmin->share.flows[flow].end_ns;
+    const struct end *ends = maxmin->ends;
     maxmin->share.visits++;
-    for (; at > 0 && end_ns < end_of(maxmin, (at - 1) / 2); at = (at - 1) / 2) {
-        put_end(maxmin, at, maxmin->ends[(at - 1) / 2]);
+    for (; at > 0 && end.at_ns < ends[(at - 1) / 2].at_ns; at = (at - 1) / 2) {
+        put_end(maxmin, at, ends[(at - 1) / 2]);
         maxmin->share.visits++;
     }
     for (uint32_t child = 2 * at + 1; child < maxmin->end_count; child = 2 * at + 1) {
-        child += child + 1 < maxmin->end_count && end_of(maxmin, child + 1) < end_of(maxmin, child);
-        if (end_ns <= end_of(maxmin, child))
+        child += child + 1 < maxmin->end_count && ends[child + 1].at_ns < ends[child].at_ns;
+        if (end.at_ns <= ends[child].at_ns)
             break;
-        put_end(maxmin, at, maxmin->ends[child]);
+        put_end(maxmin, at, ends[child]);
         at = child;
         maxmin->share.visits++;
     }
-    put_end(maxmin, at, flow);
+    put_end(maxmin, at, end);
 }
 
-static bool add_end(struct maxmin *maxmin, uint32_t flow)
+static bool add_end(struct maxmin *maxmin, struct end end)
 {
     if (!ronde_mem_grow(maxmin->walk->scene.mem, &maxmin->ends, &maxmin->end_capacity,
                         (size_t)maxmin->end_count + 1, sizeof *maxmin->ends))
         return false;
-    put_end(maxmin, maxmin->end_count++, flow);
-    settle_end(maxmin, maxmin->end_count - 1);
+    settle_end(maxmin, maxmin->end_count++, end);
     return true;
 }
 
 static uint32_t take_first_end(struct maxmin *maxmin)
 {
-    const uint32_t flow = maxmin->ends[0];
-    if (--maxmin->end_count > 0) {
-        put_end(maxmin, 0, maxmin->ends[maxmin->end_count]);
-        settle_end(maxmin, 0);
-    }
+    const uint32_t flow = maxmin->ends[0].flow;
+    if (--maxmin->end_count > 0)
+        settle_end(maxmin, 0, maxmin->ends[maxmin->end_count]);
     return flow;
 }
 
@@ -100,7 +97,7 @@ static uint32_t take_first_end(struct maxmin *maxmin)
 static bool end_flows(struct maxmin *maxmin, double until_ns)
 {
     bool fits = true;
-    while (fits && maxmin->end_count > 0 && end_of(maxmin, 0) <= until_ns) {
+    while (fits && maxmin->end_count > 0 && maxmin->ends[0].at_ns <= until_ns) {
         const uint32_t index = take_first_end(maxmin);
         const struct ronde_sim_flow flow = maxmin->share.flows[index];
         fits = ronde_sim_share_leave(&maxmin->share, index) &&
@@ -118,7 +115,7 @@ static double first_arrival(const struct maxmin *maxmin)
 
 static double first_end(const struct maxmin *maxmin)
 {
-    return maxmin->end_count > 0 ? end_of(maxmin, 0) : INFINITY;
+    return maxmin->end_count > 0 ? maxmin->ends[0].at_ns : INFINITY;
 }
 
 /* Flows that begin by then. */
@@ -148,9 +145,10 @@ static bool change_rate(struct maxmin *maxmin, uint32_t index, double now_ns)
     flow->since_ns = fmax(flow->since_ns, now_ns);
     flow->rate_GBps = flow->found_GBps;
     flow->end_ns = flow->since_ns + flow->left_bytes / flow->rate_GBps;
+    const struct end end = {flow->end_ns, index};
     if (flow->heap_at == RONDE_NONE)
-        return add_end(maxmin, index);
-    settle_end(maxmin, flow->heap_at);
+        return add_end(maxmin, end);
+    settle_end(maxmin, flow->heap_at, end);
     return true;
 }
 
