@@ -83,7 +83,8 @@ void ronde_put_route_end(const struct ronde_elements *to)
     fputs("</route>\n", to->file);
 }
 
-void ronde_put(const struct ronde_elements *to, enum ronde_element element, const char *format, ...)
+void ronde_put(const struct ronde_elements *to, enum ronde_file_element element, const char *format,
+               ...)
 {
     char text[TEXT_BYTES], *cursor = text;
     va_list arguments;

@@ -17,7 +17,7 @@ struct ronde_elements {
 };
 
 /** Elements, and the words that make one. LINKS are each >NAME, <NAME or NAME for UP, DOWN and both directions in one. */
-enum ronde_element {
+enum ronde_file_element {
     RONDE_ELEMENT_HOST,     /**< NAME */
     RONDE_ELEMENT_ROUTER,   /**< NAME */
     RONDE_ELEMENT_ZONE,     /**< NAME ROUTING, open until its end */
@@ -40,8 +40,8 @@ enum ronde_status ronde_elements_close(FILE *file, struct ronde_error *error);
 void ronde_put_prop(FILE *file, const char *name, const char *text);
 
 /** An element of words as formatted, fewer than 512 bytes. */
-void ronde_put(const struct ronde_elements *to, enum ronde_element element, const char *format, ...)
-    RONDE_FORMAT(3, 4);
+void ronde_put(const struct ronde_elements *to, enum ronde_file_element element, const char *format,
+               ...) RONDE_FORMAT(3, 4);
 
 /** What goes between the begin of a route and its end: a link; UP for '>', DOWN for '<', else both directions in one. */
 void ronde_put_hop(const struct ronde_elements *to, char way, const char *link);
