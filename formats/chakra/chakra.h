@@ -7,6 +7,10 @@
 #include "ronde/mem.h"
 #include "ronde/workload.h"
 
+/** Collectives by the numbers of the schema's CollectiveCommType; the last is the barrier. */
+enum { CHAKRA_COLLECTIVES = 10 };
+extern const enum ronde_collective chakra_collectives[CHAKRA_COLLECTIVES];
+
 /** Whether a collective's comm_size, which is what a rank puts in, is one of the blocks that its size column counts. */
 bool chakra_puts_in_block(enum ronde_collective collective);
 

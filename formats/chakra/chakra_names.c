@@ -7,6 +7,11 @@
 
 #define PATH_BYTES 4096
 
+const enum ronde_collective chakra_collectives[CHAKRA_COLLECTIVES] = {
+    RONDE_ALL_REDUCE, RONDE_REDUCE,     RONDE_ALL_GATHER,     RONDE_GATHER,         RONDE_SCATTER,
+    RONDE_BROADCAST,  RONDE_ALL_TO_ALL, RONDE_REDUCE_SCATTER, RONDE_REDUCE_SCATTER, RONDE_BARRIER,
+};
+
 bool chakra_puts_in_block(enum ronde_collective collective)
 {
     return collective == RONDE_ALL_GATHER || collective == RONDE_GATHER;

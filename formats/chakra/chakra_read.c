@@ -109,19 +109,6 @@ static void take_message(struct reading *reading, const ChakraProtoMsg__Node *no
     work->tag = tag >= 0 && tag < RONDE_WORK_ANY_TAG ? (uint32_t)tag : 0;
 }
 
-static bool find_collective(int64_t type, enum ronde_collective *out)
-{
-    static const enum ronde_collective all[] = {
-        RONDE_ALL_REDUCE,     RONDE_REDUCE,    RONDE_ALL_GATHER, RONDE_GATHER,
-        RONDE_SCATTER,        RONDE_BROADCAST, RONDE_ALL_TO_ALL, RONDE_REDUCE_SCATTER,
-        RONDE_REDUCE_SCATTER, RONDE_BARRIER,
-    };
-    if (type < 0 || type >= (int64_t)(sizeof all / sizeof all[0]))
-        return false;
-    *out = all[type];
-    return true;
-}
-
 /* Until all ranks are read a group is the place of its name. */
 static void take_collective(struct reading *reading, const ChakraProtoMsg__Node *node,
                             struct ronde_work *work)
@@ -133,7 +120,10 @@ static void take_collective(struct reading *reading, const ChakraProtoMsg__Node 
     const char *name = is_named ? group->string_val : "world";
     const int64_t bytes = integer_of(node, "comm_size"), root = integer_of(node, "ronde_root");
     work->kind = RONDE_WORK_COLLECTIVE;
-    if (!find_collective(integer_of(node, "comm_type"), &work->collective))
+    const int64_t type = integer_of(node, "comm_type");
+    if (type >= 0 && type < CHAKRA_COLLECTIVES)
+        work->collective = chakra_collectives[type];
+    else
         refuse(reading, node->id, "its comm_type is no collective");
     if (work->collective != RONDE_BARRIER && (bytes < 0 || (uint64_t)bytes > CHAKRA_MOST))
         refuse(reading, node->id, "has no comm_size, or more than 2^53");

@@ -94,30 +94,6 @@ static void add_message(struct node *node, const struct ronde_work *work, uint32
     add_int32(node, "comm_tag", tag);
 }
 
-static int64_t type_of(enum ronde_collective collective)
-{
-    switch (collective) {
-    case RONDE_ALL_REDUCE:
-        return CHAKRA_PROTO_MSG__COLLECTIVE_COMM_TYPE__ALL_REDUCE;
-    case RONDE_REDUCE:
-        return CHAKRA_PROTO_MSG__COLLECTIVE_COMM_TYPE__REDUCE;
-    case RONDE_ALL_GATHER:
-        return CHAKRA_PROTO_MSG__COLLECTIVE_COMM_TYPE__ALL_GATHER;
-    case RONDE_GATHER:
-        return CHAKRA_PROTO_MSG__COLLECTIVE_COMM_TYPE__GATHER;
-    case RONDE_SCATTER:
-        return CHAKRA_PROTO_MSG__COLLECTIVE_COMM_TYPE__SCATTER;
-    case RONDE_BROADCAST:
-        return CHAKRA_PROTO_MSG__COLLECTIVE_COMM_TYPE__BROADCAST;
-    case RONDE_ALL_TO_ALL:
-        return CHAKRA_PROTO_MSG__COLLECTIVE_COMM_TYPE__ALL_TO_ALL;
-    case RONDE_REDUCE_SCATTER:
-        return CHAKRA_PROTO_MSG__COLLECTIVE_COMM_TYPE__REDUCE_SCATTER;
-    default:
-        return CHAKRA_PROTO_MSG__COLLECTIVE_COMM_TYPE__BARRIER;
-    }
-}
-
 /* ASTRA-sim's groups are numbers from 1 on, which PREFIX.groups.json explains; the family is for ronde. */
 static void add_collective(const struct ronde_workload *workload, struct node *node,
                            const struct ronde_work *work)
@@ -127,8 +103,11 @@ static void add_collective(const struct ronde_workload *workload, struct node *n
     node->message.type = CHAKRA_PROTO_MSG__NODE_TYPE__COMM_COLL_NODE;
     (void)snprintf(node->group, sizeof node->group, "%" PRIu32, work->group + 1);
     (void)snprintf(node->family, sizeof node->family, "%.200s", family);
+    uint64_t type = 0;
+    while (type + 1 < CHAKRA_COLLECTIVES && chakra_collectives[type] != work->collective)
+        type++;
     const uint64_t blocks = chakra_puts_in_block(work->collective) ? group->member_count : 1;
-    add_int64(node, "comm_type", (uint64_t)type_of(work->collective));
+    add_int64(node, "comm_type", type);
     add_int64(node, "comm_size", (work->bytes + blocks - 1) / blocks);
     add_text(node, "pg_name", node->group);
     add_text(node, "ronde_family", node->family);

@@ -51,7 +51,7 @@ struct ronde_trace_call *gather_call(struct ronde_traces *traces, uint32_t proce
     return call;
 }
 
-static int by_rank(const void *left, const void *right)
+int gather_by_rank(const void *left, const void *right)
 {
     const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     return (a > b) - (a < b);
@@ -92,7 +92,7 @@ static uint32_t find_group(struct ronde_traces *traces, uint64_t key, const uint
 uint32_t gather_group_of_ranks(struct ronde_traces *traces, uint32_t *ranks, uint32_t count)
 {
     uint32_t unique = 0;
-    qsort(ranks, count, sizeof *ranks, by_rank);
+    qsort(ranks, count, sizeof *ranks, gather_by_rank);
     for (uint32_t i = 0; i < count; i++)
         if (unique == 0 || ranks[i] != ranks[unique - 1])
             ranks[unique++] = ranks[i];

@@ -32,6 +32,9 @@ struct ronde_trace_process *gather_process(struct ronde_traces *traces,
                                            uint32_t *out_index);
 struct ronde_trace_call *gather_call(struct ronde_traces *traces, uint32_t process);
 
+/* What qsort asks of two ranks. */
+int gather_by_rank(const void *left, const void *right);
+
 /* The group of such ranks, which are sorted here; NONE without memory. */
 uint32_t gather_group_of_ranks(struct ronde_traces *traces, uint32_t *ranks, uint32_t count);
 /* The group of such a key, whose ranks are not said; NONE without memory. */

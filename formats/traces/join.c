@@ -82,12 +82,6 @@ static bool name_members(struct ronde_traces *traces, const struct trace_member 
     return true;
 }
 
-static int by_rank(const void *left, const void *right)
-{
-    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Calls of communicators that keep their numbers know the rank that made them. */
 static void number_calls(struct ronde_traces *traces)
 {
@@ -116,7 +110,7 @@ static enum ronde_status join_members(struct ronde_traces *traces, struct ronde_
             (struct ronde_job_group *)traces->groups.items + members[m].group;
         if (!name_members(traces, members + m, count))
             return ronde_fail(error, RONDE_NO_MEMORY, "traces: no memory");
-        qsort(group->ranks, group->count, sizeof *group->ranks, by_rank);
+        qsort(group->ranks, group->count, sizeof *group->ranks, gather_by_rank);
         m += count;
     }
     number_calls(traces);

@@ -33,8 +33,7 @@ bool pull_end(struct source *source)
                                     : source->status == RONDE_OK;
 }
 
-/* Reads one character. */
-static bool expect(struct source *source, char wanted)
+bool pull_expect(struct source *source, char wanted)
 {
     const char name[] = {'\'', wanted, '\'', '\0'};
     if (pull_peek(source) != wanted)
@@ -43,18 +42,13 @@ static bool expect(struct source *source, char wanted)
     return true;
 }
 
-bool pull_open(struct source *source, char bracket)
-{
-    return expect(source, bracket);
-}
-
 /* The comma before what follows; false where the closing bracket comes instead. */
 static bool next(struct source *source, char closing, bool *is_first)
 {
     const bool is_start = *is_first;
     *is_first = false;
     if (pull_peek(source) != closing)
-        return is_start || expect(source, ',');
+        return is_start || pull_expect(source, ',');
     source->at++;
     return false;
 }
@@ -68,7 +62,7 @@ bool pull_items(struct source *source, pull_taker take, void *self)
 {
     bool is_first = true;
     struct pull_span item;
-    if (!pull_open(source, '['))
+    if (!pull_expect(source, '['))
         return false;
     while (pull_next_item(source, &is_first, &item))
         if (!take(self, item))
@@ -81,7 +75,7 @@ bool pull_next_key(struct source *source, bool *is_first, char *key, size_t byte
     struct pull_span span;
     if (!next(source, '}', is_first) || !pull_take(source, &span))
         return false;
-    return pull_text(span, key, bytes) ? expect(source, ':')
+    return pull_text(span, key, bytes) ? pull_expect(source, ':')
                                        : source_refuse(source, "a key that is no text");
 }
 

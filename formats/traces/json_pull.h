@@ -41,8 +41,8 @@ char pull_peek(struct source *source);
 /* Refuses what stands behind the last value; reads the file to its end, check sums included. */
 RONDE_MUST_CHECK bool pull_end(struct source *source);
 
-/* Steps into '{' or '['. */
-RONDE_MUST_CHECK bool pull_open(struct source *source, char bracket);
+/* Reads one character, such as the bracket that opens an object or an array. */
+RONDE_MUST_CHECK bool pull_expect(struct source *source, char wanted);
 
 /* The next member's key, cut to `bytes`; false at the object's end, too. `is_first` is the caller's, true before the first. */
 RONDE_MUST_CHECK bool pull_next_key(struct source *source, bool *is_first, char *key, size_t bytes);

@@ -359,7 +359,7 @@ static bool read_object(struct kineto *kineto)
 {
     bool is_first = true;
     char key[32];
-    if (!pull_open(kineto->source, '{'))
+    if (!pull_expect(kineto->source, '{'))
         return false;
     while (pull_next_key(kineto->source, &is_first, key, sizeof key))
         if (!read_member(kineto, key))

@@ -279,7 +279,7 @@ static bool keep_standings(struct recorder *recorder)
 
 static bool read_object(struct recorder *recorder)
 {
-    bool is_first = true, is_read = pull_open(recorder->source, '{');
+    bool is_first = true, is_read = pull_expect(recorder->source, '{');
     char key[32];
     while (is_read && pull_next_key(recorder->source, &is_first, key, sizeof key)) {
         struct pull_span value;

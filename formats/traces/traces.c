@@ -33,7 +33,7 @@ static enum ronde_trace_format of_object(struct source *source)
     bool is_first = true;
     char key[32];
     struct pull_span value;
-    if (!pull_open(source, '{'))
+    if (!pull_expect(source, '{'))
         return RONDE_TRACE_FORMAT_COUNT;
     while (pull_next_key(source, &is_first, key, sizeof key)) {
         for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
@@ -53,7 +53,7 @@ static enum ronde_trace_format of_array(struct source *source)
 {
     bool is_first = true;
     struct pull_span event;
-    if (!pull_open(source, '[') || !pull_next_item(source, &is_first, &event))
+    if (!pull_expect(source, '[') || !pull_next_item(source, &is_first, &event))
         return RONDE_TRACE_FORMAT_COUNT;
     const struct pull_span phase = pull_member(event, "ph");
     const bool is_pair = pull_is(phase, "b") || pull_is(phase, "e");

@@ -213,21 +213,16 @@ static void put_together(struct work *work)
     }
 }
 
-static int order_of(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* Group or process, collective, size. Calls of which nothing is known are one row, whosever they are. */
 static int by_row(const void *left, const void *right)
 {
     const struct explain_instance *a = left, *b = right;
     const bool is_nothing =
         a->collective == RONDE_COLLECTIVE_COUNT && b->collective == RONDE_COLLECTIVE_COUNT;
-    int order = order_of(a->group, b->group);
-    order = order != 0 || is_nothing ? order : order_of(a->process, b->process);
-    order = order != 0 ? order : order_of((uint64_t)a->collective, (uint64_t)b->collective);
-    return order != 0 ? order : order_of(a->bytes, b->bytes);
+    int order = explain_order(a->group, b->group);
+    order = order != 0 || is_nothing ? order : explain_order(a->process, b->process);
+    order = order != 0 ? order : explain_order((uint64_t)a->collective, (uint64_t)b->collective);
+    return order != 0 ? order : explain_order(a->bytes, b->bytes);
 }
 
 /* The ranks of a row of no group. */

@@ -50,4 +50,15 @@ struct explain_instance explain_put_together(const struct ronde_traces *traces,
                                              const struct explain_part *parts, size_t count,
                                              int64_t *scratch);
 
+/* What qsort asks of two numbers. */
+static inline int explain_order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static inline int explain_order_ns(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
 #endif

@@ -85,18 +85,13 @@ static const struct ronde_trace_call *call_of(const struct ronde_traces *traces,
     return (const struct ronde_trace_call *)traces->calls.items + part->call;
 }
 
-static int order_of(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 /* Group, process where there is no group, collective. */
 static int by_bucket(const struct ronde_trace_call *a, const struct ronde_trace_call *b)
 {
-    int order = order_of(a->group, b->group);
+    int order = explain_order(a->group, b->group);
     if (order == 0 && a->group == RONDE_TRACE_NONE)
-        order = order_of(a->process, b->process);
-    return order != 0 ? order : order_of((uint64_t)a->collective, (uint64_t)b->collective);
+        order = explain_order(a->process, b->process);
+    return order != 0 ? order : explain_order((uint64_t)a->collective, (uint64_t)b->collective);
 }
 
 static bool is_one_bucket(const struct ronde_traces *traces, const struct explain_part *a,
@@ -153,9 +148,9 @@ static int by_part(const void *left, const void *right, void *context)
     const struct explain_part *one = left, *two = right;
     const struct ronde_trace_call *a = call_of(context, one), *b = call_of(context, two);
     int order = by_bucket(a, b);
-    order = order != 0 ? order : order_of(one->instance, two->instance);
-    order = order != 0 ? order : order_of(a->process, b->process);
-    return order != 0 ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+    order = order != 0 ? order : explain_order(one->instance, two->instance);
+    order = order != 0 ? order : explain_order(a->process, b->process);
+    return order != 0 ? order : explain_order_ns(a->start_ns, b->start_ns);
 }
 
 static void sort(const struct ronde_traces *traces, struct explain_part *parts, size_t count)
@@ -168,9 +163,9 @@ static int by_size(const void *left, const void *right, void *context)
 {
     const struct ronde_trace_call *a = call_of(context, left), *b = call_of(context, right);
     /* Blocks of all_to_all may differ from rank to rank. */
-    int order = a->collective == RONDE_ALL_TO_ALL ? 0 : order_of(a->bytes, b->bytes);
-    order = order != 0 ? order : order_of(a->process, b->process);
-    return order != 0 ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+    int order = a->collective == RONDE_ALL_TO_ALL ? 0 : explain_order(a->bytes, b->bytes);
+    order = order != 0 ? order : explain_order(a->process, b->process);
+    return order != 0 ? order : explain_order_ns(a->start_ns, b->start_ns);
 }
 
 static bool is_one_size(const struct ronde_traces *traces, const struct explain_part *a,
@@ -247,8 +242,7 @@ size_t explain_run(const struct ronde_traces *traces, const struct explain_part 
 
 static int by_time(const void *left, const void *right)
 {
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
+    return explain_order_ns(*(const int64_t *)left, *(const int64_t *)right);
 }
 
 struct explain_instance explain_put_together(const struct ronde_traces *traces,

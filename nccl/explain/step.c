@@ -181,20 +181,16 @@ static enum ronde_status take_call(struct step *step, const struct explain_part 
     return RONDE_OK;
 }
 
-static int order_of(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int by_line(const void *left, const void *right, void *context)
 {
     const struct step *step = context;
     const struct item *a = left, *b = right;
-    int order = order_of(rank_of(step, a->call), rank_of(step, b->call));
-    order =
-        order != 0 ? order : order_of(call_of(step, a->call)->group, call_of(step, b->call)->group);
-    order = order != 0 ? order : order_of(a->order_ns, b->order_ns);
-    return order != 0 ? order : order_of(a->call, b->call);
+    int order = explain_order_ns(rank_of(step, a->call), rank_of(step, b->call));
+    order = order != 0
+                ? order
+                : explain_order_ns(call_of(step, a->call)->group, call_of(step, b->call)->group);
+    order = order != 0 ? order : explain_order_ns(a->order_ns, b->order_ns);
+    return order != 0 ? order : explain_order_ns(a->call, b->call);
 }
 
 /* Calls of a line have one order on all ranks: none begins before one that comes before it. */
@@ -214,8 +210,8 @@ static int by_rank_and_start(const void *left, const void *right, void *context)
 {
     const struct step *step = context;
     const struct item *a = left, *b = right;
-    int order = order_of(rank_of(step, a->call), rank_of(step, b->call));
-    order = order != 0 ? order : order_of(a->start_ns, b->start_ns);
+    int order = explain_order_ns(rank_of(step, a->call), rank_of(step, b->call));
+    order = order != 0 ? order : explain_order_ns(a->start_ns, b->start_ns);
     return order != 0 ? order : by_line(left, right, context);
 }
 

@@ -4,6 +4,7 @@
 #include "log_run.h"
 
 #include "nccl/published/reader.h"
+#include "said.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,9 +71,7 @@ uint32_t log_run_version(uint32_t code)
 
 bool log_run_host(struct log_run *run, const char *name, size_t length)
 {
-    uint64_t hash = 1469598103934665603u;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 1099511628211u;
+    const uint64_t hash = nccl_hash(name, name + length);
     for (uint32_t h = 0; h < run->hosts; h++)
         if (run->host[h] == hash)
             return true;
@@ -403,13 +402,19 @@ enum ronde_status published_settle(const struct ronde_published_request *request
     return status;
 }
 
+/** A row whose times did not come. */
+static void note_unfinished(struct reader *reader)
+{
+    if (reader->begun_line > 0 && reader->to->log.unfinished_line == 0)
+        reader->to->log.unfinished_line = reader->begun_line;
+}
+
 /** The rows of a run are whole: its rates and its header decide what they are of. */
 static enum ronde_status end_run(struct reader *reader, struct ronde_error *error)
 {
     const enum ronde_status status =
         published_settle(reader->request, &reader->run, reader->to, reader->first, error);
-    if (reader->begun_line > 0 && reader->to->log.unfinished_line == 0)
-        reader->to->log.unfinished_line = reader->begun_line;
+    note_unfinished(reader);
     reader->first = reader->to->count;
     reader->begun_line = 0;
     reader->run.clearest_GBps = 0;
@@ -419,8 +424,8 @@ static enum ronde_status end_run(struct reader *reader, struct ronde_error *erro
 static enum ronde_status take_row(struct reader *reader, uint32_t line, const struct log_row *row,
                                   struct ronde_error *error)
 {
-    if (reader->begun_line > 0 && line != reader->begun_line && reader->to->log.unfinished_line == 0)
-        reader->to->log.unfinished_line = reader->begun_line;
+    if (line != reader->begun_line)
+        note_unfinished(reader);
     reader->begun_line = 0;
     log_run_row(&reader->run, row);
     return published_add_halves(reader->to, reader->request->path, line, reader->system, row, error);
@@ -464,8 +469,7 @@ static enum ronde_status read_line(struct reader *reader, struct ronde_error *er
     if (kind == LOG_END)
         return take_row(reader, reader->begun_line, &row, error);
     if (kind == LOG_BEGIN) {
-        if (reader->begun_line > 0 && reader->to->log.unfinished_line == 0)
-            reader->to->log.unfinished_line = reader->begun_line;
+        note_unfinished(reader);
         reader->begun = row;
         reader->begun_line = reader->line;
     }

@@ -99,6 +99,8 @@ static bool has_any(const char *text, const char *const *words)
     return false;
 }
 
+#define HAS_ANY(text, ...) has_any(text, (const char *const[]){__VA_ARGS__, NULL})
+
 /** Where the number that ends at `end` begins. */
 static const char *number_before(const char *text, const char *end)
 {
@@ -144,19 +146,14 @@ static uint32_t count_of(const char *text, const char *const *words, size_t word
 /** Whether words name links between GPUs, or a board or rack that has them. */
 static bool names_links(const char *gpu, const char *inside)
 {
-    static const char *const words[] = {"NVLINK", "NVSWITCH", "XGMI",  "INFINITY FABRIC",
-                                        "HGX",    "DGX",      "NVL32", "NVL36",
-                                        "NVL72",  "CUBE",     NULL};
-    return has_any(inside, words) || (has(gpu, "SXM") && !has(inside, "PCIE"));
+    return HAS_ANY(inside, "NVLINK", "NVSWITCH", "XGMI", "INFINITY FABRIC", "HGX", "DGX", "NVL32",
+                   "NVL36", "NVL72", "CUBE") ||
+           (has(gpu, "SXM") && !has(inside, "PCIE"));
 }
 
 static enum ronde_nccl_link link_of(const char *gpu, const char *inside, const struct part *part,
                                     uint32_t gpus)
 {
-    static const char *const pairs[] = {"PAIR", "BRIDGE", NULL};
-    static const char *const switches[] = {"NVSWITCH", "NVLINK SWITCH", "NV SWITCH", "NVL32",
-                                           "NVL36",    "NVL72",         "DGX-2",     NULL};
-    static const char *const meshes[] = {"MESH", "ALL-TO-ALL", NULL};
     const bool is_named = names_links(gpu, inside);
     if (has(inside, "NO NVLINK") || !is_named || !(part->nvlink_GBps > 0))
         return RONDE_NCCL_PCIE;
@@ -166,11 +163,13 @@ static enum ronde_nccl_link link_of(const char *gpu, const char *inside, const s
     if (has(inside, "PAIR") && !has(inside, "PER PAIR"))
         return RONDE_NCCL_PAIRS;
     /* Blackwells have no links to each other, with or without the word; nor has anything more than eight. */
-    if (has_any(inside, switches) || part->generation == RONDE_NCCL_BLACKWELL || gpus > 8)
+    if (HAS_ANY(inside, "NVSWITCH", "NVLINK SWITCH", "NV SWITCH", "NVL32", "NVL36", "NVL72",
+                "DGX-2") ||
+        part->generation == RONDE_NCCL_BLACKWELL || gpus > 8)
         return RONDE_NCCL_SWITCH;
-    if (has_any(inside, meshes))
+    if (HAS_ANY(inside, "MESH", "ALL-TO-ALL"))
         return RONDE_NCCL_MESH;
-    if (has_any(inside, pairs) && !has(inside, "PER PAIR"))
+    if (HAS_ANY(inside, "PAIR", "BRIDGE") && !has(inside, "PER PAIR"))
         return RONDE_NCCL_PAIRS;
     /* HGX boards: NVSwitch on eight GPUs from Ampere on, links to each other on fewer. */
     return gpus > 4 && part->generation >= RONDE_NCCL_AMPERE ? RONDE_NCCL_SWITCH : RONDE_NCCL_MESH;
@@ -195,39 +194,33 @@ static double nvlink_as_said(double said_GBps, double sheet_GBps, double peers)
 /** PCIe of a GPU's slot as words say, "PCIe4", "Gen 4", "PCIe 4.0"; the part's where they do not. */
 static double slot_as_said(const char *inside, const struct part *part)
 {
-    static const char *const third[] = {"PCIE3", "GEN3", "PCIE 3", "GEN 3", NULL};
-    static const char *const fourth[] = {"PCIE4", "GEN4", "PCIE 4", "GEN 4", NULL};
-    static const char *const fifth[] = {"PCIE5", "GEN5", "PCIE 5", "GEN 5", NULL};
-    const double whole = has_any(inside, third)    ? 15.75
-                         : has_any(inside, fourth) ? 31.5
-                         : has_any(inside, fifth)  ? 63
-                                                   : part->pcie_GBps;
+    const double whole = HAS_ANY(inside, "PCIE3", "GEN3", "PCIE 3", "GEN 3")   ? 15.75
+                         : HAS_ANY(inside, "PCIE4", "GEN4", "PCIE 4", "GEN 4") ? 31.5
+                         : HAS_ANY(inside, "PCIE5", "GEN5", "PCIE 5", "GEN 5") ? 63
+                                                                               : part->pcie_GBps;
     return has(inside, " X8") ? whole / 2 : has(inside, " X4") ? whole / 4 : whole;
 }
 
 /** Boards that are made for games: their driver lets no GPU write to another, whatever joins them. */
 static bool is_geforce(const char *gpu)
 {
-    static const char *const words[] = {"GEFORCE", "2060", "2070", "2080", "3060", "3070",
-                                        "3080",    "3090", "4060", "4070", "4080", "4090",
-                                        "5060",    "5070", "5080", "5090", NULL};
-    return has_any(gpu, words);
+    return HAS_ANY(gpu, "GEFORCE", "2060", "2070", "2080", "3060", "3070", "3080", "3090", "4060",
+                   "4070", "4080", "4090", "5060", "5070", "5080", "5090");
 }
 
 /** How GPUs without NVLink between them meet, as "PIX", "behind a switch" and "no P2P" say. */
 static enum ronde_nccl_gpu_path gpu_path_of(const char *gpu, const char *inside)
 {
-    static const char *const host[] = {"NO P2P",      "P2P OFF", "P2P DISABLE", "P2P IS OFF",
-                                       "WITHOUT P2P", "SHM",     "HOST MEMORY", NULL};
-    static const char *const through[] = {"PIX",        "PXB",      "PLX", "PCIE SWITCH",
-                                          "ONE SWITCH", "A SWITCH", NULL};
-    if (has_any(inside, host))
+    if (HAS_ANY(inside, "NO P2P", "P2P OFF", "P2P DISABLE", "P2P IS OFF", "WITHOUT P2P", "SHM",
+                "HOST MEMORY"))
         return RONDE_NCCL_GPU_HOST;
     if (has(inside, "P2P"))
         return RONDE_NCCL_GPU_SWITCH;
     if (is_geforce(gpu))
         return RONDE_NCCL_GPU_HOST;
-    return has_any(inside, through) ? RONDE_NCCL_GPU_SWITCH : RONDE_NCCL_GPU_BRIDGE;
+    return HAS_ANY(inside, "PIX", "PXB", "PLX", "PCIE SWITCH", "ONE SWITCH", "A SWITCH")
+               ? RONDE_NCCL_GPU_SWITCH
+               : RONDE_NCCL_GPU_BRIDGE;
 }
 
 /** "18x26.56GB/s" and "900GB/s per GPU" are of a GPU; what is said per link or per pair of GPUs is the data sheet's. */
@@ -423,19 +416,16 @@ static void set_gpus(const char *gpu, const char *inside, const char *between,
 static enum ronde_nccl_vendor cpu_of(const char *gpu, const char *inside, const char *between,
                                      const char *notes, const struct part *part)
 {
-    static const char *const amd[] = {"EPYC", "ROME", "MILAN", "GENOA", "TURIN", "AMD CPU", NULL};
-    static const char *const intel[] = {"XEON",    "INTEL",   "ICE LAKE", "SAPPHIRE",
-                                        "EMERALD", "SKYLAKE", "CASCADE",  NULL};
-    static const char *const arm[] = {"GRACE", "ARM64", "AARCH64", "NEOVERSE", NULL};
     const char *const texts[] = {inside, between, notes};
     if (is_superchip(gpu))
         return RONDE_NCCL_ARM;
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) {
-        if (has_any(texts[t], amd))
+        if (HAS_ANY(texts[t], "EPYC", "ROME", "MILAN", "GENOA", "TURIN", "AMD CPU"))
             return RONDE_NCCL_AMD;
-        if (has_any(texts[t], intel))
+        if (HAS_ANY(texts[t], "XEON", "INTEL", "ICE LAKE", "SAPPHIRE", "EMERALD", "SKYLAKE",
+                    "CASCADE"))
             return RONDE_NCCL_INTEL;
-        if (has_any(texts[t], arm))
+        if (HAS_ANY(texts[t], "GRACE", "ARM64", "AARCH64", "NEOVERSE"))
             return RONDE_NCCL_ARM;
     }
     /* Servers of AWS have Intel's processors before Hopper. */
@@ -448,10 +438,9 @@ static enum ronde_nccl_vendor cpu_of(const char *gpu, const char *inside, const 
 /** Whether one process launches on all GPUs: "1 process", and nccl-tests' "-g 8". */
 static bool is_one_process(const char *notes)
 {
-    static const char *const words[] = {"1 PROCESS", "ONE PROCESS", "SINGLE PROCESS",
-                                        "SINGLE-PROCESS", NULL};
     const char *option = strstr(notes, "-G ");
-    return has_any(notes, words) || (option && strtol(option + 3, NULL, 10) > 1);
+    return HAS_ANY(notes, "1 PROCESS", "ONE PROCESS", "SINGLE PROCESS", "SINGLE-PROCESS") ||
+           (option && strtol(option + 3, NULL, 10) > 1);
 }
 
 enum ronde_status ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *said,
