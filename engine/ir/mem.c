@@ -100,6 +100,15 @@ void *ronde_list_push(const struct ronde_mem *mem, struct ronde_list *list, size
     return item;
 }
 
+bool ronde_list_append(const struct ronde_mem *mem, struct ronde_list *list, const void *item,
+                       size_t item_bytes)
+{
+    void *kept = ronde_list_push(mem, list, item_bytes);
+    if (kept)
+        memcpy(kept, item, item_bytes);
+    return kept != NULL;
+}
+
 void ronde_list_free(const struct ronde_mem *mem, struct ronde_list *list, size_t item_bytes)
 {
     ronde_mem_free(mem, list->items, list->capacity, item_bytes);

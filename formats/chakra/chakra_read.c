@@ -36,11 +36,7 @@ static void no_memory(struct reading *reading)
 static void append(struct reading *reading, struct ronde_list *list, const void *item,
                    size_t item_bytes)
 {
-    void *kept =
-        reading->status == RONDE_OK ? ronde_list_push(reading->mem, list, item_bytes) : NULL;
-    if (kept)
-        memcpy(kept, item, item_bytes);
-    else
+    if (reading->status == RONDE_OK && !ronde_list_append(reading->mem, list, item, item_bytes))
         no_memory(reading);
 }
 

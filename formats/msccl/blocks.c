@@ -65,11 +65,10 @@ static void take(struct msccl_blocks *blocks, uint32_t tb, uint32_t connection)
 
 static uint32_t add_tb(struct msccl_blocks *blocks)
 {
-    struct msccl_tb *tb = ronde_list_push(blocks->algo->mem, &blocks->algo->tbs, sizeof *tb);
-    if (!tb)
-        return RONDE_NONE;
-    *tb = (struct msccl_tb){.id = blocks->gpu->tb_count++, .send = -1, .recv = -1};
-    return blocks->algo->tbs.count - 1;
+    const struct msccl_tb tb = {.id = blocks->gpu->tb_count++, .send = -1, .recv = -1};
+    return ronde_list_append(blocks->algo->mem, &blocks->algo->tbs, &tb, sizeof tb)
+               ? blocks->algo->tbs.count - 1
+               : RONDE_NONE;
 }
 
 /* The first of the lane's threadblocks that takes both connections (NONE: needs none), or a new one. */
@@ -174,12 +173,9 @@ static uint8_t op_of(const struct ronde_step *step, bool is_half)
     return MSCCL_NOP;
 }
 
-static struct msccl_atom *add_atom(struct msccl_blocks *blocks, const struct msccl_atom *atom)
+static bool add_atom(struct msccl_blocks *blocks, const struct msccl_atom *atom)
 {
-    struct msccl_atom *kept = ronde_list_push(blocks->algo->mem, &blocks->atoms, sizeof *kept);
-    if (kept)
-        *kept = *atom;
-    return kept;
+    return ronde_list_append(blocks->algo->mem, &blocks->atoms, atom, sizeof *atom);
 }
 
 /* A step, or so many chunks of it, as one atom or as one that receives and one that sends. */
@@ -210,7 +206,7 @@ static bool add_part(struct msccl_blocks *blocks, uint32_t s, uint32_t tb, uint3
                                .source_is_scratch = !keeps,
                                .stage = stage,
                                .tb = blocks->tb_of[step->send]};
-    return add_atom(blocks, &atom) != NULL;
+    return add_atom(blocks, &atom);
 }
 
 /* Where a step that uses no connection goes: to the threadblock of the one before it, or of the lane's first. */
@@ -301,10 +297,9 @@ static bool keep_needs(struct msccl_blocks *blocks, struct msccl_atom *atom)
         blocks->latest[tb] = 0;
         if (latest == 0 || tb + blocks->first_tb == atom->tb)
             continue;
-        uint32_t *need = ronde_list_push(blocks->algo->mem, &blocks->needs, sizeof *need);
-        if (!need)
+        const uint32_t need = latest - 1;
+        if (!ronde_list_append(blocks->algo->mem, &blocks->needs, &need, sizeof need))
             return false;
-        *need = latest - 1;
         atom_at(blocks, latest - 1)->is_awaited = true;
         atom->need_count++;
     }

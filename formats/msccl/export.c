@@ -51,11 +51,9 @@ static enum ronde_status list_chans(struct exporter *exporter)
     for (uint32_t k = 0; k < schedule->channel_count; k++)
         for (uint32_t p = 0; p < schedule->program_count; p++)
             for (uint32_t c = 0; c < schedule->programs[p].connection_count; c++) {
-                struct msccl_chan *chan =
-                    ronde_list_push(exporter->algo->mem, &exporter->chans, sizeof *chan);
-                if (!chan)
+                const struct msccl_chan chan = {k, schedule->programs[p].connections[c].tag};
+                if (!ronde_list_append(exporter->algo->mem, &exporter->chans, &chan, sizeof chan))
                     return fail_memory(exporter);
-                *chan = (struct msccl_chan){k, schedule->programs[p].connections[c].tag};
                 if (exporter->chans.count % 4096 == 0)
                     sort_chans(&exporter->chans);
             }
@@ -198,15 +196,14 @@ static bool add_steps(struct msccl_blocks *blocks)
         struct msccl_tb *tb = (struct msccl_tb *)algo->tbs.items + t;
         tb->first_step = algo->steps.count;
         for (uint32_t s = 0; s < tb->step_count; s++) {
-            struct msccl_step *step = ronde_list_push(algo->mem, &algo->steps, sizeof *step);
-            if (!step)
+            const struct msccl_step step = {.op = MSCCL_NOP,
+                                            .src = RONDE_BUFFER_COUNT,
+                                            .dst = RONDE_BUFFER_COUNT,
+                                            .depid = -1,
+                                            .deps = -1,
+                                            .waits_step = RONDE_NONE};
+            if (!ronde_list_append(algo->mem, &algo->steps, &step, sizeof step))
                 return false;
-            *step = (struct msccl_step){.op = MSCCL_NOP,
-                                        .src = RONDE_BUFFER_COUNT,
-                                        .dst = RONDE_BUFFER_COUNT,
-                                        .depid = -1,
-                                        .deps = -1,
-                                        .waits_step = RONDE_NONE};
         }
     }
     return true;
@@ -259,12 +256,10 @@ static enum ronde_status export_rank(struct exporter *exporter, uint32_t rank)
     set_sizes(exporter, &gpu);
     for (uint32_t k = 0; k < exporter->schedule->channel_count && status == RONDE_OK; k++)
         status = export_channel(exporter, &gpu, k);
-    struct msccl_gpu *kept =
-        status == RONDE_OK ? ronde_list_push(algo->mem, &algo->gpus, sizeof *kept) : NULL;
-    if (!kept)
-        return status == RONDE_OK ? fail_memory(exporter) : status;
-    *kept = gpu;
-    return RONDE_OK;
+    if (status != RONDE_OK)
+        return status;
+    return ronde_list_append(algo->mem, &algo->gpus, &gpu, sizeof gpu) ? RONDE_OK
+                                                                       : fail_memory(exporter);
 }
 
 /* Largest number of chunks of a buffer; 2^24 is what a reader takes. */

@@ -56,11 +56,7 @@ static bool refuse(struct reader *reader, const xmlNode *node, const char *forma
 /* Appends an item to one of the lists. */
 static void keep(struct reader *reader, struct ronde_list *list, const void *item, size_t item_bytes)
 {
-    void *kept =
-        reader->status == RONDE_OK ? ronde_list_push(reader->algo->mem, list, item_bytes) : NULL;
-    if (kept)
-        memcpy(kept, item, item_bytes);
-    else if (reader->status == RONDE_OK)
+    if (reader->status == RONDE_OK && !ronde_list_append(reader->algo->mem, list, item, item_bytes))
         reader->status = ronde_fail(reader->error, RONDE_NO_MEMORY, "%s: no memory for the file",
                                     reader->algo->path);
 }

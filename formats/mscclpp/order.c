@@ -189,11 +189,10 @@ static bool add_span(struct graph *graph, uint32_t rank, uint32_t act,
                      const struct mscclpp_span *span, bool is_write)
 {
     for (uint32_t i = 0; i < span->count; i++) {
-        struct access *access = ronde_list_push(graph->plan->mem, &graph->accesses, sizeof *access);
-        if (!access)
+        const struct access access = {number_of(graph->plan, rank, span->buffer, span->first + i),
+                                      act, is_write};
+        if (!ronde_list_append(graph->plan->mem, &graph->accesses, &access, sizeof access))
             return mscclpp_fail_memory(graph->plan);
-        *access = (struct access){number_of(graph->plan, rank, span->buffer, span->first + i), act,
-                                  is_write};
     }
     return true;
 }

@@ -184,11 +184,7 @@ static bool read_ops(struct mscclpp_place *place, const json_t *ops)
 static bool keep(const struct mscclpp_plan *plan, struct ronde_list *list, const void *item,
                  size_t item_bytes)
 {
-    void *kept = ronde_list_push(plan->mem, list, item_bytes);
-    if (!kept)
-        return mscclpp_fail_memory(plan);
-    memcpy(kept, item, item_bytes);
-    return true;
+    return ronde_list_append(plan->mem, list, item, item_bytes) || mscclpp_fail_memory(plan);
 }
 
 static bool read_tb(struct mscclpp_place *place, const json_t *object)

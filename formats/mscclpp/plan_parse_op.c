@@ -102,15 +102,12 @@ static bool read_sides(const struct mscclpp_place *place, const json_t *op, bool
 
 static bool add(const struct mscclpp_place *place, struct mscclpp_act act)
 {
-    struct mscclpp_act *kept = ronde_list_push(place->plan->mem, &place->plan->acts, sizeof *kept);
-    if (!kept)
-        return mscclpp_fail_memory(place->plan);
     act.rank = place->base.rank;
     act.tb = place->base.tb;
     act.op = place->base.op;
     act.partner = RONDE_NONE;
-    *kept = act;
-    return true;
+    return ronde_list_append(place->plan->mem, &place->plan->acts, &act, sizeof act) ||
+           mscclpp_fail_memory(place->plan);
 }
 
 static bool add_move(const struct mscclpp_place *place, enum mscclpp_kind kind,

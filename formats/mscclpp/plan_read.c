@@ -121,12 +121,9 @@ static bool give_tag(struct mscclpp_plan *plan, struct ronde_list *streams, uint
         mscclpp_act_at(plan, at)->tag = stream->tag;
         return true;
     }
-    struct stream *added = ronde_list_push(plan->mem, streams, sizeof *added);
-    if (!added)
-        return mscclpp_fail_memory(plan);
-    *added = (struct stream){from->rank, from->tb, to->rank, to->tb, tags, sent, received};
+    const struct stream added = {from->rank, from->tb, to->rank, to->tb, tags, sent, received};
     mscclpp_act_at(plan, at)->tag = tags;
-    return true;
+    return ronde_list_append(plan->mem, streams, &added, sizeof added) || mscclpp_fail_memory(plan);
 }
 
 bool mscclpp_give_tags(struct mscclpp_plan *plan)

@@ -145,10 +145,8 @@ bool gather_member(struct ronde_traces *traces, uint32_t group, uint32_t rank, u
     for (uint32_t m = traces->members.count; m > 0 && members[m - 1].process == process; m--)
         if (members[m - 1].group == group)
             return true;
-    struct trace_member *member = ronde_list_push(traces->mem, &traces->members, sizeof *member);
-    if (member)
-        *member = (struct trace_member){group, rank, process};
-    return member != NULL;
+    const struct trace_member member = {group, rank, process};
+    return ronde_list_append(traces->mem, &traces->members, &member, sizeof member);
 }
 
 void gather_remark(struct ronde_traces *traces, const char *format, ...)
@@ -162,7 +160,5 @@ void gather_remark(struct ronde_traces *traces, const char *format, ...)
     for (uint32_t r = 0; r < traces->remarks.count; r++)
         if (strcmp(there[r].text, remark.text) == 0)
             return;
-    struct ronde_trace_remark *added = ronde_list_push(traces->mem, &traces->remarks, sizeof *added);
-    if (added)
-        *added = remark;
+    (void)ronde_list_append(traces->mem, &traces->remarks, &remark, sizeof remark);
 }

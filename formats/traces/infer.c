@@ -239,10 +239,9 @@ static enum ronde_status make_group(struct inference *inference, uint32_t cluste
     for (uint32_t l = cluster; has_memory && l < inference->lane_count; l++) {
         if (inference->lanes[l].cluster != cluster)
             continue;
-        uint32_t *rank = ronde_list_push(traces->mem, &ranks, sizeof *rank);
-        has_memory = rank != NULL;
-        if (rank)
-            *rank = processes[inference->lanes[l].process].rank;
+        has_memory =
+            ronde_list_append(traces->mem, &ranks, &processes[inference->lanes[l].process].rank,
+                              sizeof(uint32_t));
     }
     if (has_memory && ranks.count > 1) {
         const uint32_t before = traces->groups.count;

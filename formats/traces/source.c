@@ -137,9 +137,5 @@ bool source_no_memory(struct source *source)
 
 bool source_keep(struct source *source, struct ronde_list *list, const void *item, size_t item_bytes)
 {
-    void *to = ronde_list_push(source->mem, list, item_bytes);
-    if (!to)
-        return source_no_memory(source);
-    memcpy(to, item, item_bytes);
-    return true;
+    return ronde_list_append(source->mem, list, item, item_bytes) || source_no_memory(source);
 }

@@ -35,12 +35,9 @@ void words_keep(struct words *words, enum ronde_status status)
 bool words_append(struct words *words, const struct ronde_mem *mem, struct ronde_list *list,
                   const void *item, size_t item_bytes)
 {
-    void *kept = words->status == RONDE_OK ? ronde_list_push(mem, list, item_bytes) : NULL;
-    if (kept)
-        memcpy(kept, item, item_bytes);
-    else if (words->status == RONDE_OK)
+    if (words->status == RONDE_OK && !ronde_list_append(mem, list, item, item_bytes))
         words->status = ronde_fail(words->error, RONDE_NO_MEMORY, "no memory for a workload");
-    return kept != NULL;
+    return words->status == RONDE_OK;
 }
 
 static bool is_blank(char c)

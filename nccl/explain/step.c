@@ -110,11 +110,10 @@ static uint32_t find_family(struct step *step, uint32_t group)
             return f;
         number += families[f].size == size;
     }
-    struct family *family = ronde_list_push(step->mem, &step->families, sizeof *family);
-    if (!family)
-        return RONDE_TRACE_NONE;
-    *family = (struct family){size, number};
-    return step->families.count - 1;
+    const struct family family = {size, number};
+    return ronde_list_append(step->mem, &step->families, &family, sizeof family)
+               ? step->families.count - 1
+               : RONDE_TRACE_NONE;
 }
 
 /* The line of a call; NONE without memory. */
@@ -123,13 +122,11 @@ static uint32_t find_line(struct step *step, const struct ronde_trace_call *firs
     for (uint32_t l = 0; l < step->lines.count; l++)
         if (line_of(step, l)->group == first->group && line_of(step, l)->lane == first->lane)
             return l;
-    const uint32_t family = find_family(step, first->group);
-    struct line *line =
-        family == RONDE_TRACE_NONE ? NULL : ronde_list_push(step->mem, &step->lines, sizeof *line);
-    if (!line)
-        return RONDE_TRACE_NONE;
-    *line = (struct line){first->group, first->lane, family};
-    return step->lines.count - 1;
+    const struct line line = {first->group, first->lane, find_family(step, first->group)};
+    return line.family != RONDE_TRACE_NONE &&
+                   ronde_list_append(step->mem, &step->lines, &line, sizeof line)
+               ? step->lines.count - 1
+               : RONDE_TRACE_NONE;
 }
 
 /* Whether a part can be placed in time. */

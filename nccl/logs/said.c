@@ -62,10 +62,7 @@ static bool no_memory(const struct walk *walk)
 /* Appends an item to one of the lists. */
 static bool keep(struct walk *walk, struct ronde_list *list, const void *item, size_t item_bytes)
 {
-    void *kept = ronde_list_push(walk->log->mem, list, item_bytes);
-    if (kept)
-        memcpy(kept, item, item_bytes);
-    return kept || no_memory(walk);
+    return ronde_list_append(walk->log->mem, list, item, item_bytes) || no_memory(walk);
 }
 
 /* --- who speaks ------------------------------------------------------------------------------ */

@@ -67,7 +67,7 @@ struct ronde_node_description ronde_nccl_reached_node(const struct ronde_nccl_ma
                                                       enum ronde_nccl_algorithm algorithm)
 {
     const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
-    const bool is_nvls = algorithm == RONDE_NCCL_NVLS || algorithm == RONDE_NCCL_NVLS_TREE;
+    const bool is_nvls = ronde_nccl_is_nvls(algorithm);
     const struct ronde_nccl_choice choice = {is_nvls ? algorithm : RONDE_NCCL_RING,
                                              RONDE_NCCL_SIMPLE};
     const struct ronde_nccl_setting setting =

@@ -118,6 +118,18 @@ static inline struct ronde_nccl_joined ronde_nccl_join(const struct ronde_nccl_m
     return joined;
 }
 
+/** A pair of algorithm and protocol by its number. */
+static inline struct ronde_nccl_choice ronde_nccl_choice_at(uint32_t index)
+{
+    return (struct ronde_nccl_choice){(enum ronde_nccl_algorithm)(index / RONDE_NCCL_PROTOCOL_COUNT),
+                                      (enum ronde_nccl_protocol)(index % RONDE_NCCL_PROTOCOL_COUNT)};
+}
+
+static inline bool ronde_nccl_is_nvls(enum ronde_nccl_algorithm algorithm)
+{
+    return algorithm == RONDE_NCCL_NVLS || algorithm == RONDE_NCCL_NVLS_TREE;
+}
+
 /** A kernel's launch and first wait: of one machine where that was fitted, else of its generation. */
 static inline double ronde_nccl_launch_us(const struct ronde_nccl_constants *constants,
                                           const struct ronde_nccl_machine *machine)

@@ -46,11 +46,6 @@ static const char *schedule_of(enum ronde_nccl_algorithm algorithm)
     }
 }
 
-static bool is_nvls(enum ronde_nccl_algorithm algorithm)
-{
-    return algorithm == RONDE_NCCL_NVLS || algorithm == RONDE_NCCL_NVLS_TREE;
-}
-
 static bool is_replayed(const struct ronde_published_row *row)
 {
     const bool is_ring = row->choice.algorithm == RONDE_NCCL_RING;
@@ -61,7 +56,8 @@ static bool is_replayed(const struct ronde_published_row *row)
            row->call.ranks % row->call.nodes == 0 &&
            (collective == RONDE_ALL_REDUCE
                 ? schedule_of(row->choice.algorithm) != NULL &&
-                      (!is_nvls(row->choice.algorithm) || row->call.ranks / row->call.nodes > 2)
+                      (!ronde_nccl_is_nvls(row->choice.algorithm) ||
+                       row->call.ranks / row->call.nodes > 2)
                 : is_ring && (collective == RONDE_ALL_GATHER || collective == RONDE_REDUCE_SCATTER));
 }
 
@@ -71,7 +67,7 @@ static bool is_one_schedule(const struct ronde_published_row *a, const struct ro
     return a->system == b->system && a->call.collective == b->call.collective &&
            a->call.ranks == b->call.ranks && a->call.nodes == b->call.nodes &&
            a->call.version == b->call.version && a->choice.algorithm == b->choice.algorithm &&
-           (!is_nvls(a->choice.algorithm) || a->call.bytes == b->call.bytes);
+           (!ronde_nccl_is_nvls(a->choice.algorithm) || a->call.bytes == b->call.bytes);
 }
 
 /** As many copies of the node as the call has. */
@@ -109,7 +105,7 @@ static enum ronde_status open_stage(struct stage *stage, const struct ronde_nccl
                                     const struct ronde_published_row *row, struct ronde_error *error)
 {
     const enum ronde_nccl_algorithm algorithm = row->choice.algorithm;
-    stage->is_nvls = is_nvls(algorithm);
+    stage->is_nvls = ronde_nccl_is_nvls(algorithm);
     stage->node = ronde_nccl_reached_node(machine, constants, &row->call, algorithm);
     const uint32_t nodes = row->call.ranks / stage->node.gpus;
     stage->request =

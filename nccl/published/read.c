@@ -1,6 +1,8 @@
 /** Published measurements from CSV. See published.h. */
 #include "reader.h"
 
+#include "engine/text/refuse.h"
+
 #include "ronde/csv.h"
 
 #include <math.h>
@@ -65,7 +67,18 @@ struct reader {
     const char *only;          /**< the one system that is kept, or NULL */
     uint32_t at[COLUMN_COUNT]; /**< cell of a column */
     struct ronde_published *to;
+    struct ronde_error *wrong; /**< with the row: who refuses it returns false */
 };
+
+/** Refuses the row: "path:line: what". */
+RONDE_FORMAT(2, 3) static bool refuse(const struct reader *reader, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)ronde_refuse_line(reader->wrong, reader->csv.path, reader->csv.line, format, arguments);
+    va_end(arguments);
+    return false;
+}
 
 static bool is_headed(const char *text, const char *name, bool is_exact)
 {
@@ -114,52 +127,47 @@ static char *cell(const struct reader *reader, enum column column)
     return at < reader->csv.cell_count ? reader->csv.cells[at] : none;
 }
 
-static enum ronde_status whole(const struct reader *reader, enum column column, uint64_t most,
-                               uint64_t *out, struct ronde_error *error)
+static bool whole(const struct reader *reader, enum column column, uint64_t most, uint64_t *out)
 {
     const char *text = cell(reader, column);
     if (!table_whole(text, out) || *out == 0 || *out > most)
-        return ronde_csv_refuse(&reader->csv, error,
-                                "%s \"%.40s\" is not a whole number from 1 to %llu",
-                                column_names[column], text, (unsigned long long)most);
-    return RONDE_OK;
+        return refuse(reader, "%s \"%.40s\" is not a whole number from 1 to %llu",
+                      column_names[column], text, (unsigned long long)most);
+    return true;
 }
 
 /** A number; 0 where nothing is written. A rate may be printed as 0, by rounding. */
-static enum ronde_status positive(const struct reader *reader, enum column column, double *out,
-                                  struct ronde_error *error)
+static bool positive(const struct reader *reader, enum column column, double *out)
 {
     char *text = cell(reader, column), *end = NULL;
     char *comma = strchr(text, ',');
     *out = 0;
     if (*text == '\0')
-        return RONDE_OK;
+        return true;
     /* Where semicolons separate cells, the point is a comma. */
     if (comma && reader->csv.separator == ';')
         *comma = '.';
     *out = strtod(text, &end);
     if (end == text || *end != '\0' || !isfinite(*out) || *out < 0 || (*out <= 0 && column == TIME))
-        return ronde_csv_refuse(&reader->csv, error, "%s \"%.40s\" is not a number above 0",
-                                column_names[column], text);
-    return RONDE_OK;
+        return refuse(reader, "%s \"%.40s\" is not a number above 0", column_names[column], text);
+    return true;
 }
 
 /** A remark on a row that is taken all the same. */
-RONDE_FORMAT(3, 4)
-static enum ronde_status remark(const struct reader *reader, struct ronde_error *error,
-                                const char *format, ...)
+RONDE_FORMAT(2, 3)
+static bool remark(const struct reader *reader, const char *format, ...)
 {
     char text[RONDE_PUBLISHED_WHY_BYTES];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return published_note(reader->to, reader->csv.line, false, text, error);
+    return published_note(reader->to, reader->csv.line, false, text, reader->wrong) == RONDE_OK;
 }
 
 /** What is forced and what is called; says so where the model has none of it. */
-static enum ronde_status take_words(const struct reader *reader, struct ronde_published_row *row,
-                                    bool *out_is_modelled, struct ronde_error *error)
+static bool take_words(const struct reader *reader, struct ronde_published_row *row,
+                       bool *out_is_modelled)
 {
     const bool has_algorithm = table_algorithm(cell(reader, ALGORITHM), &row->wish.algorithm);
     const bool has_protocol = table_protocol(cell(reader, PROTOCOL), &row->wish.protocol);
@@ -167,14 +175,13 @@ static enum ronde_status take_words(const struct reader *reader, struct ronde_pu
     *out_is_modelled =
         has_algorithm && has_protocol && is_known && ronde_nccl_models(row->call.collective);
     if (!is_known || !ronde_nccl_models(row->call.collective))
-        return remark(reader, error, "collective \"%.40s\" is not %s", cell(reader, COLLECTIVE),
+        return remark(reader, "collective \"%.40s\" is not %s", cell(reader, COLLECTIVE),
                       is_known ? "modelled" : "known");
     if (!has_algorithm)
-        return remark(reader, error, "algorithm \"%.40s\" is none that is modelled",
+        return remark(reader, "algorithm \"%.40s\" is none that is modelled",
                       cell(reader, ALGORITHM));
-    return has_protocol ? RONDE_OK
-                        : remark(reader, error, "protocol \"%.40s\" is none of NCCL's",
-                                 cell(reader, PROTOCOL));
+    return has_protocol ||
+           remark(reader, "protocol \"%.40s\" is none of NCCL's", cell(reader, PROTOCOL));
 }
 
 /** The version that is to be expected at the row's date, YYYY or YYYY-MM...; 0 without one. */
@@ -187,81 +194,63 @@ static uint32_t version_by_date(const struct reader *reader)
 }
 
 /** What is stated, or what the date says; a statement that is not understood is remarked on. */
-static enum ronde_status take_version(const struct reader *reader, uint32_t *out,
-                                      struct ronde_error *error)
+static bool take_version(const struct reader *reader, uint32_t *out)
 {
     const char *text = cell(reader, VERSION);
     if (table_version(text, out))
-        return RONDE_OK;
+        return true;
     *out = version_by_date(reader);
-    return *text == '\0'
-               ? RONDE_OK
-               : remark(reader, error, "nccl_version \"%.40s\" is not understood: taken as %s",
-                        text, *out > 0 ? "that of its date" : "new");
+    return *text == '\0' || remark(reader, "nccl_version \"%.40s\" is not understood: taken as %s",
+                                   text, *out > 0 ? "that of its date" : "new");
 }
 
 /** Refuses a rate that its row's time and size do not come to. */
-static enum ronde_status agree(const struct reader *reader, enum column column, double rate,
-                               double expected, const struct ronde_published_row *row,
-                               struct ronde_error *error)
+static bool agree(const struct reader *reader, enum column column, double rate, double expected,
+                  const struct ronde_published_row *row)
 {
     const char *text = cell(reader, column);
     const double rounding = fmax(rate_tolerance * expected, table_rounding(text));
-    if (*text == '\0' || fabs(rate - expected) <= rounding)
-        return RONDE_OK;
-    return ronde_csv_refuse(&reader->csv, error,
-                            "%s %g contradicts time_us %g of %llu bytes, which are %.4g GB/s",
-                            column_names[column], rate, row->measured_us,
-                            (unsigned long long)row->call.bytes, expected);
+    return *text == '\0' || fabs(rate - expected) <= rounding ||
+           refuse(reader, "%s %g contradicts time_us %g of %llu bytes, which are %.4g GB/s",
+                  column_names[column], rate, row->measured_us, (unsigned long long)row->call.bytes,
+                  expected);
 }
 
 /** Measured time: as it stands, or by a rate; 0 where a row has neither. */
-static enum ronde_status take_time(const struct reader *reader, struct ronde_published_row *row,
-                                   struct ronde_error *error)
+static bool take_time(const struct reader *reader, struct ronde_published_row *row)
 {
     double rate = 0, bus_rate = 0;
     const double bytes = (double)row->call.bytes;
-    enum ronde_status status = positive(reader, TIME, &row->measured_us, error);
-    if (status == RONDE_OK)
-        status = positive(reader, RATE, &rate, error);
-    if (status == RONDE_OK)
-        status = positive(reader, BUS_RATE, &bus_rate, error);
-    if (status != RONDE_OK)
-        return status;
+    if (!positive(reader, TIME, &row->measured_us) || !positive(reader, RATE, &rate) ||
+        !positive(reader, BUS_RATE, &bus_rate))
+        return false;
     const double factor = ronde_collective_bus_factor(row->call.collective, row->call.ranks);
     if (row->measured_us > 0) {
         const double expected = bytes / row->measured_us / 1e3;
-        status = agree(reader, RATE, rate, expected, row, error);
         /* The factor is that of the collective, which may be none that is known. */
-        return status == RONDE_OK && factor > 0
-                   ? agree(reader, BUS_RATE, bus_rate, expected * factor, row, error)
-                   : status;
+        return agree(reader, RATE, rate, expected, row) &&
+               (!(factor > 0) || agree(reader, BUS_RATE, bus_rate, expected * factor, row));
     }
     row->measured_us = rate > 0                     ? bytes / 1e3 / rate
                        : bus_rate > 0 && factor > 0 ? bytes / 1e3 / bus_rate * factor
                                                     : 0;
-    return RONDE_OK;
+    return true;
 }
 
 /** Numbers of a row, and whether they agree with one another. A row without nodes lies on as few as its ranks fit on. */
-static enum ronde_status take_numbers(const struct reader *reader, struct ronde_published_row *row,
-                                      struct ronde_error *error)
+static bool take_numbers(const struct reader *reader, struct ronde_published_row *row)
 {
     uint64_t gpus = 0, nodes = 0;
-    enum ronde_status status = whole(reader, GPUS, 1u << 20, &gpus, error);
-    if (status == RONDE_OK && *cell(reader, NODES) != '\0')
-        status = whole(reader, NODES, gpus, &nodes, error);
-    if (status == RONDE_OK)
-        status = whole(reader, BYTES, (uint64_t)1 << 50, &row->call.bytes, error);
-    if (status != RONDE_OK)
-        return status;
+    if (!whole(reader, GPUS, 1u << 20, &gpus) ||
+        (*cell(reader, NODES) != '\0' && !whole(reader, NODES, gpus, &nodes)) ||
+        !whole(reader, BYTES, (uint64_t)1 << 50, &row->call.bytes))
+        return false;
     row->call.ranks = (uint32_t)gpus;
     row->call.nodes = (uint32_t)nodes;
     if (nodes > 0 && gpus % nodes != 0)
-        return ronde_csv_refuse(&reader->csv, error, "%u gpus are not equally many on %u nodes",
-                                row->call.ranks, row->call.nodes);
-    status = take_time(reader, row, error);
-    return status == RONDE_OK ? take_version(reader, &row->call.version, error) : status;
+        return refuse(reader, "%u gpus are not equally many on %u nodes", row->call.ranks,
+                      row->call.nodes);
+    return take_time(reader, row) && take_version(reader, &row->call.version);
 }
 
 /** The longest that rows of a system say; any of them may leave something out. */
@@ -290,7 +279,7 @@ static bool says_yes(const char *text)
     return strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0 || strcasecmp(text, "yes") == 0;
 }
 
-static enum ronde_status read_row(struct reader *reader, struct ronde_error *error)
+static bool read_row(const struct reader *reader)
 {
     const struct ronde_csv *csv = &reader->csv;
     struct ronde_published *to = reader->to;
@@ -298,22 +287,17 @@ static enum ronde_status read_row(struct reader *reader, struct ronde_error *err
     bool is_modelled = false;
     for (unsigned c = 0; c < COLUMN_COUNT; c++)
         if (reader->at[c] != NOWHERE && reader->at[c] >= csv->cell_count)
-            return ronde_csv_refuse(csv, error, "%u columns, and no %s", csv->cell_count,
-                                    column_names[c]);
+            return refuse(reader, "%u columns, and no %s", csv->cell_count, column_names[c]);
     if (reader->only && strcmp(reader->only, cell(reader, SYSTEM)) != 0)
-        return RONDE_OK;
-    enum ronde_status status = take_words(reader, &row, &is_modelled, error);
-    if (status == RONDE_OK)
-        status = take_numbers(reader, &row, error);
-    if (status == RONDE_OK)
-        status =
-            published_system(to, csv->path, csv->line, cell(reader, SYSTEM), &row.system, error);
-    if (status != RONDE_OK)
-        return status;
+        return true;
+    if (!take_words(reader, &row, &is_modelled) || !take_numbers(reader, &row) ||
+        published_system(to, csv->path, csv->line, cell(reader, SYSTEM), &row.system,
+                         reader->wrong) != RONDE_OK)
+        return false;
     keep_said(reader, &row);
     row.is_in_place = says_yes(cell(reader, IN_PLACE));
     published_state(&row, is_modelled, strncmp(cell(reader, NOTES), "FAULTY", 6) == 0);
-    return published_add(to, &row, error);
+    return published_add(to, &row, reader->wrong) == RONDE_OK;
 }
 
 /** Keeps what is wrong with a line, without its place, and goes on; the first of all is kept as a whole. */
@@ -338,12 +322,11 @@ static enum ronde_status read_rows(struct reader *reader, struct ronde_error *fi
     enum ronde_status status = RONDE_OK;
     for (bool is_end = false; status == RONDE_OK;) {
         struct ronde_error wrong = {.status = RONDE_OK};
+        reader->wrong = &wrong;
         status = ronde_csv_next(&reader->csv, &is_end, &wrong);
         if (is_end && status == RONDE_OK)
             break;
-        if (status == RONDE_OK)
-            status = read_row(reader, &wrong);
-        if (status != RONDE_OK)
+        if (status != RONDE_OK || !read_row(reader))
             status = leave_out(reader, &wrong, first, error);
     }
     return status;

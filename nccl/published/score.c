@@ -1,6 +1,8 @@
 /** Predictions of published measurements and how good they are. See published.h. */
 #include "reader.h"
 
+#include "nccl/model/setting.h"
+
 #include "ronde/stats.h"
 
 #include <math.h>
@@ -80,8 +82,8 @@ static bool can_run(const struct ronde_nccl_machine *machine, const struct ronde
                     enum ronde_nccl_algorithm algorithm)
 {
     const bool is_tree = algorithm == RONDE_NCCL_TREE || algorithm == RONDE_NCCL_NVLS_TREE;
-    const bool is_nvls = algorithm == RONDE_NCCL_NVLS || algorithm == RONDE_NCCL_NVLS_TREE;
-    if (is_nvls && (machine->generation < RONDE_NCCL_HOPPER || machine->link != RONDE_NCCL_SWITCH))
+    if (ronde_nccl_is_nvls(algorithm) &&
+        (machine->generation < RONDE_NCCL_HOPPER || machine->link != RONDE_NCCL_SWITCH))
         return false;
     return !is_tree || call->collective == RONDE_ALL_REDUCE;
 }

@@ -1,5 +1,6 @@
 /** The file of libnccl-tuner-ronde.so: the model's times of a whole machine. See nccl_tuner.h. */
 #include "nccl/doctor/doctor_parts.h"
+#include "nccl/model/setting.h"
 
 #include "ronde/nccl_platform.h"
 #include "ronde/nccl_tuner.h"
@@ -33,12 +34,6 @@ static bool has_column(struct ronde_nccl_choice choice)
     return choice.algorithm < RONDE_NCCL_NVLS || choice.protocol == RONDE_NCCL_SIMPLE;
 }
 
-static struct ronde_nccl_choice choice_of(uint32_t index)
-{
-    return (struct ronde_nccl_choice){(enum ronde_nccl_algorithm)(index / RONDE_NCCL_PROTOCOL_COUNT),
-                                      (enum ronde_nccl_protocol)(index % RONDE_NCCL_PROTOCOL_COUNT)};
-}
-
 static void print_head(const struct ronde_nccl_tuner_request *request, FILE *file)
 {
     fprintf(
@@ -52,9 +47,9 @@ static void print_head(const struct ronde_nccl_tuner_request *request, FILE *fil
         "columns",
         RONDE_VERSION, request->machine->name, request->nodes, request->machine->gpus);
     for (uint32_t c = 0; c < RONDE_NCCL_CHOICES; c++)
-        if (has_column(choice_of(c)))
-            fprintf(file, " %s/%s", ronde_nccl_algorithm_text(choice_of(c).algorithm),
-                    ronde_nccl_protocol_text(choice_of(c).protocol));
+        if (has_column(ronde_nccl_choice_at(c)))
+            fprintf(file, " %s/%s", ronde_nccl_algorithm_text(ronde_nccl_choice_at(c).algorithm),
+                    ronde_nccl_protocol_text(ronde_nccl_choice_at(c).protocol));
     fputc('\n', file);
 }
 
@@ -66,7 +61,7 @@ static void print_row(const struct ronde_nccl_tuner_request *request,
     fprintf(file, "%s %" PRIu64 " %.3f", ronde_collective_text(call->collective), call->bytes,
             sure_of(request, call));
     for (uint32_t c = 0; c < RONDE_NCCL_CHOICES; c++) {
-        const struct ronde_nccl_choice choice = choice_of(c);
+        const struct ronde_nccl_choice choice = ronde_nccl_choice_at(c);
         double us = INFINITY;
         if (!has_column(choice))
             continue;

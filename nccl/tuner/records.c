@@ -1,6 +1,7 @@
 /* Records of NCCL's own costs, as libnccl-tuner-ronde.so writes them, beside our copy of its formula. See
  * nccl_tuner.h. */
 #include "engine/text/refuse.h"
+#include "nccl/model/setting.h"
 #include "nccl/published/reader.h"
 
 #include "ronde/field.h"
@@ -122,9 +123,8 @@ static enum ronde_status read_line(const struct reader *reader, const char *line
         fields[f] = ronde_field_null(head[f]);
     for (uint32_t c = 0; c < RONDE_NCCL_CHOICES; c++) {
         snprintf(names[c], NAME_BYTES, "%s/%s",
-                 ronde_nccl_algorithm_text(
-                     (enum ronde_nccl_algorithm)(c / RONDE_NCCL_PROTOCOL_COUNT)),
-                 ronde_nccl_protocol_text((enum ronde_nccl_protocol)(c % RONDE_NCCL_PROTOCOL_COUNT)));
+                 ronde_nccl_algorithm_text(ronde_nccl_choice_at(c).algorithm),
+                 ronde_nccl_protocol_text(ronde_nccl_choice_at(c).protocol));
         fields[HEAD + c] = ronde_field_null(names[c]);
     }
     for (uint32_t i = 0; i < OTHERS; i++)
@@ -247,10 +247,8 @@ void ronde_nccl_tables_model(const struct ronde_nccl_constants *constants,
                              const struct ronde_nccl_table *table, double out_us[RONDE_NCCL_CHOICES])
 {
     for (uint32_t c = 0; c < RONDE_NCCL_CHOICES; c++) {
-        const struct ronde_nccl_choice choice = {
-            (enum ronde_nccl_algorithm)(c / RONDE_NCCL_PROTOCOL_COUNT),
-            (enum ronde_nccl_protocol)(c % RONDE_NCCL_PROTOCOL_COUNT)};
-        out_us[c] = ronde_nccl_tuner_us(constants, machine, &table->call, choice, false);
+        out_us[c] =
+            ronde_nccl_tuner_us(constants, machine, &table->call, ronde_nccl_choice_at(c), false);
     }
 }
 

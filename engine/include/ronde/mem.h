@@ -59,6 +59,10 @@ struct ronde_list {
 RONDE_API void *ronde_list_push(const struct ronde_mem *mem, struct ronde_list *list,
                                 size_t item_bytes);
 
+/** Appends a copy of an item; false when there is no memory. */
+RONDE_API bool ronde_list_append(const struct ronde_mem *mem, struct ronde_list *list,
+                                 const void *item, size_t item_bytes);
+
 /** Frees the items; the list is empty then. */
 RONDE_API void ronde_list_free(const struct ronde_mem *mem, struct ronde_list *list,
                                size_t item_bytes);
