@@ -117,11 +117,8 @@ static void rows_left_out_are_named(void)
 /* Platform files are machines, too. */
 static void platforms_are_machines(void)
 {
-    const char *reason;
-    if (!ronde_topologies_available(&reason)) {
-        suite_skip("%s", reason);
+    if (!suite_can_read_platforms())
         return;
-    }
     write_log(ABOVE, 470);
     check_says(LOG " --topo dgx-h100", 0, "(hopper)");
     check_says(LOG " --topo crossbar-64", 2, "ronde.node_hosts");

@@ -292,11 +292,8 @@ static void nothing_of_a_killed_replay_is_left(void)
                                         "fat-tree-2to1-64",
                                         NULL};
     static const int signals[] = {SIGKILL, SIGTERM, SIGHUP};
-    const char *reason = NULL;
-    if (!ronde_sim_simgrid_available(&reason)) {
-        suite_skip("%s", reason);
+    if (!suite_has_simgrid())
         return;
-    }
     for (size_t s = 0; s < sizeof signals / sizeof signals[0]; s++) {
         double took_ns = 0;
         const pid_t command = start(words);

@@ -49,16 +49,6 @@ static void expect_all(const struct refusal *refusals, size_t count)
 
 #define EXPECT_ALL(refusals) expect_all(refusals, sizeof(refusals) / sizeof(refusals)[0])
 
-/* False after a skip. */
-static bool can_read(void)
-{
-    const char *reason;
-    if (ronde_topologies_available(&reason))
-        return true;
-    suite_skip("%s", reason);
-    return false;
-}
-
 static void what_is_missing_is_named(void)
 {
     static const struct refusal refusals[] = {
@@ -223,7 +213,7 @@ static void requests_a_machine_cannot_meet_are_refused(void)
          "--with: \"x\" is neither COLLECTIVE:ALGORITHM:SIZE[:HOSTS] nor"},
         {"sweep all_reduce --resume" ON, "--resume needs --output, the file to go on with"},
     };
-    if (can_read())
+    if (suite_can_read_platforms())
         EXPECT_ALL(refusals);
 }
 

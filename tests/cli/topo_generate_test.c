@@ -26,18 +26,9 @@ static void refuses(const char *arguments, const char *part)
     expect(arguments, "2>&1 >/dev/null", 2, part);
 }
 
-static bool can_read(void)
-{
-    const char *reason;
-    if (ronde_topologies_available(&reason))
-        return true;
-    suite_skip("%s", reason);
-    return false;
-}
-
 static void what_is_generated_checks(void)
 {
-    if (!can_read())
+    if (!suite_can_read_platforms())
         return;
     expect("generate rail --nodes 64 --oversubscription 2 -o " SCRATCH, "", 0, "");
     expect("check " SCRATCH, "", 0, "hosts         512\n");
@@ -56,7 +47,7 @@ static void descriptions_are_generated(void)
     refuses("generate L40S-PCIe-4 --gpus 4", "joins its GPUs by PCIe");
     refuses("generate A6000-NV-4 --gpus 4", "joins its GPUs by pairs");
     refuses("generate H100-together-8 --nodes 2", "2 nodes, but a node has no NIC");
-    if (!can_read())
+    if (!suite_can_read_platforms())
         return;
     expect("generate H100-cluster01 --nodes 4 -o " SCRATCH, "2>/dev/null", 0, "");
     expect("check " SCRATCH, "", 0, "hosts         32\n");
@@ -85,7 +76,7 @@ static void slips_are_refused_in_one_line(void)
     refuses("generate crossbar --gpus 8", "crossbar has no gpus");
     refuses("generate dgx-h100 --nodes 2 --fabric rai", "did you mean rail?");
     refuses("check", "which file?");
-    if (can_read())
+    if (suite_can_read_platforms())
         refuses("check no/such.xml", "no/such.xml");
 }
 
@@ -104,7 +95,8 @@ static void errors_of_a_file_have_its_line(void)
 {
     char path[1024];
     char arguments[1200];
-    if (!can_read() || !suite_source(path, sizeof path, "tests/invalid/platform-bad-unit.xml"))
+    if (!suite_can_read_platforms() ||
+        !suite_source(path, sizeof path, "tests/invalid/platform-bad-unit.xml"))
         return;
     snprintf(arguments, sizeof arguments, "check \"%s\"", path);
     refuses(arguments, "platform-bad-unit.xml:7: bandwidth of <link>");

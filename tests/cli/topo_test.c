@@ -22,22 +22,10 @@ static void expect_exactly(const char *arguments, int code, const char *all)
     free(said);
 }
 
-/* Platform files need libxml2. */
-static bool can_read(void)
-{
-#if RONDE_ALL_COMPONENTS
-    return true;
-#else
-    suite_skip("this build lacks a component (apt: libsimgrid-dev, libxml2-dev, libhwloc-dev, "
-               "libjansson-dev)");
-    return false;
-#endif
-}
-
 static bool generate(const char *arguments)
 {
     char command[512];
-    if (!can_read())
+    if (!suite_has_components())
         return false;
     snprintf(command, sizeof command, "topo generate %s -o \"" XML "\"", arguments);
     free(said_by_ronde(command, 0));
@@ -222,7 +210,7 @@ static void pictures_are_tidy_for_other_machines(void)
 static void the_picture_of_the_readme_is_true(void)
 {
     char kept[1024], machine[1024], command[2100];
-    if (!can_read() || !suite_source(kept, sizeof kept, "docs/dgx-h100-pod.svg") ||
+    if (!suite_has_components() || !suite_source(kept, sizeof kept, "docs/dgx-h100-pod.svg") ||
         !suite_source(machine, sizeof machine, "topologies/dgx-h100-pod.xml"))
         return;
     const bool is_update = getenv("RONDE_UPDATE_GOLDEN") != NULL;
@@ -240,7 +228,7 @@ static void the_picture_of_the_readme_is_true(void)
 static void show_refuses_what_it_cannot_draw(void)
 {
     expect_exactly("topo show", 2, "ronde: topo show: which file?\n");
-    if (!can_read())
+    if (!suite_has_components())
         return;
     said_expect("topo show no-such-machine", 2, "no-such-machine");
     said_expect("topo show crossbar-64 -o /no/such/folder/x.svg", 2, "/no/such/folder/x.svg");
@@ -261,7 +249,7 @@ static void rows_are_for_show_and_check(void)
 {
     said_expect("topo generate rail --nodes 2 --json", 2, "topo generate: unknown option --json");
     said_expect("topo import x.xml --csv", 2, "topo import: unknown option --csv");
-    if (!can_read())
+    if (!suite_has_components())
         return;
     said_expect("topo show crossbar-64 --csv", 0, "topology,machine,hosts,nodes,switches,wires");
     said_expect("topo show crossbar-64 --csv", 0, ",crossbar-64,64,64,1,64");
@@ -271,7 +259,7 @@ static void rows_are_for_show_and_check(void)
 /* A description becomes a platform file, by its name or path, and is none itself. */
 static void descriptions_become_platforms(void)
 {
-    if (!can_read())
+    if (!suite_has_components())
         return;
     said_expect(
         "topo import H100-cluster01 --nodes 2 --fabric rail", 0,
@@ -340,7 +328,7 @@ static double time_of(const char *table, const char *label)
 /* Scattered over leaves with half the uplinks every hop crosses them, and the ring takes twice as long. */
 static void scattering_a_ring_over_an_oversubscribed_tree_costs_double(void)
 {
-    if (!can_read())
+    if (!suite_has_components())
         return;
     char *said = said_by_ronde("sim all_reduce -a ring -N 64 --topo fat-tree-2to1-64 -b 64M -e 64M "
                                "--engine simgrid --placement packed,scattered,auto",
@@ -391,7 +379,7 @@ static void a_users_own_ring_is_laid_too(void)
 
 static void placement_refuses_unknown_names(void)
 {
-    if (!can_read())
+    if (!suite_has_components())
         return;
     char *said =
         said_by_ronde("sim all_reduce -a ring -N 8 --topo crossbar-64 --placement scatered", 2);

@@ -17,16 +17,6 @@
 #define DATA RONDE_SOURCE_DIR "/tests/data/workload"
 #define CROSSBAR " --topo " RONDE_SOURCE_DIR "/topologies/crossbar-64.xml"
 
-/* False after a visible skip. */
-static bool has_platforms(void)
-{
-    const char *reason;
-    if (ronde_topologies_available(&reason))
-        return true;
-    suite_skip("%s", reason);
-    return false;
-}
-
 /* Runs `ronde ARGUMENTS` in the scratch folder; what it says on both streams holds `part`. */
 static void expect(const char *arguments, int code, const char *part)
 {
@@ -39,7 +29,7 @@ static void expect(const char *arguments, int code, const char *part)
 /* One call of a step takes what the model says of it, and the head says whose calls these are. */
 static void calls_are_nccl_s_where_that_is_asked_for(void)
 {
-    if (!has_platforms())
+    if (!suite_can_read_platforms())
         return;
     expect("workload gpt --layers 2 --hidden 4096 --tp 8 --dp 2 -o nccl.workload", 0, "");
     expect("workload sim nccl.workload --topo H100-cluster01", 0,
@@ -60,7 +50,7 @@ static void calls_are_nccl_s_where_that_is_asked_for(void)
 static void a_schedule_is_replayed_as_its_messages(void)
 {
     const char *reason;
-    if (!has_platforms())
+    if (!suite_can_read_platforms())
         return;
     expect("convert all_reduce -a ring -N 8 -b 1M w.goal", 0, "");
     expect("workload sim w.goal" CROSSBAR, 0, "# step     50.700 us");
@@ -78,7 +68,7 @@ static void a_schedule_is_replayed_as_its_messages(void)
 
 static void a_step_is_made_and_replayed(void)
 {
-    if (!has_platforms())
+    if (!suite_can_read_platforms())
         return;
     expect("workload gpt --layers 4 --hidden 256 --seq 128 --tp 2 --dp 2 --pp 2 -o gpt.workload", 0,
            "");
@@ -105,7 +95,7 @@ static void a_step_is_made_and_replayed(void)
 static void a_step_is_traced(void)
 {
     const char *why;
-    if (!has_platforms())
+    if (!suite_can_read_platforms())
         return;
     if (!ronde_json_available(&why)) {
         suite_skip("%s", why);
@@ -125,7 +115,7 @@ static void a_step_is_drawn(void)
 {
     char *svg = NULL;
     const char *why;
-    if (!has_platforms())
+    if (!suite_can_read_platforms())
         return;
     expect("workload sim " DATA "/step.workload" CROSSBAR " -a ring --timeline step.svg", 0,
            "# step     ");
@@ -151,7 +141,7 @@ static void a_step_is_drawn(void)
 
 static void one_rank_stands_for_many(void)
 {
-    if (!has_platforms())
+    if (!suite_can_read_platforms())
         return;
     char path[] = RONDE_SCRATCH_DIR "/one.workload";
     FILE *file = fopen(path, "w");
@@ -168,7 +158,7 @@ static void one_rank_stands_for_many(void)
 
 static void collectives_become_messages_of_goal(void)
 {
-    if (!has_platforms())
+    if (!suite_can_read_platforms())
         return;
     expect("workload convert " DATA "/step.workload step.goal" CROSSBAR " -a ring", 0, "");
     expect("workload sim step.goal" CROSSBAR, 0, "160 items");
@@ -176,7 +166,7 @@ static void collectives_become_messages_of_goal(void)
 
 static void what_is_wrong_is_said_with_file_and_line(void)
 {
-    if (!has_platforms())
+    if (!suite_can_read_platforms())
         return;
     char path[] = RONDE_SCRATCH_DIR "/bad.workload";
     FILE *file = fopen(path, "w");

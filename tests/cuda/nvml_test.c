@@ -151,11 +151,8 @@ static void gpus_that_cannot_be_used_are_mentioned(void)
     static const char remark[] = "; NVIDIA's devices on PCIe: 4, the first at 0000:10:00.0";
     if (!build_library())
         return;
-    if (!RONDE_ALL_COMPONENTS) {
-        suite_skip("this build lacks a component (apt: libsimgrid-dev, libxml2-dev, libhwloc-dev, "
-                   "libjansson-dev)");
+    if (!suite_has_components())
         return;
-    }
     expect("none", "list", 0, remark);
     expect("unloaded", "list", 0, remark);
     expect("unloaded", "topo show --local", 3, remark);

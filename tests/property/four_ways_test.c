@@ -108,13 +108,10 @@ static void compare_ranks(const struct ronde_platform *platform,
 
 static struct ronde_platform *open_crossbar(void)
 {
-    const char *reason = NULL;
     char path[4096];
     struct ronde_platform *platform = NULL;
-    if (!ronde_topologies_available(&reason)) {
-        suite_skip("%s", reason);
+    if (!suite_can_read_platforms())
         return NULL;
-    }
     CU_ASSERT_FATAL(suite_source(path, sizeof path, "topologies/crossbar-64.xml"));
     CU_ASSERT_FATAL(ronde_platform_read(path, ronde_mem_default(), &platform, NULL) == RONDE_OK);
     return platform;

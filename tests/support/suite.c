@@ -3,6 +3,9 @@
 #include "support/built_with.h"
 #include "support/runner.h"
 
+#include "ronde/sim.h"
+#include "ronde/topologies.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +109,27 @@ bool suite_has_components(void)
     if (!RONDE_ALL_COMPONENTS)
         skip_without_components();
     return RONDE_ALL_COMPONENTS;
+}
+
+static bool is_there(bool is_available, const char *reason)
+{
+    if (!is_available)
+        suite_skip("%s", reason);
+    return is_available;
+}
+
+bool suite_can_read_platforms(void)
+{
+    const char *reason = NULL;
+    const bool is_available = ronde_topologies_available(&reason);
+    return is_there(is_available, reason);
+}
+
+bool suite_has_simgrid(void)
+{
+    const char *reason = NULL;
+    const bool is_available = ronde_sim_simgrid_available(&reason);
+    return is_there(is_available, reason);
 }
 
 int suite_run_with_components(const char *name, const struct suite_case *cases, size_t count)

@@ -42,6 +42,10 @@ int suite_run_with_components(const char *name, const struct suite_case *cases, 
 /** The same for a single test: false after a visible skip. */
 bool suite_has_components(void);
 
+/** Whether platform files can be read, and whether SimGrid is there: false after a visible skip that names the package. */
+bool suite_can_read_platforms(void);
+bool suite_has_simgrid(void); /**< likewise */
+
 /** Marks the running test as skipped; the reason is printed and the skip is counted. The test returns after it. */
 void suite_skip(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -4,8 +4,6 @@
 #include "support/built_with.h"
 #include "support/suite.h"
 
-#include "ronde/sim.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,15 +44,6 @@ const char platform_text_everything[] =
     " </zone>\n"
     "</platform>\n";
 
-bool platform_text_can_read(void)
-{
-    const char *reason;
-    if (ronde_topologies_available(&reason))
-        return true;
-    suite_skip("%s", reason);
-    return false;
-}
-
 /* Writes a file of its own, whose path is the template filled in. */
 static bool write_scratch(char *path, const char *text, size_t bytes)
 {
@@ -86,7 +75,7 @@ bool platform_text_keep(const char *text, char path[PLATFORM_TEXT_PATH_BYTES],
     struct ronde_error error = {0};
     path[0] = '\0';
     *out_platform = NULL;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return false;
     snprintf(path, PLATFORM_TEXT_PATH_BYTES, "%s/platform-XXXXXX", RONDE_SCRATCH_DIR);
     if (!write_scratch(path, text, strlen(text)))
@@ -104,21 +93,12 @@ void platform_text_drop(const char *path, struct ronde_platform *platform)
         unlink(path);
 }
 
-bool platform_text_has_simgrid(void)
-{
-    const char *reason;
-    if (ronde_sim_simgrid_available(&reason))
-        return true;
-    suite_skip("%s", reason);
-    return false;
-}
-
 struct ronde_platform *platform_text_open(const char *relative)
 {
     char path[1024];
     struct ronde_platform *platform = NULL;
     struct ronde_error error = {0};
-    if (!platform_text_can_read() || !suite_source(path, sizeof path, relative))
+    if (!suite_can_read_platforms() || !suite_source(path, sizeof path, relative))
         return NULL;
     CU_ASSERT_EQUAL(ronde_platform_read(path, ronde_mem_default(), &platform, &error), RONDE_OK);
     if (error.status != RONDE_OK)
@@ -130,7 +110,7 @@ struct ronde_platform *platform_text_good(const char *text)
 {
     struct ronde_platform *platform = NULL;
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return NULL;
     CU_ASSERT_EQUAL(platform_text_read(text, strlen(text), ronde_mem_default(), &platform, &error),
                     RONDE_OK);
@@ -149,7 +129,7 @@ struct ronde_platform *platform_text_generated(const struct ronde_generate_reque
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     enum ronde_status status = ronde_generate(request, file, &error);
     (void)fclose(file);
-    if (status == RONDE_OK && platform_text_can_read())
+    if (status == RONDE_OK && suite_can_read_platforms())
         status =
             ronde_platform_parse("generated", text, bytes, ronde_mem_default(), &platform, &error);
     free(text);

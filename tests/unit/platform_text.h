@@ -13,9 +13,6 @@
 /** A file with every element and most attributes that are understood. */
 extern const char platform_text_everything[];
 
-/** False after a skip where platform files cannot be read at all. */
-bool platform_text_can_read(void);
-
 /** Writes bytes to a file of its own, reads that as a platform and removes it again. */
 enum ronde_status platform_text_read(const char *text, size_t bytes, const struct ronde_mem *mem,
                                      struct ronde_platform **out_platform,
@@ -30,9 +27,6 @@ bool platform_text_keep(const char *text, char path[PLATFORM_TEXT_PATH_BYTES],
 
 /** Frees such a platform, or NULL, and removes its file, if there is a path. */
 void platform_text_drop(const char *path, struct ronde_platform *platform);
-
-/** False after a skip where SimGrid is not there. */
-bool platform_text_has_simgrid(void);
 
 /** Reads a file of the repository that must be good, e.g. "topologies/crossbar-64.xml"; NULL after a skip or a failure. */
 struct ronde_platform *platform_text_open(const char *relative);

@@ -79,7 +79,7 @@ static void rows_are_predicted_and_scored(void)
     struct ronde_table_score score;
     struct ronde_error error;
     const struct ronde_tune_options options = {.slot_bytes = 1u << 30};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(PLATFORM("hand"));
     CU_ASSERT_EQUAL_FATAL(read_table(measured, &table, &error), RONDE_OK);
@@ -109,7 +109,7 @@ static void what_constants_come_from_does_not_count(void)
     struct ronde_table_score score;
     struct ronde_error error;
     const struct ronde_tune_options options = {.slot_bytes = 1u << 30};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(PLATFORM("ronde calibrate --from-table"));
     CU_ASSERT_EQUAL_FATAL(read_table(measured, &table, &error), RONDE_OK);

@@ -168,7 +168,7 @@ static bool can_run(uint32_t ranks, uint32_t sizes)
     const char *why;
     used_ranks = ranks;
     used_sizes = sizes;
-    if (!platform && platform_text_can_read())
+    if (!platform && suite_can_read_platforms())
         platform = platform_text_open("topologies/crossbar-64.xml");
     if (platform && !ronde_sim_simgrid_available(&why)) {
         suite_skip("%s", why);

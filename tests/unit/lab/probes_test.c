@@ -61,7 +61,7 @@ static double hop_of(const struct ronde_platform *platform, uint64_t bytes)
 /* Both sides have a step while each rank that waits is polled once: half a poll of each a hop. */
 static void ranks_that_wait_are_polled_once_in_two_hops(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(CORE);
     const double alone_ns = hop_ns(platform, 0);
@@ -100,7 +100,7 @@ static struct ronde_platform *two_cores(double bytes, double write_ns)
 static void a_fitted_hop_is_replayed_as_measured(void)
 {
     static const double sizes[] = {64, 512, 2048, 16384, 65536};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *any = two_cores(64, 1);
     const double shortest_ns = hop_of(any, 16);
@@ -119,7 +119,7 @@ static void a_fitted_hop_is_replayed_as_measured(void)
 /* A hop that takes no longer than the rest of it: what was measured of that was noise. */
 static void writing_takes_some_time(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *any = two_cores(64, 1);
     const struct ronde_cache_facts *facts = &ronde_platform_facts(any)->caches;

@@ -73,7 +73,7 @@ static void healthy_nodes_on_full_fabrics_lose_nothing(void)
                                                 RONDE_FABRIC_CROSSBAR, RONDE_FABRIC_CROSSBAR};
     static const uint32_t nodes[] = {1, 2, 3, 4, 9, 16};
     static struct site site;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
         for (size_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
@@ -131,7 +131,7 @@ static void a_sick_link_costs_the_same_wherever_it_is(void)
     static const char *const families[][4] = {{"n0g0_c", "n5g0_c", "n15g0_c", "n8g7_c"},
                                               {"n0g0_v", "n5g3_v", "n15g7_v", "n1g1_v"}};
     double healthy[RONDE_NCCL_ALGORITHM_COUNT], first[RONDE_NCCL_ALGORITHM_COUNT];
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     take_sick(NULL, healthy);
     for (size_t f = 0; f < 2; f++) {
@@ -174,7 +174,7 @@ static double oversubscribed_us(double ratio, enum ronde_collective collective,
  */
 static void a_fabric_that_carries_less_costs_what_it_must(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     const double ring = oversubscribed_us(1, RONDE_ALL_REDUCE, RONDE_NCCL_RING);
     CU_ASSERT_DOUBLE_EQUAL(oversubscribed_us(2, RONDE_ALL_REDUCE, RONDE_NCCL_RING), ring, 1e-6);
@@ -261,7 +261,7 @@ static void no_call_is_faster_than_its_links_allow(void)
     enum { MACHINES = 300 };
     static struct site site;
     uint64_t state = 29;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (int m = 0; m < MACHINES; m++) {
         random_site(&site, &state);
@@ -294,7 +294,7 @@ static void more_nodes_than_there_are_is_an_error(void)
                                                    .nodes = 2,
                                                    .fabric = RONDE_FABRIC_RAIL};
     const struct ronde_nccl_call call = {.collective = RONDE_ALL_REDUCE, .ranks = 24, .nodes = 3};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     site_begin(&site, &request);
     CU_ASSERT_EQUAL(ronde_nccl_limits_find(site.platform, &site.machine, &call, NULL,

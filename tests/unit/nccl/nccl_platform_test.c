@@ -114,7 +114,7 @@ static bool machine_of(const struct cluster_of *of, struct ronde_nccl_machine *o
 {
     struct ronde_error error = {.status = RONDE_OK};
     memset(out, 0xff, sizeof *out);
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return false;
     struct ronde_platform *platform = build(of);
     CU_ASSERT_PTR_NOT_NULL_FATAL(platform);
@@ -293,7 +293,7 @@ static void every_machine_can_be_priced(void)
 static void hosts_that_are_no_gpus_are_refused(void)
 {
     static const char *const files[] = {"topologies/crossbar-64.xml", "topologies/torus-8x8.xml"};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         struct ronde_nccl_machine machine;
@@ -313,7 +313,7 @@ static void routes_must_tell_something(void)
     static struct text text;
     struct ronde_nccl_machine machine;
     struct ronde_error error = {.status = RONDE_OK};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     text.used = 0;
     put(&text, "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">"
@@ -348,7 +348,7 @@ static void shipped_platforms_are_what_they_are_named(void)
         {"topologies/gb200-nvl72.xml", RONDE_NCCL_BLACKWELL, RONDE_NCCL_SWITCH, 72, 0},
         {"topologies/mi300x.xml", RONDE_NCCL_CDNA3, RONDE_NCCL_MESH, 8, 0},
     };
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_nccl_machine machine;

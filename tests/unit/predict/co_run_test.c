@@ -32,7 +32,7 @@ static bool begin(struct fixture *fixture)
                                                   .ranks = RANKS};
     const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32, .op = RONDE_SUM};
     memset(fixture, 0, sizeof *fixture);
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return false;
     fixture->platform = platform_text_open("topologies/crossbar-64.xml");
     CU_ASSERT_PTR_NOT_NULL_FATAL(fixture->platform);

@@ -86,7 +86,7 @@ static void count_steps(struct fixture *fixture)
 
 static void steps_are_those_of_the_graph(void)
 {
-    if (platform_text_can_read())
+    if (suite_can_read_platforms())
         for_algorithms(count_steps, "crossbar-64");
 }
 
@@ -126,7 +126,7 @@ static void compare_times(struct fixture *fixture)
 
 static void kept_replays_are_the_replay(void)
 {
-    if (platform_text_can_read())
+    if (suite_can_read_platforms())
         for_algorithms(compare_times, "crossbar-64");
 }
 
@@ -134,7 +134,7 @@ static void more_ranks_than_hosts_are_refused(void)
 {
     struct fixture fixture;
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     if (begin(&fixture, "ethernet-16", find(RONDE_ALL_REDUCE, "ring"), 16)) {
         CU_ASSERT_EQUAL(ronde_forecast_check(&fixture.forecast, &error), RONDE_OK);
@@ -153,7 +153,7 @@ static void more_steps_than_can_be_kept_are_refused_before_they_are_made(void)
     struct fixture fixture;
     struct ronde_kept kept = {.dag = NULL};
     struct ronde_error error = {0};
-    if (!platform_text_can_read() ||
+    if (!suite_can_read_platforms() ||
         !begin(&fixture, "crossbar-64", find(RONDE_ALL_REDUCE, "ring"), 64))
         return;
     fixture.forecast.load.slot_bytes = 16;
@@ -173,7 +173,7 @@ static void an_engine_that_does_not_exist_is_refused(void)
     struct ronde_prediction prediction;
     struct ronde_kept kept = {.dag = NULL};
     struct ronde_error error = {0};
-    if (!platform_text_can_read() ||
+    if (!suite_can_read_platforms() ||
         !begin(&fixture, "crossbar-64", find(RONDE_BROADCAST, "chain"), 4))
         return;
     CU_ASSERT_EQUAL(ronde_forecast_replay(&fixture.forecast, "steam", &prediction, &error),
@@ -199,7 +199,7 @@ static void a_footprint_is_input_and_output(void)
         {RONDE_BROADCAST, "binomial", 2},  {RONDE_SCATTER, "direct", 9},
         {RONDE_GATHER, "direct", 9},       {RONDE_REDUCE, "binomial", 2},
     };
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         struct fixture fixture;
@@ -219,7 +219,7 @@ static void labels_follow_from_the_result(void)
     static const char *const tcp[] = {"network/TCP-gamma:1", "network/model:LV08", NULL};
     static const char *const plain[] = {"network/model:CM02", NULL};
     struct fixture fixture;
-    if (!platform_text_can_read() ||
+    if (!suite_can_read_platforms() ||
         !begin(&fixture, "crossbar-64", find(RONDE_ALL_REDUCE, "ring"), 8))
         return;
     const struct {
@@ -260,7 +260,7 @@ static void formulas_say_what_stands_for_unequal_pairs(void)
     struct fixture fixture;
     struct ronde_prediction closed, dag;
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     if (begin(&fixture, "dragonfly-72", find(RONDE_ALL_REDUCE, "ring"), 16)) {
         CU_ASSERT_EQUAL(ronde_forecast_closed_form(&fixture.forecast, &closed, &error), RONDE_OK);
@@ -281,7 +281,7 @@ static void formulas_say_what_stands_for_unequal_pairs(void)
 static void time_grows_with_bytes(void)
 {
     static const char *const files[] = {"crossbar-64", "ethernet-16", "torus-8x8", "dgx-h100"};
-    for (size_t f = 0; platform_text_can_read() && f < sizeof files / sizeof files[0]; f++) {
+    for (size_t f = 0; suite_can_read_platforms() && f < sizeof files / sizeof files[0]; f++) {
         struct fixture fixture;
         double before[3] = {0, 0, 0};
         if (!begin(&fixture, files[f], find(RONDE_ALL_REDUCE, "ring"), 8))

@@ -135,7 +135,7 @@ static void the_bubble_of_a_pipeline_is_the_papers(void)
         "<platform version='4.1'><zone id='z' routing='Full'><cluster id='c' prefix='h' suffix='' "
         "radical='0-15' speed='1Gf' bw='1000000GBps' lat='0ns'/></zone></platform>";
     static const uint32_t shapes[][2] = {{1, 1}, {2, 1}, {2, 4}, {4, 2}, {4, 4}, {4, 9}, {8, 16}};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         struct ronde_gpt gpt = small;

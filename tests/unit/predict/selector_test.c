@@ -27,7 +27,7 @@ static bool open_on(const char *topology, enum ronde_collective collective, uint
     const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32, .topology = topology};
     const struct ronde_compile_request request = request_of(collective, ranks);
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return false;
     enum ronde_status status = ronde_selector_open(&options, &request, out, &error);
     if (status == RONDE_OK)
@@ -57,7 +57,7 @@ static void what_decides_is_said_in_words(void)
         {NULL, "steam", RONDE_UNSUPPORTED, RONDE_BASIS_NONE, "nothing is known of how fast steam"},
         {"no-such-machine", "cpu", RONDE_IO, RONDE_BASIS_NONE, "no-such-machine"},
     };
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32,
@@ -86,7 +86,7 @@ static void a_platform_that_is_given_goes_first(void)
     const struct ronde_compile_request request = request_of(RONDE_ALL_REDUCE, 8);
     struct ronde_selector selector;
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_open("topologies/crossbar-64.xml");
     CU_ASSERT_PTR_NOT_NULL_FATAL(platform);

@@ -36,7 +36,7 @@ static struct ronde_platform *platform;
 /* False after a skip; the platform stays open for all tests. */
 static bool has_platform(void)
 {
-    if (platform || !platform_text_can_read())
+    if (platform || !suite_can_read_platforms())
         return platform != NULL;
     platform = platform_text_open("topologies/crossbar-64.xml");
     return platform != NULL;

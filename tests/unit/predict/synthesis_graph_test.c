@@ -27,7 +27,7 @@ struct sketch {
 static bool begin(struct sketch *sketch, const char *text, uint32_t ranks)
 {
     *sketch = (struct sketch){.pool = {.mem = ronde_mem_default()}};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return false;
     sketch->platform = platform_text_good(text);
     CU_ASSERT_PTR_NOT_NULL_FATAL(sketch->platform);
@@ -108,7 +108,7 @@ static void media_and_what_is_not_shared_are_told_apart(void)
 static void links_that_are_down_close_their_pairs(void)
 {
     struct sketch sketch = {.pool = {.mem = ronde_mem_default()}};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     sketch.platform = platform_text_good(CLUSTER("0-3", ""));
     CU_ASSERT_EQUAL(ronde_platform_without(sketch.platform, &(const char *){"x_link_2_UP"}, 1, NULL),
@@ -127,7 +127,7 @@ static void ranks_that_have_no_hosts_are_refused(void)
     struct ronde_wiring wiring;
     struct ronde_error error = {0};
     struct ronde_error beyond = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(CLUSTER("0-3", ""));
     CU_ASSERT_EQUAL(ronde_wiring_find(platform, 5, &pool, &wiring, &error), RONDE_BAD_ARGUMENT);

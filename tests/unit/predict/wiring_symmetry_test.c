@@ -39,7 +39,7 @@ static void symmetries_have_the_digits_of_the_machine(void)
 {
     static const uint32_t star[] = {6}, square[] = {3, 3}, oblong[] = {5, 3}, leaf[] = {2, 3};
     struct leaves leaves;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(CLUSTER("0-5", ""));
     expect_symmetry(platform, 6, star, 1, 2);

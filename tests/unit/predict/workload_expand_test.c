@@ -99,7 +99,7 @@ static void every_algorithm_takes_as_long_as_its_messages(void)
 {
     uint32_t count;
     const struct ronde_algorithm *const *all = ronde_algorithms(&count);
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = crossbar();
     struct ronde_workload *workload = parse(everything);
@@ -137,7 +137,7 @@ static void a_training_step_takes_as_long_as_its_messages(void)
     struct ronde_error error = {0};
     char *text = NULL;
     size_t bytes = 0;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     CU_ASSERT_EQUAL(ronde_gpt_print(&gpt, ronde_mem_default(), &text, &bytes, &error), RONDE_OK);
     if (!text) {
@@ -173,7 +173,7 @@ static void expect_refusal(const char *text, const char *algorithm, enum ronde_s
 
 static void what_cannot_be_expanded_is_refused(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect_refusal(everything, "rings", RONDE_BAD_ARGUMENT, "no collective has an algorithm");
     expect_refusal("ronde-workload 1\nranks 17\n", "ring", RONDE_BAD_INPUT, "16 hosts");
@@ -195,7 +195,7 @@ static enum ronde_status expand_once(const void *context, const struct ronde_mem
 
 static void running_out_of_memory_is_survived(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(machine_text);
     const struct sweep sweep = {"expansion", expand_once, platform};

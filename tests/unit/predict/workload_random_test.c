@@ -209,7 +209,7 @@ static void replays_keep_what_items_wait_for(void)
 {
     uint64_t random = 31;
     uint32_t contended = 0;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(machine_text);
     CU_ASSERT_PTR_NOT_NULL_FATAL(platform);

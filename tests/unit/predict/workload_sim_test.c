@@ -89,14 +89,14 @@ static void expect_step(const char *text, double time, double compute, double ex
 
 static void a_collective_follows_what_it_waits_for(void)
 {
-    if (platform_text_can_read())
+    if (suite_can_read_platforms())
         expect_step(HEAD "on 0-1\n a compute 10us\n r all_reduce dp 20000 after a\n", 14000, 10000,
                     4000, 0, 10000);
 }
 
 static void what_is_computed_meanwhile_hides_it(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect_step(HEAD "on 0-1\n a compute 10us\n r all_reduce dp 20000 after a\n"
                      " b compute 10us after a\n",
@@ -113,7 +113,7 @@ static void what_is_computed_meanwhile_hides_it(void)
  */
 static void a_late_rank_holds_up_the_others(void)
 {
-    if (platform_text_can_read())
+    if (suite_can_read_platforms())
         expect_step(HEAD "on 0\n a compute 10us\n r all_reduce dp 20000 after a\n"
                          "on 1\n a compute 30us\n r all_reduce dp 20000 after a\n",
                     34000, 20000, (23000 + 4000) / 2.0, 1000 / 2.0, 30000);
@@ -122,7 +122,7 @@ static void a_late_rank_holds_up_the_others(void)
 /* 10000 bytes each out of one port: both at half of 10 GB/s, then 1 us. */
 static void messages_share_a_port(void)
 {
-    if (platform_text_can_read())
+    if (suite_can_read_platforms())
         expect_step("ronde-workload 1\nranks 3\non 0\n a send 10000 to 1\n b send 10000 to 2\n"
                     "on 1-2\n c recv 10000 from 0\n",
                     3000, 0, (2000 + 3000 + 3000) / 3.0, 1000 / 3.0, 0);
@@ -131,7 +131,7 @@ static void messages_share_a_port(void)
 /* One group is one communicator: 4 us, and again. Two groups share the ports: each message takes 2 us and 1 us. */
 static void a_group_does_one_thing_at_a_time_and_two_groups_share_links(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect_step(HEAD "on 0-1\n r all_reduce dp 20000\n s all_reduce dp 20000\n", 8000, 0, 8000, 0,
                 0);
@@ -143,7 +143,7 @@ static void a_group_does_one_thing_at_a_time_and_two_groups_share_links(void)
 /* Exposed time belongs to who is waited for, in equal parts where there are several. */
 static void exposed_time_is_divided_among_families(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct step step = run("ronde-workload 1\nranks 2\ngroups dp 0-1\ngroups tp 0-1\n"
                            "on 0-1\n r all_reduce dp 20000\n s all_reduce tp 20000\n"
@@ -161,7 +161,7 @@ static void exposed_time_is_divided_among_families(void)
 /* One cpu does one thing at a time, in the order in which things become ready; another cpu does not wait for it. */
 static void a_cpu_does_one_thing_at_a_time(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect_step("num_ranks 1\nrank 0 {\ncalc 5000\ncalc 3000\n}\n", 8000, 8000, 0, 0, 8000);
     expect_step("num_ranks 1\nrank 0 {\ncalc 5000\ncalc 3000 cpu 1\n}\n", 5000, 5000, 0, 0, 5000);
@@ -174,7 +174,7 @@ static void a_cpu_does_one_thing_at_a_time(void)
 /* The recv of rank 1 is 1 us later than the send; what waits for the start of a calculation runs beside it. */
 static void starts_can_be_waited_for(void)
 {
-    if (platform_text_can_read())
+    if (suite_can_read_platforms())
         expect_step("num_ranks 2\nrank 0 {\nc: calc 9000\ns: send 10000b to 1\ns irequires c\n}\n"
                     "rank 1 {\nrecv 10000b from 0\n}\n",
                     9000, 4500, 1000, 3500, 9000);
@@ -183,7 +183,7 @@ static void starts_can_be_waited_for(void)
 /* Any tag takes messages as they were sent. */
 static void messages_are_matched_by_tag_or_in_order(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect_step("num_ranks 2\nrank 0 {\na: send 10b to 1 tag 1\nb: send 20b to 1 tag 2\n"
                 "b requires a\n}\nrank 1 {\nrecv 20b from 0 tag 2\nrecv 10b from 0 tag 1\n}\n",
@@ -196,7 +196,7 @@ static void messages_are_matched_by_tag_or_in_order(void)
 
 static void nothing_moves_between_one_rank_and_itself(void)
 {
-    if (platform_text_can_read())
+    if (suite_can_read_platforms())
         expect_step("ronde-workload 1\nranks 2\ngroups dp 0 1\non 0-1\n a compute 1us\n"
                     " r all_reduce dp 20000 after a\n b compute 1us after r\n",
                     2000, 2000, 0, 0, 2000);
@@ -207,7 +207,7 @@ static void another_algorithm_is_tried_in_the_step(void)
 {
     static const char text[] = "ronde-workload 1\nranks 8\ngroups dp 0-7\non 0-7\n"
                                " a compute 10us\n r all_reduce dp 128 after a\n";
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct step step = run(text, NULL, "ring", 1);
     CU_ASSERT_EQUAL_FATAL(step.status, RONDE_OK);
@@ -239,7 +239,7 @@ static void engines_agree(void)
         "after a\n"
         " b compute 5us after s\n t all_reduce dp 64K with rabenseifner after b\n";
     const char *reason;
-    if (!platform_text_can_read() || !ronde_sim_simgrid_available(&reason))
+    if (!suite_can_read_platforms() || !ronde_sim_simgrid_available(&reason))
         return;
     /* SimGrid reads the file itself. */
     static const char file[] = "topologies/crossbar-64.xml";
@@ -284,7 +284,7 @@ static void what_cannot_go_on_is_named(void)
          "t:8: rank 1 receives from rank 0 with any tag and with tag 3"},
         {"ronde-workload 1\nranks 17\n", "has 16 hosts, fewer than 17 ranks"},
     };
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct step step = run(cases[i].text, NULL, NULL, 0);
@@ -299,7 +299,7 @@ static void what_cannot_go_on_is_named(void)
 
 static void names_that_mean_nothing_are_refused(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct step step = run(HEAD, NULL, "rings", 0);
     CU_ASSERT_EQUAL(step.status, RONDE_BAD_ARGUMENT);
@@ -341,7 +341,7 @@ static enum ronde_status simulate_once(const void *context, const struct ronde_m
 
 static void running_out_of_memory_is_survived(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(machine_text);
     const struct sweep sweep = {"workload", simulate_once, platform};

@@ -30,7 +30,7 @@ static const char *name_of(const struct ronde_platform *platform, uint32_t link)
 static void hosts_of_a_star_are_alike(void)
 {
     static const uint32_t order[] = {4, 1, 5, 0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(CLUSTER(""));
     CU_ASSERT_PTR_NOT_NULL_FATAL(platform);
@@ -54,7 +54,7 @@ static void hosts_of_a_star_are_alike(void)
 static void two_ranks_of_one_host_are_not(void)
 {
     static const uint32_t twice[] = {0, 1, 2, 1}, at_once[] = {3, 3};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(CLUSTER(""));
     CU_ASSERT_FALSE(ask(platform, twice, 4).is_alike);
@@ -68,7 +68,7 @@ static void a_slower_port_is_seen(void)
 {
     static const char *const links[] = {"x_link_4_UP", "x_link_4_DOWN", "x_link_4"};
     static const uint32_t others[] = {0, 1, 2, 3, 5}, only[] = {4};
-    for (size_t i = 0; i < sizeof links / sizeof links[0] && platform_text_can_read(); i++) {
+    for (size_t i = 0; i < sizeof links / sizeof links[0] && suite_can_read_platforms(); i++) {
         struct ronde_platform *platform = platform_text_good(CLUSTER(""));
         CU_ASSERT_EQUAL(ronde_platform_degrade(platform, links[i], 0.5, NULL), RONDE_OK);
         CU_ASSERT_FALSE(ask(platform, NULL, 6).is_alike);
@@ -83,7 +83,7 @@ static void a_slower_port_is_seen(void)
 /* A backbone is everybody's and tells nobody apart, however slow it is. */
 static void a_backbone_is_shared_by_all(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform =
         platform_text_good(CLUSTER("bb_bw=\"60GBps\" bb_lat=\"100ns\""));
@@ -133,7 +133,7 @@ static void what_is_alike_has_equal_routes(void)
                                         CLUSTER("limiter_link=\"20GBps\""),
                                         CLUSTER("sharing_policy=\"SHARED\""),
                                         CLUSTER("loopback_bw=\"90GBps\" loopback_lat=\"1ns\"")};
-    for (size_t t = 0; t < sizeof texts / sizeof texts[0] && platform_text_can_read(); t++) {
+    for (size_t t = 0; t < sizeof texts / sizeof texts[0] && suite_can_read_platforms(); t++) {
         struct ronde_platform *platform = platform_text_good(texts[t]);
         uint32_t first[16], first_count = 0, wrong = 0;
         CU_ASSERT_TRUE(ask(platform, NULL, 6).is_alike);
@@ -162,7 +162,7 @@ static void what_is_alike_has_equal_routes(void)
 
 static void without_memory_it_says_so(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(CLUSTER(""));
     for (size_t refused = 0; refused < 4; refused++) {

@@ -87,7 +87,7 @@ static void no_engine_replays_what_was_cancelled_before(void)
 static void cores_are_not_replayed_either(void)
 {
     struct stage stage;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(cores_text);
     stage_begin(&stage, "ring", 4, 1);
@@ -205,7 +205,7 @@ static void a_signal_handler_cancels_a_long_replay(void)
 static void a_signal_handler_cancels_simgrid(void)
 {
     struct leaves leaves;
-    if (!platform_text_has_simgrid() || !leaves_begin(&leaves, &narrow))
+    if (!suite_has_simgrid() || !leaves_begin(&leaves, &narrow))
         return;
     CU_ASSERT_EQUAL(run_with_alarm(run_simgrid, leaves.platform, 10000), RONDE_CANCELLED);
     leaves_end(&leaves);

@@ -48,7 +48,7 @@ static enum ronde_status replay(const char *text, uint64_t bytes, const struct r
 static void expect(const char *text, uint64_t bytes, double expected_ns)
 {
     struct ronde_sim_result result = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     CU_ASSERT_EQUAL(replay(text, bytes, ronde_mem_default(), &result, NULL), RONDE_OK);
     const bool is_right = fabs(result.time_ns - expected_ns) <= 1e-9 * expected_ns;
@@ -152,7 +152,7 @@ static void a_machine_without_caches_is_refused(void)
 {
     struct ronde_sim_result result;
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     CU_ASSERT_EQUAL(replay(BEGIN PROP("cores", "2") END, 64, ronde_mem_default(), &result, &error),
                     RONDE_UNSUPPORTED);
@@ -175,7 +175,7 @@ static void allocation_failures_are_clean(void)
     const struct sweep sweep = {.what = "cores",
                                 .operation = replay_with,
                                 .context = BEGIN NEAR PROP("cores", "2") END};
-    if (platform_text_can_read())
+    if (suite_can_read_platforms())
         CU_ASSERT(sweep_run(&sweep) > 10);
 }
 

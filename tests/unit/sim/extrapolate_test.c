@@ -104,7 +104,7 @@ static void rings_over_shared_uplinks(void)
         for (double gamma_GBps = 0; gamma_GBps <= 100; gamma_GBps += 100) {
             const struct leaves_shape shape = {leaves, 8, 200, 130};
             struct comparison it;
-            if (!platform_text_has_simgrid() || !begin(&it, &shape, "ring"))
+            if (!suite_has_simgrid() || !begin(&it, &shape, "ring"))
                 return;
             scatter(&it, &shape);
             it.params.gamma_GBps = gamma_GBps;
@@ -219,8 +219,7 @@ static void uneven_progress_is_refused(void)
 static void pipelined_trees_are_refused_or_right(void)
 {
     struct comparison it;
-    if (!platform_text_has_simgrid() ||
-        !begin(&it, &(struct leaves_shape){4, 8, 400, 130}, "double_tree"))
+    if (!suite_has_simgrid() || !begin(&it, &(struct leaves_shape){4, 8, 400, 130}, "double_tree"))
         return;
     it.load = leaves_load(it.schedule, 160, 65536);
     extrapolate(&it);

@@ -212,7 +212,7 @@ static void it_is_near_max_min_sharing(void)
         {RONDE_REDUCE, "double_tree", 0.06},    {RONDE_REDUCE, "binomial", 0.06},
     };
     static const double uplinks_GBps[] = {400, 200, 100};
-    if (!platform_text_has_simgrid())
+    if (!suite_has_simgrid())
         return;
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row += suite_is_sample() ? 3 : 1)
         for (size_t u = 0; u < sizeof uplinks_GBps / sizeof *uplinks_GBps; u++) {

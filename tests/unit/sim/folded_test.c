@@ -156,7 +156,7 @@ static void schedules_are_as_their_graphs_on_the_machines_of_the_library(void)
         {"topologies/dgx-h100-pod.xml", 64, 8, 10, 5},
     };
     const size_t stride = suite_is_sample() ? 3 : 1;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && platform_text_can_read(); i += stride) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && suite_can_read_platforms(); i += stride) {
         struct ronde_platform *platform = platform_text_open(rows[i].file);
         struct tally tally = {0};
         CU_ASSERT_PTR_NOT_NULL_FATAL(platform);
@@ -209,7 +209,7 @@ static void pods_are_as_their_graphs(void)
 static void a_link_of_all_is_shared_by_all(void)
 {
     struct ronde_platform *platform =
-        platform_text_can_read()
+        suite_can_read_platforms()
             ? platform_text_good(
                   "<?xml version='1.0'?><!DOCTYPE platform SYSTEM "
                   "\"https://simgrid.org/simgrid.dtd\"><platform version=\"4.1\">"
@@ -239,7 +239,7 @@ static void a_link_of_all_is_shared_by_all(void)
 static void what_tells_ranks_apart_is_seen(void)
 {
     struct ronde_platform *platform =
-        platform_text_can_read() ? platform_text_open("topologies/fat-tree-2to1-64.xml") : NULL;
+        suite_can_read_platforms() ? platform_text_open("topologies/fat-tree-2to1-64.xml") : NULL;
     uint32_t strided[64], swapped[64];
     double halves_ns[64] = {0}, last_ns[64] = {0};
     struct tally even = {0}, odd = {0}, slow = {0};
@@ -276,7 +276,7 @@ static void what_tells_ranks_apart_is_seen(void)
 static void channels_move_alike_or_are_refused(void)
 {
     struct ronde_platform *platform =
-        platform_text_can_read() ? platform_text_open("topologies/fat-tree-2to1-64.xml") : NULL;
+        suite_can_read_platforms() ? platform_text_open("topologies/fat-tree-2to1-64.xml") : NULL;
     if (!platform)
         return;
     for (uint32_t is_even = 0; is_even < 2; is_even++) {
@@ -318,7 +318,7 @@ static void refuse(const struct ronde_sim_job *job, const struct ronde_sim_optio
 static void what_it_cannot_do_is_refused(void)
 {
     struct ronde_platform *platform =
-        platform_text_can_read() ? platform_text_open("topologies/crossbar-64.xml") : NULL;
+        suite_can_read_platforms() ? platform_text_open("topologies/crossbar-64.xml") : NULL;
     if (!platform)
         return;
     struct ronde_schedule *tree = compile_named(RONDE_ALL_REDUCE, "tree", 6);
@@ -348,7 +348,7 @@ static void what_it_cannot_do_is_refused(void)
 static void every_failing_allocation_is_reported_and_leaks_nothing(void)
 {
     struct ronde_platform *platform =
-        platform_text_can_read() ? platform_text_open("topologies/fat-tree-2to1-64.xml") : NULL;
+        suite_can_read_platforms() ? platform_text_open("topologies/fat-tree-2to1-64.xml") : NULL;
     if (!platform)
         return;
     const struct ronde_load load = {.count = 16 * 32, .dtype = RONDE_FLOAT32};

@@ -151,20 +151,11 @@ static struct tally check_table(const char *path)
     return tally;
 }
 
-/* False after a skip where a platform file cannot be read at all. */
-static bool can_read(void)
-{
-    const char *reason;
-    if (ronde_topologies_available(&reason))
-        return true;
-    suite_skip("%s", reason);
-    return false;
-}
-
 static void own_rows_come_out(void)
 {
     char path[1024];
-    if (!can_read() || !suite_source(path, sizeof path, "tests/data/simgrid/KNOWN.md"))
+    if (!suite_can_read_platforms() ||
+        !suite_source(path, sizeof path, "tests/data/simgrid/KNOWN.md"))
         return;
     const struct tally tally = check_table(path);
     CU_ASSERT_EQUAL(tally.rows, 19);
@@ -175,7 +166,7 @@ static void own_rows_come_out(void)
 static void all_rows_come_out(void)
 {
     char path[1024];
-    if (!can_read() || !suite_shared(path, sizeof path, "vectors/simgrid/KNOWN.md"))
+    if (!suite_can_read_platforms() || !suite_shared(path, sizeof path, "vectors/simgrid/KNOWN.md"))
         return;
     const struct tally tally = check_table(path);
     CU_ASSERT_EQUAL(tally.rows, 38);
@@ -244,13 +235,10 @@ static void random_vector(const char *vector, const char *platform)
 {
     char vector_path[1024];
     char platform_path[1024];
-    const char *reason;
-    if (!can_read())
+    if (!suite_can_read_platforms())
         return;
-    if (!ronde_sim_simgrid_available(&reason)) {
-        suite_skip("%s", reason);
+    if (!suite_has_simgrid())
         return;
-    }
     if (suite_shared(vector_path, sizeof vector_path, vector) &&
         suite_shared(platform_path, sizeof platform_path, platform))
         replay_vector(vector_path, platform_path);

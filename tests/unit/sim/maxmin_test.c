@@ -75,7 +75,7 @@ static void pipelines_take_what_simgrid_says(void)
     static const char *const algorithms[] = {"double_tree", "hierarchical", "direct"};
     const struct ronde_sim_options options = {.host_of = scattered};
     struct leaves leaves;
-    if (!platform_text_has_simgrid() || !leaves_begin(&leaves, &two_leaves_shape))
+    if (!suite_has_simgrid() || !leaves_begin(&leaves, &two_leaves_shape))
         return;
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
         struct ronde_schedule *schedule = leaves_compile(RONDE_ALL_REDUCE, algorithms[i], 16);

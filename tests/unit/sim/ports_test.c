@@ -83,7 +83,7 @@ static void expect(const struct play *play, double expected_ns)
 static void alone_it_is_the_time_model(void)
 {
     struct play chain = {BEGIN PROP("step_ns", "100") END, RONDE_BROADCAST, "chain", 2, 8000, 0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect(&chain, 9300);
     chain.text = BEGIN END;
@@ -97,7 +97,7 @@ static void alone_it_is_the_time_model(void)
 static void handshakes_hold_up_no_sends(void)
 {
     struct play ring = {BEGIN PROP("step_ns", "100") END, RONDE_ALL_GATHER, "ring", 2, 8000, 0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect(&ring, 9300);
     ring.text = BEGIN PROP("step_ns", "100") PROP("launch_ns", "1500") END;
@@ -113,7 +113,7 @@ static void a_port_that_was_idle_passes_a_burst(void)
                                2,
                                8000,
                                0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect(&chain, 8000 - 3000 + 1000);
 }
@@ -127,7 +127,7 @@ static void less_than_a_packet_is_no_burst(void)
                                2,
                                8000,
                                0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect(&chain, 8000 + 1000);
 }
@@ -141,7 +141,7 @@ static void packets_of_two_senders_mix(void)
 {
     const struct play gather = {
         BEGIN PROP("segment_bytes", "1000") END, RONDE_GATHER, "direct", 3, 8000, 0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect(&gather, 1000 + 1000 + 16000 - 1000);
 }
@@ -156,7 +156,7 @@ static void who_begins_to_arrive_first_goes_first(void)
     static const double comes_ns[] = {12000, 20000, 100};
     static const double ends_ns[] = {34000, 34000, 26000};
     const struct play gather = {BEGIN END, RONDE_GATHER, "binomial", 4, 8000, 0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof comes_ns / sizeof comes_ns[0]; i++) {
         const double release_ns[] = {0, comes_ns[i], 0, 0};
@@ -175,7 +175,7 @@ static void handshakes_go_before_messages(void)
 {
     const struct play ring = {BEGIN END, RONDE_REDUCE_SCATTER, "ring", 3, 8000, 0};
     const struct play alone = {BEGIN END, RONDE_BROADCAST, "chain", 2, 8000, 0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     CU_ASSERT_DOUBLE_EQUAL(replay(&ring, "ports"), replay(&ring, "flat") + 224, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(replay(&alone, "ports"), replay(&alone, "flat"), 1e-6);
@@ -186,7 +186,7 @@ static void sends_do_not_hold_up_their_lane(void)
 {
     const struct play scatter = {
         BEGIN PROP("step_ns", "100") END, RONDE_SCATTER, "direct", 3, 8000, 0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect(&scatter, 300 + 16000 + 1000 + 100);
 }
@@ -195,7 +195,7 @@ static void sends_do_not_hold_up_their_lane(void)
 static void packets_take_turns_in_the_switch(void)
 {
     struct play ring = {BEGIN PROP("switch_ns", "50") END, RONDE_ALL_GATHER, "ring", 2, 8000, 0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect(&ring, 8000 + 1000 + 50);
     ring.collective = RONDE_BROADCAST;
@@ -215,7 +215,7 @@ static void hosts_take_turns_on_a_processor(void)
                         2,
                         8000,
                         0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect(&ring, 2 * 20000 + 9000 + 20000);
     ring.text = BEGIN PROP("step_ns", "20000") PROP("processors", "1") END;
@@ -231,7 +231,7 @@ static void a_launch_takes_a_processor(void)
                          2,
                          8000,
                          0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect(&chain, 500 + 9000);
     chain.text = BEGIN PROP("launch_ns", "500") PROP("processors", "1") END;
@@ -254,7 +254,7 @@ static void all_begin_at_once(void)
     const size_t capacity = sizeof start_ns / sizeof *start_ns;
     const struct ronde_sim_options options = {.out_start_ns = start_ns};
     uint32_t began = 0, later = 0;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t op = 0; op < capacity; op++)
         start_ns[op] = -1.0;
@@ -283,7 +283,7 @@ static void headers_take_their_time(void)
     };
     /* A second bucket is never smaller than the message: it lets it go at once. */
     const double expected_ns[] = {9000, 9000 + 3 * 200, 8200 - 3000 + 1000, 1000};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         expect(&rows[i], expected_ns[i]);
@@ -293,7 +293,7 @@ static void headers_take_their_time(void)
 static void waking_by_chance_is_the_same_every_time(void)
 {
     struct play ring = {BEGIN PROP("jitter_ns", "400") END, RONDE_ALL_GATHER, "ring", 8, 8000, 0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     const double some_ns = replay(&ring, "ports");
     CU_ASSERT_DOUBLE_EQUAL(replay(&ring, "ports"), some_ns, 0.0);
@@ -315,7 +315,7 @@ static void acknowledgements_take_their_share(void)
                                1000000,
                                0};
     struct play both = alone;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     expect(&alone, 1000000 / 1.25 + 1000);
     both.collective = RONDE_ALL_GATHER;
@@ -331,7 +331,7 @@ static void pieces_await_credit(void)
     const struct ronde_time_params params = {0};
     const struct ronde_load load = {2000, RONDE_FLOAT32, 1000, 1};
     struct ronde_sim_result result;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     platform = platform_text_good(BEGIN PROP("segment_bytes", "1000") END);
     struct ronde_schedule *schedule = leaves_compile(RONDE_BROADCAST, "chain", 2);
@@ -349,7 +349,7 @@ static void what_it_cannot_replay_is_refused(void)
 {
     struct ronde_sim_result result;
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(BEGIN END);
     struct ronde_schedule *schedule = leaves_compile(RONDE_BROADCAST, "chain", 2);
@@ -365,7 +365,7 @@ static void what_it_cannot_replay_is_refused(void)
 
 static void allocation_failures_are_clean(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(
         BEGIN PROP("segment_bytes", "512") PROP("processors", "2") PROP("jitter_ns", "100") END);

@@ -108,7 +108,7 @@ static void jobs_go_to_the_cheapest_engine_that_is_right(void)
     const struct ronde_sim_options flagged = {.cfg = flags};
     const double ring_ns = 100 + 6 * (1e4 + 1000);
     struct stage stage;
-    if (!platform_text_has_simgrid() || !begin_on_crossbar(&stage))
+    if (!suite_has_simgrid() || !begin_on_crossbar(&stage))
         return;
     take(&stage, "ring");
     expect_time(&stage, "auto", NULL, ring_ns, "flat");

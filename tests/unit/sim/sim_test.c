@@ -60,7 +60,7 @@ static void stage_end(struct stage *stage)
 static bool stage_begin_simgrid(struct stage *stage, const char *text)
 {
     memset(stage, 0, sizeof *stage);
-    return platform_text_has_simgrid() && stage_begin(stage, text);
+    return suite_has_simgrid() && stage_begin(stage, text);
 }
 
 static enum ronde_status run_simgrid(struct stage *stage, const struct ronde_sim_options *options)
@@ -227,11 +227,8 @@ static void library_files_replay(void)
 {
     static const char *const files[] = {"topologies/crossbar-64.xml",
                                         "topologies/fat-tree-2to1-64.xml"};
-    const char *reason;
-    if (!ronde_topologies_available(&reason)) {
-        suite_skip("%s", reason);
+    if (!suite_can_read_platforms())
         return;
-    }
     for (size_t i = 0; i < 2; i++) {
         struct stage stage = {0};
         char path[1024];

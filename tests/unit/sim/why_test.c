@@ -93,11 +93,8 @@ static void a_shared_port_is_waiting_for_others(void)
     struct replayed replayed;
     struct messages messages = {0};
     struct ronde_why why;
-    const char *reason;
-    if (!ronde_sim_simgrid_available(&reason)) {
-        suite_skip("%s", reason);
+    if (!suite_has_simgrid())
         return;
-    }
     if (!replayed_open(&replayed, replayed_crossbar))
         return;
     messages_add(&messages, 0, 2, 1e6, 0);

@@ -165,7 +165,7 @@ static void check_pairs(const struct ronde_platform *platform, const char *kind)
 
 static void machines_of_any_size_have_one_route_per_pair(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct ronde_platform *platform = platform_text_generated(&sizes[i].request);
@@ -247,7 +247,7 @@ static void oversubscription_divides_the_uplinks_of_every_level(void)
         .kind = "rail", .nodes = 64, .levels = 3, .oversubscription = 4, USUAL};
     const struct ronde_generate_request tree = {
         .kind = "fat-tree", .oversubscription = 2, .axis_count = 3, .shape = {2, 4, 8}, USUAL};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *rails = platform_text_generated(&rail);
     struct ronde_platform *trees = platform_text_generated(&tree);
@@ -328,7 +328,7 @@ static void build_walk(struct messages *messages, uint32_t hosts)
 /* One message at a time takes latency and bytes over the slowest link of its route: both engines must find the same. */
 static void simgrid_loads_the_library_and_takes_the_same_routes(void)
 {
-    if (!platform_text_has_simgrid())
+    if (!suite_has_simgrid())
         return;
     for (size_t i = 0; i < LIBRARY_COUNT; i++) {
         char relative[128];

@@ -37,7 +37,7 @@ static bool begin(struct machine *machine, const struct ronde_generate_request *
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     CU_ASSERT_EQUAL(ronde_generate(request, file, NULL), RONDE_OK);
     (void)fclose(file);
-    if (platform_text_can_read()) {
+    if (suite_can_read_platforms()) {
         CU_ASSERT_EQUAL_FATAL(platform_text_read(text, bytes, ronde_mem_default(),
                                                  &machine->platform, NULL),
                               RONDE_OK);

@@ -21,7 +21,7 @@ struct stage {
 static bool begin(struct stage *stage, const char *file)
 {
     memset(stage, 0, sizeof *stage);
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return false;
     stage->platform = platform_text_open(file);
     CU_ASSERT_PTR_NOT_NULL_FATAL(stage->platform);

@@ -132,7 +132,7 @@ static void check_invalid(size_t i)
 
 static void read_refuses_every_invalid_file(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < INVALID_COUNT; i++)
         check_invalid(i);
@@ -143,7 +143,7 @@ static void read_refuses_absent_files_and_folders(void)
     struct ronde_platform *platform;
     struct ronde_error absent = {0};
     struct ronde_error folder = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     CU_ASSERT_EQUAL(ronde_platform_read("/no/such/file.xml", ronde_mem_default(), &platform, &absent),
                     RONDE_IO);
@@ -161,7 +161,7 @@ static void read_refuses_the_shared_bad_files(void)
     } bad[] = {{"vectors/simgrid/bad-malformed.xml", 7},
                {"vectors/simgrid/bad-unknown-element.xml", 6},
                {"vectors/simgrid/bad-zero-bandwidth.xml", 8}};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char path[1024];
@@ -178,7 +178,7 @@ static void read_refuses_the_shared_bad_files(void)
 /* Every beginning of a good file is refused; the missing last newline alone is not. */
 static void truncated_anywhere_is_refused(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     const size_t whole = strlen(platform_text_everything) - 1;
     for (size_t bytes = 0; bytes < whole; bytes += 3) {
@@ -200,7 +200,7 @@ static void damaged_files_do_no_harm(void)
     CU_ASSERT(bytes < sizeof text);
     uint64_t state = 20261121;
     unsigned read = 0;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (unsigned round = 0; round < 600; round++) {
         struct ronde_platform *platform;
@@ -242,7 +242,7 @@ static void allocation_failures_are_clean(void)
     const struct sweep sweep = {.what = "everything",
                                 .operation = read_and_route,
                                 .context = platform_text_everything};
-    if (platform_text_can_read())
+    if (suite_can_read_platforms())
         CU_ASSERT(sweep_run(&sweep) > 30);
 }
 

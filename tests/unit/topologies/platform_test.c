@@ -39,7 +39,7 @@ static void routes_are_those_of_simgrid(void)
         {"c0x", "s1", "c_link_0_limiter c_link_0_UP c_backbone cf_UP fs bb m"},
         {"s0", "s0", ""},
     };
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(platform_text_everything);
     for (size_t i = 0; platform && i < sizeof routes / sizeof routes[0]; i++) {
@@ -55,7 +55,7 @@ static void routes_are_those_of_simgrid(void)
 
 static void read_keeps_facts_units_and_order(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(platform_text_everything);
     if (!platform)
@@ -83,7 +83,7 @@ static void rank_hosts_orders_and_selects(void)
         "<platform version=\"4\"><cluster id=\"x\" prefix=\"h\" suffix=\"\" radical=\"0-3\" "
         "speed=\"1\" bw=\"1GBps\" lat=\"0\">"
         "<prop id=\"ronde.rank_hosts\" value=\"h3, h1 h0\"/></cluster></platform>";
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(text);
     if (!platform)
@@ -106,7 +106,7 @@ static void a_pair_without_route_is_named(void)
         "<link id=\"l\" bandwidth=\"1GBps\" latency=\"0s\"/>"
         "<route src=\"h0\" dst=\"h1\"><link_ctn id=\"l\"/></route></zone></platform>";
     static const char *const routings[] = {"Full", "Dijkstra"};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < 2; i++) {
         char whole[600];
@@ -143,7 +143,7 @@ static void equally_short_routes_are_left_to_simgrid(void)
         "<route src=\"s\" dst=\"b\"><link_ctn id=\"l\"/></route></zone></platform>";
     uint32_t count;
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(text);
     if (!platform)
@@ -162,7 +162,7 @@ static void other_topologies_are_left_to_simgrid(void)
         "topo_parameters=\"2;4,4;1,2;1,2\"/></platform>";
     uint32_t count;
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(text);
     if (!platform)
@@ -180,7 +180,7 @@ static void library_files_are_what_they_say(void)
     struct ronde_network network;
     bool is_uniform = false;
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *crossbar = platform_text_open("topologies/crossbar-64.xml");
     struct ronde_platform *tree = platform_text_open("topologies/fat-tree-2to1-64.xml");
@@ -221,7 +221,7 @@ static void read_file(const char *path, void *context)
 /* What was calibrated for the results is read by the ronde that stands beside them. */
 static void files_of_results_are_read(void)
 {
-    if (platform_text_can_read())
+    if (suite_can_read_platforms())
         CU_ASSERT(files_walk("docs/results", ".xml", read_file, NULL) > 0);
 }
 
@@ -262,7 +262,7 @@ static void written_calibration_reads_back_to_the_last_bit(void)
     char text[8192];
     char links[256];
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     CU_ASSERT_EQUAL(write_text(&calibration, text, sizeof text, &error), RONDE_OK);
     struct ronde_platform *platform = platform_text_good(text);
@@ -327,7 +327,7 @@ static void shared_host_gives_fair_shares(void)
     struct ronde_network network;
     bool is_uniform = true;
     struct ronde_calibration machine = calibration;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     machine.time.copy_GBps = 10;
     machine.time.gamma_GBps = 6;
@@ -363,7 +363,7 @@ static void what_moves_no_message_is_counted(void)
         "</host></zone></platform>";
     struct ronde_platform *platform = NULL;
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     CU_ASSERT_EQUAL_FATAL(ronde_platform_parse("p", text, sizeof text - 1, ronde_mem_default(),
                                                &platform, &error),

@@ -29,7 +29,7 @@ static void torus_routes_are_those_of_simgrid(void)
          "x_link_from_1_to_9_DOWN"},
         {7, 7, ""},
     };
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(text);
     for (size_t i = 0; platform && i < sizeof routes / sizeof routes[0]; i++) {
@@ -45,7 +45,7 @@ static void torus_routes_are_those_of_simgrid(void)
 /* A router that has answered a thousand questions gives the answers of one that was just made. */
 static void a_router_remembers_nothing_wrong(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_open("topologies/dragonfly-72.xml");
     struct ronde_router *router = NULL;
@@ -84,7 +84,7 @@ static void router_says_what_is_wrong_and_goes_on(void)
     uint32_t link = 7;
     struct ronde_error lost = {0};
     struct ronde_error beyond = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(text);
     if (!platform)
@@ -111,7 +111,7 @@ static void degrade_scales_links(void)
 {
     struct ronde_error unknown = {0};
     struct ronde_error factor = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_open("topologies/fat-tree-2to1-64.xml");
     if (!platform)
@@ -147,7 +147,7 @@ static void degrading_the_memory_changes_the_fact(void)
         "<prop id=\"ronde.memory_GBps\" value=\"20\"/><cluster id=\"m\" prefix=\"r\" suffix=\"\" "
         "radical=\"0-3\" speed=\"1Gf\" bw=\"9GBps\" lat=\"0s\" bb_bw=\"20GBps\" bb_lat=\"0s\" "
         "bb_sharing_policy=\"SHARED\"/></zone></platform>";
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_good(text);
     if (!platform)
@@ -159,7 +159,7 @@ static void degrading_the_memory_changes_the_fact(void)
 
 static void parts_are_counted(void)
 {
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = platform_text_open("topologies/fat-tree-2to1-64.xml");
     if (!platform)
@@ -183,7 +183,7 @@ static void large_machines_are_sampled_without_missing_anything(void)
 {
     struct ronde_network network;
     bool is_uniform = true;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *pod = platform_text_open("topologies/dgx-h100-pod.xml");
     if (!pod)

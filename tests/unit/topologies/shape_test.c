@@ -24,7 +24,7 @@ static bool open_shape(const char *text, struct ronde_shape *out_shape)
                                 "<host id=\"c\" speed=\"1Gf\"/>";
     char file[4096];
     struct ronde_error error = {0};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return false;
     snprintf(file, sizeof file, "%s%s</zone></platform>", begin, text);
     struct ronde_platform *platform = platform_text_good(file);

@@ -171,7 +171,7 @@ static void compare(const struct zone *zone, struct ronde_router *router,
 static void compare_all(const char *routing, uint64_t seed, struct tally *tally)
 {
     uint64_t random = seed;
-    for (uint32_t round = 0; round < 60 && platform_text_can_read(); round++) {
+    for (uint32_t round = 0; round < 60 && suite_can_read_platforms(); round++) {
         struct zone zone;
         struct ronde_router *router = NULL;
         draw(&zone, &random);
@@ -209,7 +209,7 @@ static void links_count_and_not_routes(void)
 {
     struct zone zone = {.hosts = 3, .points = 3};
     char said[128];
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     add(&zone, 0, 2, 3);
     add(&zone, 0, 1, 1);
@@ -226,7 +226,7 @@ static void links_count_and_not_routes(void)
 static void a_route_without_room_is_counted(void)
 {
     struct zone zone = {.hosts = 4, .points = 4};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (uint32_t p = 1; p < 4; p++)
         add(&zone, p - 1, p, 2);

@@ -60,7 +60,7 @@ static void name_route(const struct ronde_platform *platform, uint32_t src, uint
 static void only_routes_over_what_is_out_change(void)
 {
     char before[1024], after[1024];
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *whole = pod(4), *left = pod(4);
     take_well(left, "n0g3_c");
@@ -88,7 +88,7 @@ static void hosts_that_lost_their_links_take_turns(void)
 {
     uint32_t links[MAX_LINKS], count = 0;
     struct ronde_error error = {.status = RONDE_OK};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = pod(4);
     CU_ASSERT_EQUAL_FATAL(ronde_platform_keep_nics(platform, 4, &error), RONDE_OK);
@@ -117,7 +117,7 @@ static void nics_are_counted(void)
         uint32_t nodes, count;
         const char *said;
     } rows[] = {{4, 9, "a node has 8 NICs, not 9"}, {1, 4, "one node"}, {4, 0, "without NICs"}};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_error error = {.status = RONDE_OK};
@@ -140,7 +140,7 @@ static void nics_are_counted(void)
 static void everything_with_a_name_can_be_out(void)
 {
     char route[1024];
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = pod(4);
     take_well(platform, "n0g0_c_UP");
@@ -170,7 +170,7 @@ static void nodes_stay_together_when_one_host_is_out(void)
 {
     struct ronde_error error = {.status = RONDE_OK};
     struct ronde_nodes nodes;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = pod(4);
     take_well(platform, "n1g3");
@@ -196,7 +196,7 @@ static void what_is_not_there_cannot_be_out(void)
         {"tests/data/fat-tree-simgrid.xml", "x", "only SimGrid knows the links of FAT_TREE",
          RONDE_UNSUPPORTED},
     };
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_error error = {.status = RONDE_OK};
@@ -219,7 +219,7 @@ static void what_is_not_there_cannot_be_out(void)
 static void a_host_that_nothing_leads_to_is_named(void)
 {
     char route[1024];
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     const struct ronde_generate_request request = {.kind = "crossbar",
                                                    .nodes = 4,
@@ -353,7 +353,7 @@ static void ways_of_random_graphs_are_the_shortest_that_are_left(void)
 {
     enum { GRAPHS = 40 };
     uint64_t state = 6;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (int g = 0; g < GRAPHS; g++) {
         struct graph graph;
@@ -392,7 +392,7 @@ static void generated_machines_go_on(void)
         {{.kind = "mi300x", .nodes = 4, .fabric = RONDE_FABRIC_RAIL}, "n0g0-1"},
         {{.kind = "rail", .nodes = 40, .fabric = RONDE_FABRIC_COUNT}, "l3"},
     };
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_platform *platform = platform_text_generated(&rows[i].request);
@@ -422,7 +422,7 @@ static void a_copy_is_the_same_machine(void)
     char one[1024], other[1024];
     struct ronde_error error = {.status = RONDE_OK};
     struct ronde_platform *copy = NULL;
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     struct ronde_platform *platform = pod(4);
     take_well(platform, "n0g0_c");
@@ -470,7 +470,7 @@ static void without_memory_it_says_so(void)
 {
     char path[512];
     const struct sweep sweep = {"without", read_and_take, path};
-    if (!platform_text_can_read())
+    if (!suite_can_read_platforms())
         return;
     const struct ronde_generate_request request = {.kind = "dgx-h100",
                                                    .nodes = 2,
