@@ -196,12 +196,34 @@ static enum ronde_status parse(const char *text, uint32_t ranks, struct ronde_nc
     return ronde_nccl_graph_parse(text, strlen(text), "f", ranks, ronde_mem_default(), graph, error);
 }
 
+/* A log, and what it states. */
+struct graph_row {
+    const char *text;
+    uint32_t ranks, rings, trees;
+};
+
+static void expect_graphs(const struct graph_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct ronde_nccl_graph *graph = NULL;
+        struct ronde_error error;
+        CU_ASSERT_EQUAL(parse(rows[i].text, 0, &graph, &error), RONDE_OK);
+        if (!graph) {
+            suite_note("row %zu: %s", i, error.message);
+            continue;
+        }
+        CU_ASSERT_EQUAL(graph->ranks, rows[i].ranks);
+        CU_ASSERT_EQUAL(graph->rings, rows[i].rings);
+        CU_ASSERT_EQUAL(graph->trees, rows[i].trees);
+        if (graph->trees != rows[i].trees || graph->ranks != rows[i].ranks)
+            suite_note("row %zu: %u ranks, %u trees", i, graph->ranks, graph->trees);
+        ronde_nccl_graph_destroy(graph);
+    }
+}
+
 static void every_age_of_nccl_is_understood(void)
 {
-    static const struct {
-        const char *text;
-        uint32_t ranks, rings, trees;
-    } rows[] = {
+    static const struct graph_row rows[] = {
         {"h:1:2 [0] NCCL INFO Channel 00/02 :    0   1\nh:1:2 [0] NCCL INFO Channel 01/02 :    0   "
          "1\n",
          2, 2, 0},
@@ -216,19 +238,7 @@ static void every_age_of_nccl_is_understood(void)
          "Channel settings are kept\nRing buffers\n",
          2, 1, 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct ronde_nccl_graph *graph = NULL;
-        struct ronde_error error;
-        CU_ASSERT_EQUAL(parse(rows[i].text, 0, &graph, &error), RONDE_OK);
-        if (!graph) {
-            suite_note("row %zu: %s", i, error.message);
-            continue;
-        }
-        CU_ASSERT_EQUAL(graph->ranks, rows[i].ranks);
-        CU_ASSERT_EQUAL(graph->rings, rows[i].rings);
-        CU_ASSERT_EQUAL(graph->trees, rows[i].trees);
-        ronde_nccl_graph_destroy(graph);
-    }
+    expect_graphs(rows, sizeof rows / sizeof rows[0]);
 }
 
 /* Rings of 20 ranks: the first of more, in what NCCL up to 2.11 prints, or all there are. */
@@ -268,10 +278,7 @@ static void what_launchers_do_to_lines_is_undone(void)
 #define PAIR                                                                                       \
     "a:1:2 [0] NCCL INFO Channel 00/01 : 0 1\na:1:2 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1\n"
 #define OTHER "a:3:4 [1] NCCL INFO Trees [0] -1/-1/-1->1->0\n"
-    static const struct {
-        const char *text;
-        uint32_t ranks, rings, trees;
-    } rows[] = {
+    static const struct graph_row rows[] = {
         {"a:1:2 [0] NCCL INFO Channel 00/01 : 0 1 comm 0xabc nRanks 02 busId 1b000\n"
          "a:1:2 [0] NCCL INFO Ring 00 : 1 -> 0 -> 1 comm 0xabc nRanks 02 busId 1b000\n"
          "a:1:2 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1 comm 0xabc nRanks 02 busId 1b000\n" OTHER,
@@ -294,21 +301,7 @@ static void what_launchers_do_to_lines_is_undone(void)
          "-1/-1/-1->1->0\n",
          2, 1, 1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct ronde_nccl_graph *graph = NULL;
-        struct ronde_error error;
-        CU_ASSERT_EQUAL(parse(rows[i].text, 0, &graph, &error), RONDE_OK);
-        if (!graph) {
-            suite_note("row %zu: %s", i, error.message);
-            continue;
-        }
-        CU_ASSERT_EQUAL(graph->ranks, rows[i].ranks);
-        CU_ASSERT_EQUAL(graph->rings, rows[i].rings);
-        CU_ASSERT_EQUAL(graph->trees, rows[i].trees);
-        if (graph->trees != rows[i].trees || graph->ranks != rows[i].ranks)
-            suite_note("row %zu: %u ranks, %u trees", i, graph->ranks, graph->trees);
-        ronde_nccl_graph_destroy(graph);
-    }
+    expect_graphs(rows, sizeof rows / sizeof rows[0]);
 }
 
 static void malformed_logs_are_refused_with_their_line(void)
