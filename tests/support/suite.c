@@ -148,7 +148,7 @@ int suite_run(const char *name, const struct suite_case *cases, size_t count)
 {
     const char *wanted = getenv("RONDE_TEST");
     /* What `auto` chooses here is what the shipped tables say, whatever was measured on this machine. */
-    if (setenv("RONDE_TUNE_DIR", RONDE_SOURCE_DIR "/tune/tables", 0) != 0)
+    if (setenv("RONDE_TUNE_DIR", RONDE_SOURCE_DIR "/predict/tables", 0) != 0)
         return 1;
     unsigned outcomes[FAILED + 1] = {0, 0, 0};
     /* Line by line, so that a crash leaves the name of the last test that ended before it. */
