@@ -1,6 +1,5 @@
 /**
- * A whole file in memory: for readers whose files are text, not devices that never end. Two rooms read so, formats and
- * nccl; no user of the library needs it.
+ * A whole file in memory: for readers whose files are text, not devices that never end.
  */
 #ifndef RONDE_FORMATS_WHOLE_FILE_H
 #define RONDE_FORMATS_WHOLE_FILE_H

@@ -8,7 +8,8 @@
  * been rounded directly: hardware that adds float16 natively gives the same bits (S. Figueroa, "When is double rounding
  * innocuous?", SIGNUM Newsletter 30(3), 1995). What is too large for 8 bits becomes the largest finite number, infinity
  * included: the saturation of NCCL's and CUDA's conversions, and for float8_e4m3 the only way to keep an overflow a
- * number. The same integer code on all chips, also those with instructions of their own for it. Free of libc.
+ * number. The same integer code on all chips, also those with instructions of their own for it. Part of elements.h. Free
+ * of libc.
  */
 #ifndef RONDE_ENGINE_EXECUTE_NARROW_H
 #define RONDE_ENGINE_EXECUTE_NARROW_H
