@@ -41,6 +41,7 @@ struct ronde_request {
     struct ronde_p2p *p2p;        /**< likewise, once it was posted */
     struct ronde_p2p_status came; /**< likewise, once it is over */
     struct ronde_stream_launch *launch; /**< of an operation in a stream: what was enqueued, NULL = nothing */
+    uint64_t mark;                      /**< of its launch's: when that is past, it is over */
     bool is_waited;                     /**< of a group, at whose end it is waited for */
     uint32_t *out_source; /**< of one of these: where the rank goes whose message came, or NULL */
     struct ronde_request *beside; /**< the next of these */

@@ -65,6 +65,8 @@ static void unload(struct ronde_queue *queue, struct ronde_stream_launch *launch
 {
     if (!launch->shared)
         return;
+    if (queue->streams->last == launch)
+        queue->streams->last = NULL;
     ronde_backend_cuda.unload(launch->program);
     ronde_cache_give(&queue->cache, launch->shared);
     memset(launch, 0, sizeof *launch);
@@ -72,10 +74,15 @@ static void unload(struct ronde_queue *queue, struct ronde_stream_launch *launch
 
 void ronde_streams_drop(struct ronde_queue *queue, enum ronde_collective collective)
 {
-    for (uint32_t k = 0; queue->streams && k < NOWHERE; k++)
-        if (queue->streams->kept[k].shared &&
-            ronde_kind_collective(&queue->streams->kept[k].kind) == collective)
-            unload(queue, &queue->streams->kept[k]);
+    for (uint32_t k = 0; queue->streams && k < NOWHERE; k++) {
+        struct ronde_stream_launch *launch = &queue->streams->kept[k];
+        if (!launch->shared || ronde_kind_collective(&launch->kind) != collective)
+            continue;
+        if (launch->is_captured)
+            launch->is_prepared = false;
+        else
+            unload(queue, launch);
+    }
 }
 
 void ronde_streams_close(struct ronde_queue *queue)
@@ -98,7 +105,8 @@ void ronde_streams_stop(struct ronde_queue *queue)
         if (launch->pending == 0)
             continue;
         ronde_backend_cuda.abort(launch->program);
-        while (ronde_cuda_is_past(launch->program, &is_past, &ignored) == RONDE_OK && !is_past)
+        while (ronde_cuda_is_past(launch->program, launch->mark, &is_past, &ignored) == RONDE_OK &&
+               !is_past)
             ronde_thread_rest(0);
         /* How they ended is known: the communicator has failed. */
         if (ronde_cuda_check(launch->program, &ignored) != RONDE_OK)
@@ -111,7 +119,8 @@ void ronde_streams_stop(struct ronde_queue *queue)
 static enum ronde_status conclude(struct ronde_queue *queue, struct ronde_stream_launch *launch,
                                   enum ronde_status status, struct ronde_error *error)
 {
-    if (status == RONDE_OK)
+    /* The check would wait for later runs as well. */
+    if (status == RONDE_OK && ronde_cuda_is_stopped(launch->program))
         status = ronde_cuda_check(launch->program, error);
     launch->pending--;
     if (status == RONDE_OK)
@@ -134,7 +143,7 @@ bool ronde_stream_advance(struct ronde_request *request)
         const double deadline_ns = ronde_request_deadline_of(request);
         if (deadline_ns > 0 && ronde_clock_ns() > deadline_ns)
             ronde_backend_cuda.abort(launch->program);
-        status = ronde_cuda_is_past(launch->program, &is_past, &error);
+        status = ronde_cuda_is_past(launch->program, request->mark, &is_past, &error);
         if (status == RONDE_OK && !is_past)
             return false;
         status = conclude(queue, launch, status, &error);
@@ -151,70 +160,34 @@ static void await(struct ronde_queue *queue, const struct ronde_stream_launch *l
             ronde_queue_idle(queue);
 }
 
-static struct ronde_stream_key key_of(const struct ronde_queue *queue,
-                                      const struct ronde_launch *launch)
-{
-    struct ronde_stream_key key;
-    memset(&key, 0, sizeof key);
-    key.in = launch->in[queue->rank];
-    key.out = launch->out[queue->rank];
-    key.count = launch->count;
-    key.timeout_ns = launch->timeout_ns;
-    key.dtype = launch->dtype;
-    key.op = launch->op;
-    if (launch->factors) {
-        const size_t bytes = ronde_dtype_bytes(launch->dtype);
-        memcpy(key.factor, (const unsigned char *)launch->factors + queue->rank * bytes, bytes);
-    }
-    return key;
-}
-
-/* Where this rank has a launch that may be enqueued as it is. */
+/* Where a launch is kept; NOWHERE = it is not. */
 static uint32_t find_launch(const struct ronde_queue *queue, const struct ronde_kind *kind,
-                            const struct ronde_stream_key *key)
+                            const struct ronde_launch *given)
 {
     uint32_t at = 0;
     for (; at < NOWHERE; at++) {
         const struct ronde_stream_launch *launch = &queue->streams->kept[at];
-        if (launch->is_prepared && ronde_kind_is_same(&launch->kind, kind, queue->ranks) &&
-            memcmp(&launch->key, key, sizeof *key) == 0)
+        if (launch->is_prepared && launch->count == given->count && launch->dtype == given->dtype &&
+            launch->op == given->op && ronde_kind_is_same(&launch->kind, kind, queue->ranks))
             break;
     }
     return at;
 }
 
-/* Whether all ranks have the launch in the same place: then the greatest of their answers is the least as well. */
-static enum ronde_status ask_all(struct ronde_queue *queue, uint32_t at, double deadline_ns,
-                                 bool *out_all, struct ronde_error *error)
-{
-    uint64_t mine[2] = {at, ~(uint64_t)at};
-    uint64_t most[2] = {at, ~(uint64_t)at};
-    const struct ronde_call question = {.collective = RONDE_ALL_REDUCE,
-                                        .dtype = RONDE_UINT64,
-                                        .op = RONDE_MAX,
-                                        .in = mine,
-                                        .out = most,
-                                        .count = 2};
-    const enum ronde_status status =
-        queue->ranks > 1 ? ronde_queue_run_here(queue, &question, 2, deadline_ns, error) : RONDE_OK;
-    *out_all = at != NOWHERE && most[0] == ~most[1];
-    return status;
-}
-
 /*
- * The place of a launch that is not kept. It follows from the calls so far, which are the same on all ranks; blocks of
- * different lengths are not compared, so a kind has one launch with such.
+ * The place of a launch that is not kept, NULL where all have been captured. It follows from the calls so far, which are the
+ * same on all ranks; blocks of different lengths are not compared, so a kind has one launch with such.
  */
 static struct ronde_stream_launch *choose_place(struct ronde_queue *queue,
                                                 const struct ronde_kind *kind)
 {
     struct ronde_stream_launch *kept = queue->streams->kept;
-    struct ronde_stream_launch *chosen = kept;
+    struct ronde_stream_launch *chosen = NULL;
     for (uint32_t k = 0; k < NOWHERE; k++) {
         if (kept[k].shared && ronde_kind_is_v(kind) &&
             ronde_kind_is_same(&kept[k].kind, kind, queue->ranks))
             return &kept[k];
-        if (kept[k].used < chosen->used)
+        if (!kept[k].is_captured && (!chosen || kept[k].used < chosen->used))
             chosen = &kept[k];
     }
     return chosen;
@@ -262,7 +235,12 @@ static enum ronde_status prepare(struct ronde_queue *queue, const struct ronde_k
     struct ronde_stream_launch *launch = choose_place(queue, kind);
     struct ronde_launch given;
     struct ronde_error why = {0};
-    await(queue, launch);
+    if (!launch)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s: all %u launches that a communicator keeps are in captured graphs",
+                          ronde_collective_text(call->collective), NOWHERE);
+    /* Messages between hosts are moved by a thread of a program, which has the communicator meanwhile. */
+    await(queue, ronde_comm_transport(queue->comm) == RONDE_TRANSPORT_SHM ? launch : NULL);
     launch->is_prepared = false;
     ronde_queue_limit(queue, deadline_ns);
     enum ronde_status status = load(queue, launch, kind, error);
@@ -277,11 +255,26 @@ static enum ronde_status prepare(struct ronde_queue *queue, const struct ronde_k
     }
     ronde_comm_limit(queue->comm, 0);
     if (status == RONDE_OK) {
-        launch->key = key_of(queue, &given);
+        launch->count = given.count;
+        launch->dtype = given.dtype;
+        launch->op = given.op;
         launch->is_prepared = !ronde_kind_is_v(kind);
         *out_launch = launch;
     }
     return status;
+}
+
+/* A launch that all ranks have, with the buffers of a call: this rank's alone, as are its mistakes. */
+static enum ronde_status give(struct ronde_queue *queue, const struct ronde_stream_launch *launch,
+                              const struct ronde_launch *given, struct ronde_error *error)
+{
+    struct ronde_error why = {0};
+    const enum ronde_status status = ronde_cuda_give(launch->program, given, &why);
+    if (status == RONDE_OK)
+        return RONDE_OK;
+    /* The others' kernels will wait for this rank's. */
+    ronde_comm_fail(queue->comm, &why);
+    return ronde_fail(error, status, "%s", why.message);
 }
 
 /* Finds the launch of a call, or makes it. */
@@ -292,39 +285,48 @@ static enum ronde_status find_or_prepare(struct ronde_queue *queue, const struct
 {
     const struct ronde_kind kind = ronde_kind_of(call, count);
     struct ronde_launch given;
-    bool is_kept = false;
-    enum ronde_status status = fill(queue, call, count, &given, error);
+    const enum ronde_status status = fill(queue, call, count, &given, error);
     if (status != RONDE_OK)
         return status;
-    const struct ronde_stream_key key = key_of(queue, &given);
-    const uint32_t at = find_launch(queue, &kind, &key);
-    /* Messages between hosts are moved by a thread of the program, which has the communicator meanwhile. */
-    if (ronde_comm_transport(queue->comm) != RONDE_TRANSPORT_SHM)
-        await(queue, NULL);
-    status = ask_all(queue, at, deadline_ns, &is_kept, error);
-    if (status == RONDE_OK && is_kept)
-        *out_launch = &queue->streams->kept[at];
-    else if (status == RONDE_OK)
-        status = prepare(queue, &kind, call, count, deadline_ns, out_launch, error);
-    return status;
+    const uint32_t at = find_launch(queue, &kind, &given);
+    if (at == NOWHERE)
+        return prepare(queue, &kind, call, count, deadline_ns, out_launch, error);
+    *out_launch = &queue->streams->kept[at];
+    return give(queue, *out_launch, &given, error);
+}
+
+/* What was called last, in another stream, comes first: operations of a communicator are in order. */
+static enum ronde_status follow_last(struct ronde_queue *queue, void *stream,
+                                     struct ronde_error *error)
+{
+    struct ronde_stream_launch *const last = queue->streams->last;
+    return last && queue->streams->stream != stream
+               ? ronde_cuda_follow(last->program, &stream, error)
+               : RONDE_OK;
 }
 
 /* One run at the end of the stream. From here on a failure is the communicator's: the other ranks may have theirs. */
 static enum ronde_status enqueue(struct ronde_queue *queue, struct ronde_stream_launch *launch,
-                                 void *stream, struct ronde_error *error)
+                                 void *stream, bool is_captured, struct ronde_error *error)
 {
     struct ronde_error why = {0};
-    enum ronde_status status = ronde_cuda_enqueue(launch->program, &stream, &why);
+    enum ronde_status status = is_captured ? RONDE_OK : follow_last(queue, stream, &why);
     if (status == RONDE_OK)
-        status = ronde_cuda_mark(launch->program, &stream, &why);
+        status = ronde_cuda_enqueue(launch->program, &stream, &why);
+    if (status == RONDE_OK && !is_captured)
+        status = ronde_cuda_mark(launch->program, &stream, &launch->mark, &why);
     if (status != RONDE_OK) {
         launch->is_prepared = false;
         ronde_comm_fail(queue->comm, &why);
         return ronde_fail(error, status, "%s", why.message);
     }
-    launch->pending++;
     launch->used = ++queue->streams->calls;
+    launch->is_captured |= is_captured;
+    if (is_captured)
+        return RONDE_OK;
+    launch->pending++;
     queue->streams->stream = stream;
+    queue->streams->last = launch;
     return RONDE_OK;
 }
 
@@ -343,37 +345,56 @@ static enum ronde_status find_count(struct ronde_queue *queue, const struct rond
     return status;
 }
 
-/* What is not the stream's: all ranks do the same, one call after another. */
-static enum ronde_status start(struct ronde_request *request, struct ronde_error *error)
+/* Replays of graphs report to nobody: one that was stopped shows in the next call. */
+static enum ronde_status check_replays(struct ronde_queue *queue, struct ronde_error *error)
+{
+    for (uint32_t k = 0; k < NOWHERE; k++) {
+        const struct ronde_stream_launch *launch = &queue->streams->kept[k];
+        struct ronde_error why = {0};
+        if (!launch->is_captured || launch->pending > 0 || !ronde_cuda_is_stopped(launch->program))
+            continue;
+        const enum ronde_status status = ronde_cuda_check(launch->program, &why);
+        if (status == RONDE_OK)
+            continue;
+        ronde_comm_fail(queue->comm, &why);
+        return ronde_fail(error, status, "a replayed graph: %.480s", why.message);
+    }
+    return RONDE_OK;
+}
+
+/* What is not the stream's: all ranks do the same, one call after another. *out_over: nothing of it is pending. */
+static enum ronde_status start(struct ronde_request *request, bool *out_over,
+                               struct ronde_error *error)
 {
     struct ronde_queue *queue = request->queue;
     const struct ronde_call *call = &request->call;
-    bool is_captured = false;
     uint64_t count = 0;
     if (queue->failure.status != RONDE_OK)
         return ronde_queue_failed(queue, error);
-    enum ronde_status status =
-        ronde_cuda_is_captured(queue->streams->cuda, call->stream, &is_captured, error);
-    if (status == RONDE_OK && is_captured)
+    enum ronde_status status = check_replays(queue, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_is_captured(queue->streams->cuda, call->stream, out_over, error);
+    if (status == RONDE_OK && *out_over && call->is_v)
         return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "%s: the stream is being captured, and the call has to meet other ranks; "
-                          "ronde/cuda.h has runs that can be captured",
+                          "%s: blocks of different lengths cannot be captured, as each call is "
+                          "prepared anew",
                           ronde_collective_text(call->collective));
-    /* Two streams are in no order, which the operations of a communicator are. */
-    if (status == RONDE_OK && queue->streams->stream != call->stream)
-        await(queue, NULL);
     if (status == RONDE_OK)
         status = find_count(queue, call, ronde_request_deadline_of(request), &count, error);
     if (status != RONDE_OK || ronde_call_is_empty(call, count))
         return status;
     status = find_or_prepare(queue, call, count, ronde_request_deadline_of(request),
                              &request->launch, error);
-    return status == RONDE_OK ? enqueue(queue, request->launch, call->stream, error) : status;
+    if (status == RONDE_OK)
+        status = enqueue(queue, request->launch, call->stream, *out_over, error);
+    request->mark = status == RONDE_OK ? request->launch->mark : 0;
+    return status;
 }
 
 enum ronde_status ronde_stream_start(struct ronde_request *request, struct ronde_error *error)
 {
     struct ronde_queue *queue = request->queue;
+    bool is_over = false;
     ronde_queue_enter(queue, true);
     enum ronde_status status = RONDE_OK;
     if (!queue->streams)
@@ -382,11 +403,13 @@ enum ronde_status ronde_stream_start(struct ronde_request *request, struct ronde
                             "(ronde_comm_use_device)",
                             ronde_collective_text(request->call.collective));
     else
-        status = start(request, error);
-    if (status == RONDE_OK)
-        ronde_queue_append_stream(request);
-    else
+        status = start(request, &is_over, error);
+    if (status != RONDE_OK)
         ronde_queue_note(queue);
+    else if (is_over)
+        ronde_queue_end(request, RONDE_OK, NULL);
+    else
+        ronde_queue_append_stream(request);
     ronde_queue_leave(queue);
     return status;
 }

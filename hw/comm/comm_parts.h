@@ -262,6 +262,13 @@ extern const char *const ronde_wire_ucx_missing;
 /** Whether there is no communicator, or it is that of the process which this one was forked from. */
 bool ronde_comm_is_foreign(const struct ronde_comm *comm);
 
+/** Runs in streams whose messages threads of their programs move, one run after another (hw/cuda/progress_thread.c). */
+struct ronde_comm_turns {
+    uint64_t begun;
+    uint64_t moved;
+    bool has_failed; /**< one of them has: the others need not wait for their turn */
+};
+
 /** See comm_parts.h. */
 struct ronde_comm {
     const struct ronde_mem *mem;
@@ -288,6 +295,7 @@ struct ronde_comm {
     double checked_ns; /**< when the control channel was last polled */
     uint64_t loads;    /**< programs ever loaded: the same number on all ranks */
     bool is_running;
+    struct ronde_comm_turns turns;
     uint32_t ranks_here; /**< on this machine, whatever their host_id */
     uint32_t processors; /**< of this machine that its ranks may use, all together */
     uint64_t stream_from_bytes; /**< of all ranks' buffers; queried once, as the query takes longer than a short run */

@@ -105,6 +105,7 @@ struct ronde_block {
     struct ronde_frame frame; /**< must stand first: ronde_block_of finds the block by it */
     struct ronde_block_command command;
     const struct ronde_job *job;
+    struct ronde_given given;
     struct ronde_lane_slot *lane_slots; /**< those it polls, in shared memory if they fit */
     uint32_t first;                     /**< its first lane slot among all */
     uint32_t lane_slot_count;
@@ -330,13 +331,15 @@ RONDE_INTERP struct ronde_block_share ronde_block_share_of(const struct ronde_jo
 
 /** First part, deciding thread: which lanes it polls. */
 RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde_job *from,
-                                   uint32_t index, unsigned char *room, uint32_t room_bytes)
+                                   const struct ronde_given *given, uint32_t index,
+                                   unsigned char *room, uint32_t room_bytes)
 {
     const struct ronde_job job = *from;
     /* Runs queued behind a stopped one send nothing: peers still in that run would read the messages as that run's. */
     const uint32_t stop = RONDE_PORT_PEEK(job.stop);
     const struct ronde_block_share share = ronde_block_share_of(&job, index, room_bytes);
     block->job = from;
+    block->given = *given;
     block->room = room;
     block->room_bytes = room_bytes;
     block->turns = 0;
@@ -435,6 +438,11 @@ RONDE_INTERP void ronde_block_start_lane(struct ronde_block *block,
     lane->done = progress[now.index].value;
     lane->task = &lane_slot->task;
     lane_slot->task.frame = &block->frame;
+    if (block->given.is_given != 0) {
+        lane_slot->task.base[RONDE_IN] = block->given.in;
+        lane_slot->task.base[RONDE_OUT] = block->given.out;
+        lane_slot->task.factor = block->given.factor;
+    }
     lane->step = now.first;
     lane->piece = now.end > now.first ? 0 : block->frame.piece_count;
     lane->reason = RONDE_REASON_NONE;
@@ -459,7 +467,8 @@ RONDE_INTERP void ronde_block_start(struct ronde_block *block, struct ronde_move
 /** Last part, deciding thread. */
 RONDE_INTERP void ronde_block_begin(struct ronde_block *block)
 {
-    const uint64_t timeout_ns = block->job->timeout_ns;
+    const uint64_t timeout_ns =
+        block->given.is_given != 0 ? block->given.timeout_ns : block->job->timeout_ns;
     bool is_known = false;
     uint64_t used = 0;
     for (uint32_t k = 0; k < block->lane_slot_count; k++) {

@@ -7,6 +7,7 @@
  */
 #include "hw/comm/comm_parts.h"
 #include "hw/cuda/backend.h"
+#include "hw/cuda/job.h"
 #include "hw/cuda/program.h"
 
 #include "ronde/cuda.h"
@@ -308,6 +309,14 @@ enum ronde_status ronde_cuda_prepare(void *self, const struct ronde_launch *laun
     return status == RONDE_OK ? ronde_cuda_program_expect_streams(program, launch, error) : status;
 }
 
+enum ronde_status ronde_cuda_give(void *self, const struct ronde_launch *launch,
+                                  struct ronde_error *error)
+{
+    struct ronde_cuda_program *program = self;
+    const enum ronde_status status = check_run(program, launch, error);
+    return status == RONDE_OK ? ronde_cuda_program_give(program, launch, error) : status;
+}
+
 uint32_t ronde_cuda_parts(const void *program)
 {
     return ((const struct ronde_cuda_program *)program)->part_count;
@@ -325,6 +334,13 @@ enum ronde_status ronde_cuda_is_captured(const void *self, void *stream, bool *o
 {
     const struct ronde_gpu *gpu = ronde_cuda_gpu(self, 0);
     return gpu->is_captured(gpu->self, stream, out_captured, error);
+}
+
+bool ronde_cuda_is_stopped(const void *self)
+{
+    const uint32_t *const words = ronde_cuda_program_words(self);
+    return __atomic_load_n(&words[0], __ATOMIC_RELAXED) != 0 ||
+           __atomic_load_n(&words[1], __ATOMIC_RELAXED) != RONDE_STOP_NOT;
 }
 
 enum ronde_status ronde_cuda_check(void *self, struct ronde_error *error)

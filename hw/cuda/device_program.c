@@ -1,6 +1,8 @@
 /* A device's part of a program: memory, tables, starting. See device_program.h. */
 #include "hw/cuda/device_program.h"
 
+#include <string.h>
+
 static const struct ronde_device_block no_block = {NULL, 0};
 
 static void free_block(const struct ronde_gpu *gpu, struct ronde_device_block *block)
@@ -229,17 +231,30 @@ enum ronde_status ronde_device_program_send(struct ronde_device_program *part, u
     part->flat.job.abort = &words[0];
     part->flat.job.stop = &words[1];
     part->flat.job.timeout_ns = timeout_ns;
+    part->given.is_given = 0;
     enum ronde_status status = clear_lines(part, error);
     if (status == RONDE_OK)
         status = fold(part, error);
     return status == RONDE_OK ? send_launch(part, error) : status;
 }
 
+void ronde_device_program_give(struct ronde_device_program *part, const struct ronde_launch *launch)
+{
+    const uint32_t rank = part->staging.first_rank;
+    const size_t bytes = part->loaded->frame.element_bytes;
+    part->given = (struct ronde_given){.in = launch->in ? launch->in[rank] : NULL,
+                                       .out = launch->out ? launch->out[rank] : NULL,
+                                       .timeout_ns = launch->timeout_ns,
+                                       .is_given = 1};
+    if (launch->factors)
+        memcpy(&part->given.factor, (const unsigned char *)launch->factors + rank * bytes, bytes);
+}
+
 enum ronde_status ronde_device_program_start(struct ronde_device_program *part, void *const *stream,
                                              struct ronde_error *error)
 {
     const struct ronde_job *job = ronde_image_address(&part->launch_image, &part->flat.job);
-    return part->gpu->start(part->queue, stream, part->loaded->frame.dtype, job,
+    return part->gpu->start(part->queue, stream, part->loaded->frame.dtype, job, &part->given,
                             part->flat.job.block_count, error);
 }
 

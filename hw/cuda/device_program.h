@@ -214,6 +214,7 @@ struct ronde_device_program {
     struct ronde_image launch_image;
     struct ronde_device_block launch_block;
     struct ronde_flat_launch flat;
+    struct ronde_given given; /**< with the next run */
     struct ronde_staging staging;
     const void *lines_start; /**< geometry of the lines that were last cleared */
     uint64_t lines_stride;
@@ -252,6 +253,9 @@ struct ronde_remote_fifos ronde_device_program_fifos(const struct ronde_device_p
  */
 enum ronde_status ronde_device_program_send(struct ronde_device_program *part, uint32_t *words,
                                             uint64_t timeout_ns, struct ronde_error *error);
+
+/** Gives the runs from now on the buffers, factor and limit of a launch; the device has one rank, and it no tables. */
+void ronde_device_program_give(struct ronde_device_program *part, const struct ronde_launch *launch);
 
 /** Starts the kernel in *stream, of the caller's, or without `stream` in the part's own queue. Errors: DEVICE, UNSUPPORTED. */
 enum ronde_status ronde_device_program_start(struct ronde_device_program *part, void *const *stream,

@@ -9,6 +9,7 @@
 
 #include "ronde/cuda.h"
 
+struct ronde_given;
 struct ronde_job;
 
 /** Handle by which another process of the machine maps memory of a device; sent as bytes. */
@@ -23,6 +24,9 @@ struct ronde_gpu_before {
     void *context;    /**< its current context, of any device or none */
     int capture_mode; /**< which calls a capture of any thread forbids it */
 };
+
+/** Marks of a queue that are told apart. */
+#define RONDE_GPU_MARKS 64u
 
 /** A device. Calls that take a queue act in its order. */
 struct ronde_gpu {
@@ -84,21 +88,28 @@ struct ronde_gpu {
     uint32_t *(*words)(void *queue);
     /**
      * Starts a kernel in *stream, a stream of the caller's, of which CUDA's default one is NULL; without `stream` in the
-     * queue's own. Errors: DEVICE, UNSUPPORTED if not all blocks can run at the same time.
+     * queue's own. `given` is copied. Errors: DEVICE, UNSUPPORTED if not all blocks can run at the same time.
      */
     enum ronde_status (*start)(void *queue, void *const *stream, enum ronde_dtype dtype,
-                               const struct ronde_job *job, uint32_t blocks,
-                               struct ronde_error *error);
+                               const struct ronde_job *job, const struct ronde_given *given,
+                               uint32_t blocks, struct ronde_error *error);
     /** Enqueues a call of a host function in a stream of the caller's; the function uses no device. Errors: DEVICE. */
     enum ronde_status (*call)(void *queue, void *stream, void (*function)(void *self), void *self,
                               struct ronde_error *error);
     /** Whether a caller's stream is being captured: then it runs nothing yet. Errors: DEVICE. */
     enum ronde_status (*is_captured)(void *self, void *stream, bool *out_captured,
                                      struct ronde_error *error);
-    /** Marks how far a caller's stream, which is not captured, is by now; the mark before is forgotten. Errors: DEVICE. */
-    enum ronde_status (*mark)(void *queue, void *stream, struct ronde_error *error);
-    /** Whether all work before the mark is over; never blocks. Errors: DEVICE. */
-    enum ronde_status (*is_past)(void *queue, bool *out_past, struct ronde_error *error);
+    /**
+     * Marks how far a caller's stream, which is not captured, is by now. Marks of a queue are numbered from 1 on, one after
+     * another, and RONDE_GPU_MARKS of them are kept: an earlier one is then taken for a later one. Errors: DEVICE.
+     */
+    enum ronde_status (*mark)(void *queue, void *stream, uint64_t number, struct ronde_error *error);
+    /** What is enqueued in a caller's stream from now on begins after a mark; neither is captured. Errors: DEVICE. */
+    enum ronde_status (*follow)(void *queue, void *stream, uint64_t number,
+                                struct ronde_error *error);
+    /** Whether all work before a mark is over; never blocks. Errors: DEVICE. */
+    enum ronde_status (*is_past)(void *queue, uint64_t number, bool *out_past,
+                                 struct ronde_error *error);
     /** Whether the kernel is over; never blocks. Errors: DEVICE. */
     enum ronde_status (*is_over)(void *queue, bool *out_over, struct ronde_error *error);
     /** Waits for all work of the queue; the kernel's time, unless out_elapsed_ns is NULL. Errors: DEVICE. */

@@ -35,6 +35,15 @@ struct ronde_lane_slot {
     uint64_t end_count;     /**< ends of the task */
 };
 
+/** What a run may be given instead of what was prepared: it comes with the kernel, so that it costs nothing to change. */
+struct ronde_given {
+    unsigned char *in; /**< buffers of the one rank that the device has */
+    unsigned char *out;
+    uint64_t factor;     /**< the bytes of its factor */
+    uint64_t timeout_ns; /**< 0 = no limit */
+    uint64_t is_given;   /**< 0 = all of this is as it was prepared */
+};
+
 /** A run on one device. Block b of B polls the lane slots floor(b*S/B) .. floor((b+1)*S/B)-1 in turn. */
 struct ronde_job {
     const struct ronde_frame

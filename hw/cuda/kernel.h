@@ -15,11 +15,12 @@
 #define RONDE_KERNEL_NAME(prefix, bytes) RONDE_KERNEL_PASTE(prefix, bytes)
 
 /* All threads begin together (block.h). */
-RONDE_INTERP void begin(struct ronde_block *block, const struct ronde_job *job, unsigned char *room,
-                        bool is_deciding, struct ronde_mover mover)
+RONDE_INTERP void begin(struct ronde_block *block, const struct ronde_job *job,
+                        const struct ronde_given *given, unsigned char *room, bool is_deciding,
+                        struct ronde_mover mover)
 {
     if (is_deciding)
-        ronde_block_open(block, job, blockIdx.x, room, RONDE_ROOM_BYTES);
+        ronde_block_open(block, job, given, blockIdx.x, room, RONDE_ROOM_BYTES);
     else
         ronde_block_fetch_slots(block, job, blockIdx.x, room, RONDE_ROOM_BYTES, mover);
     ronde_port_barrier();
@@ -55,7 +56,8 @@ RONDE_INTERP void run_mover(const struct ronde_block *block, struct ronde_mover 
 
 /* The rest of the deciding warp exits at once: a barrier counts only threads that have not exited. */
 extern "C" __global__ void __launch_bounds__(RONDE_BLOCK_THREADS, 1)
-    RONDE_KERNEL_NAME(ronde_kernel_, RONDE_MOVE_BYTES)(const struct ronde_job *job)
+    RONDE_KERNEL_NAME(ronde_kernel_, RONDE_MOVE_BYTES)(const struct ronde_job *job,
+                                                       const struct ronde_given given)
 {
     __shared__ struct ronde_block block;
     __shared__ __align__(16) unsigned char room[RONDE_ROOM_BYTES];
@@ -64,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(RONDE_BLOCK_THREADS, 1)
                                       RONDE_MOVER_THREADS};
     if (!is_deciding && threadIdx.x < RONDE_BLOCK_THREADS - RONDE_MOVER_THREADS)
         return;
-    begin(&block, job, room, is_deciding, mover);
+    begin(&block, job, &given, room, is_deciding, mover);
     if (is_deciding)
         decide(&block);
     else

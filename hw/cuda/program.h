@@ -81,6 +81,7 @@ struct ronde_cuda_program {
     uint64_t lines_up_to_bytes; /**< slots of up to so many travel in lines */
     struct ronde_launch launch; /**< as the caller gave it, of the run under way */
     bool must_disconnect;       /**< from the other processes; set before connecting */
+    uint64_t marks;             /**< in the caller's streams so far */
     bool is_prepared;           /**< the launch images are on the devices */
     bool is_running;            /**< between run and wait */
 };
@@ -128,6 +129,11 @@ enum ronde_status ronde_cuda_program_start(struct ronde_cuda_program *program,
 enum ronde_status ronde_cuda_program_start_parts(struct ronde_cuda_program *program,
                                                  void *const *streams, uint32_t *out_started,
                                                  struct ronde_error *error);
+
+/** See ronde_cuda_give; `launch` was checked. Errors: BAD_ARGUMENT. */
+enum ronde_status ronde_cuda_program_give(struct ronde_cuda_program *program,
+                                          const struct ronde_launch *launch,
+                                          struct ronde_error *error);
 
 /** Checks for failures of other processes, which stop the kernels here. Errors: theirs. */
 enum ronde_status ronde_cuda_program_poll_peers(struct ronde_cuda_program *program,

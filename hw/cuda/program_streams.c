@@ -15,6 +15,39 @@ enum ronde_status ronde_cuda_program_expect_streams(struct ronde_cuda_program *p
                : RONDE_OK;
 }
 
+/* Whether a device can use a buffer of a launch without tables. */
+static bool reaches(const struct ronde_device_program *part, const struct ronde_schedule *schedule,
+                    const struct ronde_launch *launch, bool is_input)
+{
+    void *const *const buffers = is_input ? launch->in : launch->out;
+    const uint64_t blocks =
+        is_input ? ronde_collective_in_blocks(schedule->collective, schedule->ranks)
+                 : ronde_collective_out_blocks(schedule->collective, schedule->ranks);
+    const uint64_t bytes = blocks * launch->count * ronde_dtype_bytes(launch->dtype);
+    const void *const start = buffers ? buffers[part->staging.first_rank] : NULL;
+    return !start || bytes == 0 || part->gpu->reaches(part->gpu->self, start, bytes);
+}
+
+enum ronde_status ronde_cuda_program_give(struct ronde_cuda_program *program,
+                                          const struct ronde_launch *launch,
+                                          struct ronde_error *error)
+{
+    struct ronde_device_program *part = &program->parts[0];
+    const struct ronde_launch *last = &part->loaded->last;
+    if (!program->is_prepared || program->part_count > 1 || part->staging.rank_count > 1 ||
+        launch->in_blocks || launch->out_blocks || last->in_blocks || last->out_blocks ||
+        launch->count != last->count || launch->dtype != last->dtype || launch->op != last->op)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "no launch of one rank was prepared that differs from this one in its "
+                          "buffers alone");
+    if (!reaches(part, program->schedule, launch, true) ||
+        !reaches(part, program->schedule, launch, false))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "a buffer is not memory of the device, which runs in a stream need");
+    ronde_device_program_give(part, launch);
+    return RONDE_OK;
+}
+
 /* The progress thread awaits the end of a run that cannot begin, or whose end the stream cannot report: it fails. */
 static void give_up(struct ronde_cuda_program *program, void *const *stream)
 {
@@ -48,9 +81,9 @@ static enum ronde_status enqueue_between(struct ronde_cuda_program *program, voi
 }
 
 /* Waits for the first kernels, in the caller's streams; in one that is captured nothing runs. */
-static void await_streams(const struct ronde_cuda_program *program, void *const *streams,
-                          uint32_t count)
+static void await_streams(struct ronde_cuda_program *program, void *const *streams, uint32_t count)
 {
+    const uint64_t mark = ++program->marks;
     struct ronde_error ignored = {0};
     for (uint32_t p = 0; p < count; p++) {
         const struct ronde_device_program *part = &program->parts[p];
@@ -59,9 +92,9 @@ static void await_streams(const struct ronde_cuda_program *program, void *const 
         enum ronde_status status =
             part->gpu->is_captured(part->gpu->self, streams[p], &is_captured, &ignored);
         if (status == RONDE_OK && !is_captured)
-            status = part->gpu->mark(part->queue, streams[p], &ignored);
+            status = part->gpu->mark(part->queue, streams[p], mark, &ignored);
         while (status == RONDE_OK && !is_captured && !is_past)
-            status = part->gpu->is_past(part->queue, &is_past, &ignored);
+            status = part->gpu->is_past(part->queue, mark, &is_past, &ignored);
     }
 }
 
@@ -82,27 +115,41 @@ enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ro
     return status;
 }
 
-enum ronde_status ronde_cuda_mark(void *self, void *const *streams, struct ronde_error *error)
+enum ronde_status ronde_cuda_mark(void *self, void *const *streams, uint64_t *out_mark,
+                                  struct ronde_error *error)
 {
-    const struct ronde_cuda_program *program = self;
+    struct ronde_cuda_program *program = self;
     enum ronde_status status = RONDE_OK;
+    *out_mark = ++program->marks;
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
-        status = program->parts[p].gpu->mark(program->parts[p].queue, streams[p], error);
+        status = program->parts[p].gpu->mark(program->parts[p].queue, streams[p], *out_mark, error);
     return status;
 }
 
-enum ronde_status ronde_cuda_is_past(void *self, bool *out_past, struct ronde_error *error)
+enum ronde_status ronde_cuda_follow(void *self, void *const *streams, struct ronde_error *error)
+{
+    const struct ronde_cuda_program *program = self;
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t p = 0; p < program->part_count && program->marks > 0 && status == RONDE_OK; p++)
+        status = program->parts[p].gpu->follow(program->parts[p].queue, streams[p], program->marks,
+                                               error);
+    return status;
+}
+
+enum ronde_status ronde_cuda_is_past(void *self, uint64_t mark, bool *out_past,
+                                     struct ronde_error *error)
 {
     struct ronde_cuda_program *program = self;
     enum ronde_status status = RONDE_OK;
     struct ronde_error later = {0};
     *out_past = true;
     /* Check returns the error; it stops the kernels here. The progress thread sees failures itself. */
-    if (program->progress)
-        *out_past = ronde_cuda_progress_is_idle(program->progress);
-    else
+    if (!program->progress)
         (void)ronde_cuda_program_poll_peers(program, &later);
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK && *out_past; p++)
-        status = program->parts[p].gpu->is_past(program->parts[p].queue, out_past, error);
+        status = program->parts[p].gpu->is_past(program->parts[p].queue, mark, out_past, error);
+    /* Messages of kernels that are over may still be on their way; those of later ones do not count. */
+    if (program->progress && *out_past)
+        *out_past = ronde_cuda_progress_has_moved(program->progress);
     return status;
 }

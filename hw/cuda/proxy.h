@@ -119,8 +119,9 @@ enum ronde_status ronde_cuda_proxy_test(struct ronde_cuda_proxy *proxy, bool *ou
 
 /* Progress thread for runs in streams: it moves a kernel's messages (proxy.h) while no call of this process is
  * active. The stream notifies the thread by host functions before and after each kernel, which become nodes of a
- * captured graph as the kernel does. They wait for nothing, so streams never block each other. From prepare to its
- * end the thread owns the communicator, but only while a run is under way. */
+ * captured graph as the kernel does. They wait for nothing, so streams never block each other. While a run is under
+ * way its thread owns the communicator; runs of several programs of a communicator are moved in the order in which they
+ * begin, which is to be the same on all ranks. */
 
 struct ronde_cuda_progress;
 
@@ -144,7 +145,10 @@ void ronde_cuda_progress_end(void *progress);
 /** Whether all messages of runs that began have been moved, or a run has failed (the proxy's `failure`). Never blocks. */
 bool ronde_cuda_progress_is_idle(struct ronde_cuda_progress *progress);
 
-/** Waits until that is so: as long as the runs take, or their time limit. */
+/** Whether all messages of runs whose kernels are over have been moved, or a run has failed. Never blocks. */
+bool ronde_cuda_progress_has_moved(struct ronde_cuda_progress *progress);
+
+/** Waits until no run is under way: as long as the runs take, or their time limit. */
 void ronde_cuda_progress_await(struct ronde_cuda_progress *progress);
 
 #endif

@@ -14,7 +14,7 @@ struct queue {
     cudaStream_t stream;
     cudaEvent_t started;
     cudaEvent_t ended;
-    cudaEvent_t mark; /* in a stream of the caller's */
+    cudaEvent_t marks[RONDE_GPU_MARKS]; /* in streams of the caller's; made when they are needed */
     uint32_t *words;
     bool has_kernel; /* the events were recorded */
 };
@@ -159,8 +159,9 @@ static void close_queue(void *self)
         (void)cudaEventDestroy(queue->started);
     if (queue->ended)
         (void)cudaEventDestroy(queue->ended);
-    if (queue->mark)
-        (void)cudaEventDestroy(queue->mark);
+    for (uint32_t k = 0; k < RONDE_GPU_MARKS; k++)
+        if (queue->marks[k])
+            (void)cudaEventDestroy(queue->marks[k]);
     if (queue->words)
         (void)cudaFreeHost(queue->words);
     ronde_device_leave(queue->device, before);
@@ -182,8 +183,6 @@ static enum ronde_status open_queue(void *self, void **out_queue, struct ronde_e
         result = cudaEventCreate(&queue->started);
     if (result == cudaSuccess)
         result = cudaEventCreate(&queue->ended);
-    if (result == cudaSuccess)
-        result = cudaEventCreateWithFlags(&queue->mark, cudaEventDisableTiming);
     if (result == cudaSuccess)
         result = cudaHostAlloc((void **)&queue->words, 2 * sizeof *queue->words,
                                cudaHostAllocMapped | cudaHostAllocPortable);
@@ -249,14 +248,14 @@ static uint32_t *words(void *self)
 
 /* Cooperative: the launch fails rather than hangs if not all blocks are resident. */
 static enum ronde_status start(void *self, void *const *stream, enum ronde_dtype dtype,
-                               const struct ronde_job *job, uint32_t blocks,
-                               struct ronde_error *error)
+                               const struct ronde_job *job, const struct ronde_given *given,
+                               uint32_t blocks, struct ronde_error *error)
 {
     struct queue *queue = self;
     const cudaStream_t in = stream ? (cudaStream_t)*stream : queue->stream;
     const struct dim3 grid = {blocks, 1, 1};
     const struct dim3 threads = {RONDE_BLOCK_THREADS, 1, 1};
-    void *arguments[] = {(void *)&job};
+    void *arguments[] = {(void *)&job, (void *)(uintptr_t)given};
     cudaError_t result = cudaSuccess;
     const struct ronde_gpu_before before = ronde_device_enter(queue->device);
     queue->has_kernel = !stream;
@@ -297,19 +296,34 @@ static enum ronde_status is_captured(void *self, void *stream, bool *out_capture
     return ronde_device_check(result, "asking for a capture", error);
 }
 
-static enum ronde_status mark(void *self, void *stream, struct ronde_error *error)
+static enum ronde_status mark(void *self, void *stream, uint64_t number, struct ronde_error *error)
 {
-    const struct queue *queue = self;
+    struct queue *queue = self;
+    cudaEvent_t *event = &queue->marks[number % RONDE_GPU_MARKS];
+    cudaError_t result = cudaSuccess;
     const struct ronde_gpu_before before = ronde_device_enter(queue->device);
-    const cudaError_t result = cudaEventRecord(queue->mark, (cudaStream_t)stream);
+    if (!*event)
+        result = cudaEventCreateWithFlags(event, cudaEventDisableTiming);
+    if (result == cudaSuccess)
+        result = cudaEventRecord(*event, (cudaStream_t)stream);
     return leave(queue->device, before, result, "recording an event", error);
 }
 
-static enum ronde_status is_past(void *self, bool *out_past, struct ronde_error *error)
+static enum ronde_status follow(void *self, void *stream, uint64_t number, struct ronde_error *error)
 {
     const struct queue *queue = self;
     const struct ronde_gpu_before before = ronde_device_enter(queue->device);
-    const cudaError_t result = cudaEventQuery(queue->mark);
+    const cudaError_t result =
+        cudaStreamWaitEvent((cudaStream_t)stream, queue->marks[number % RONDE_GPU_MARKS], 0);
+    return leave(queue->device, before, result, "waiting for an event", error);
+}
+
+static enum ronde_status is_past(void *self, uint64_t number, bool *out_past,
+                                 struct ronde_error *error)
+{
+    const struct queue *queue = self;
+    const struct ronde_gpu_before before = ronde_device_enter(queue->device);
+    const cudaError_t result = cudaEventQuery(queue->marks[number % RONDE_GPU_MARKS]);
     ronde_device_leave(queue->device, before);
     *out_past = result != cudaErrorNotReady;
     return *out_past ? ronde_device_check(result, "running the stream", error) : RONDE_OK;
@@ -420,6 +434,7 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                      .call = call,
                                      .is_captured = is_captured,
                                      .mark = mark,
+                                     .follow = follow,
                                      .is_past = is_past,
                                      .is_over = is_over,
                                      .finish = finish};

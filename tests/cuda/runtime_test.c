@@ -49,6 +49,7 @@ static void nothing(void *self)
 static void use_all(void *const *stream)
 {
     const struct ronde_gpu *gpu = bench.gpu;
+    const struct ronde_given given = {.is_given = 0};
     uint64_t word = 1;
     double elapsed_ns;
     bool answer;
@@ -60,12 +61,13 @@ static void use_all(void *const *stream)
     CU_ASSERT_EQUAL(gpu->clear(bench.queue, memory, sizeof word, &bench.error), RONDE_OK);
     CU_ASSERT_EQUAL(gpu->read(bench.queue, &word, memory, sizeof word, &bench.error), RONDE_OK);
     CU_ASSERT_EQUAL(word, 0);
-    CU_ASSERT_EQUAL(gpu->start(bench.queue, stream, RONDE_FLOAT32, memory, 1, &bench.error),
+    CU_ASSERT_EQUAL(gpu->start(bench.queue, stream, RONDE_FLOAT32, memory, &given, 1, &bench.error),
                     RONDE_OK);
     CU_ASSERT_EQUAL(gpu->call(bench.queue, stream ? *stream : NULL, nothing, NULL, &bench.error),
                     RONDE_OK);
-    CU_ASSERT_EQUAL(gpu->mark(bench.queue, stream ? *stream : NULL, &bench.error), RONDE_OK);
-    CU_ASSERT_EQUAL(gpu->is_past(bench.queue, &answer, &bench.error), RONDE_OK);
+    CU_ASSERT_EQUAL(gpu->mark(bench.queue, stream ? *stream : NULL, 1, &bench.error), RONDE_OK);
+    CU_ASSERT_EQUAL(gpu->follow(bench.queue, stream ? *stream : NULL, 1, &bench.error), RONDE_OK);
+    CU_ASSERT_EQUAL(gpu->is_past(bench.queue, 1, &answer, &bench.error), RONDE_OK);
     CU_ASSERT_EQUAL(gpu->is_over(bench.queue, &answer, &bench.error), RONDE_OK);
     CU_ASSERT_EQUAL(gpu->finish(bench.queue, &elapsed_ns, &bench.error), RONDE_OK);
     CU_ASSERT_EQUAL(gpu->pin(gpu->self, &word, sizeof word, &bench.error), RONDE_OK);
@@ -87,6 +89,7 @@ static void a_run_in_the_default_stream_is_there(void)
     CU_ASSERT_EQUAL(fake_runtime.calls[0], 1);
     CU_ASSERT_EQUAL(fake_runtime.marks[0], 1);
     CU_ASSERT_EQUAL(fake_runtime.marks[1], 0);
+    CU_ASSERT_EQUAL(fake_runtime.followers[0], 1);
     /* A run of the queue's own, and the times around it. */
     use_all(NULL);
     CU_ASSERT_EQUAL(fake_runtime.kernels[0], 1);
@@ -158,8 +161,8 @@ static void kernels_are_loaded_before_any_runs(void)
     if (!bench_open())
         return;
     for (int dtype = 0; dtype < RONDE_DTYPE_COUNT; dtype++)
-        CU_ASSERT_EQUAL(bench.gpu->start(bench.queue, NULL, (enum ronde_dtype)dtype, NULL, 1,
-                                         &bench.error),
+        CU_ASSERT_EQUAL(bench.gpu->start(bench.queue, NULL, (enum ronde_dtype)dtype, NULL, &given,
+                                         1, &bench.error),
                         RONDE_OK);
     CU_ASSERT_EQUAL(fake_runtime.lazy, 0);
     bench_close();

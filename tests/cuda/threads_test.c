@@ -43,8 +43,8 @@ static void join_blocks(void *queue)
 }
 
 static enum ronde_status start(void *queue, void *const *stream, enum ronde_dtype dtype,
-                               const struct ronde_job *job, uint32_t blocks,
-                               struct ronde_error *error)
+                               const struct ronde_job *job, const struct ronde_given *given,
+                               uint32_t blocks, struct ronde_error *error)
 {
     struct running *of = running_of(queue);
     (void)stream;
@@ -53,7 +53,7 @@ static enum ronde_status start(void *queue, void *const *stream, enum ronde_dtyp
     if (blocks > BLOCKS_MAX)
         return ronde_fail(error, RONDE_NO_MEMORY, "no more than %u blocks", BLOCKS_MAX);
     while (of->count < blocks) {
-        of->blocks[of->count] = threaded_block_start(job, of->count, 2);
+        of->blocks[of->count] = threaded_block_start(job, given, of->count, 2);
         of->count++;
     }
     return RONDE_OK;
@@ -114,7 +114,6 @@ static void run_plan(const struct plan *plan, uint32_t runs)
         struct ronde_gpu *gpu = (struct ronde_gpu *)(uintptr_t)bench.gpus[d];
         gpu->start = start;
         gpu->is_over = is_over;
-        gpu->is_past = is_over;
         gpu->finish = finish;
     }
     bench_load(bench_compile(plan->algorithm, plan->ranks, plan->channels));

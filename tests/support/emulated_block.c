@@ -134,11 +134,11 @@ static void run_movers(struct ronde_block *block)
 }
 
 /* As hw/cuda/kernel.h begins, one thread after another. */
-static void open_block(struct ronde_block *block, const struct ronde_job *job, uint32_t index,
-                       uint32_t room_bytes)
+static void open_block(struct ronde_block *block, const struct ronde_job *job,
+                       const struct ronde_given *given, uint32_t index, uint32_t room_bytes)
 {
     struct emulated_block *of = (struct emulated_block *)(void *)block;
-    ronde_block_open(block, job, index, of->room, room_bytes);
+    ronde_block_open(block, job, given, index, of->room, room_bytes);
     for (uint32_t thread = of->movers; thread-- > 0;)
         ronde_block_fetch_slots(block, job, index, of->room, room_bytes,
                                 (struct ronde_mover){thread, of->movers});
@@ -149,7 +149,8 @@ static void open_block(struct ronde_block *block, const struct ronde_job *job, u
     ronde_block_begin(block);
 }
 
-struct emulated_block *emulated_block_open(const struct ronde_job *job, uint32_t index,
+struct emulated_block *emulated_block_open(const struct ronde_job *job,
+                                           const struct ronde_given *given, uint32_t index,
                                            uint32_t movers, uint32_t room_bytes)
 {
     const size_t bytes = (sizeof(struct emulated_block) + room_bytes + 63) / 64 * 64;
@@ -160,7 +161,7 @@ struct emulated_block *emulated_block_open(const struct ronde_job *job, uint32_t
     block->movers = movers;
     block->looks = 0;
     block->is_over = false;
-    open_block(&block->block, job, index, room_bytes);
+    open_block(&block->block, job, given, index, room_bytes);
     return block;
 }
 

@@ -7,7 +7,8 @@
 #include "hw/cuda/job.h"
 
 /** Begins a block's part of a run; free() ends it. NULL when there is no memory. */
-struct emulated_block *emulated_block_open(const struct ronde_job *job, uint32_t index,
+struct emulated_block *emulated_block_open(const struct ronde_job *job,
+                                           const struct ronde_given *given, uint32_t index,
                                            uint32_t movers, uint32_t room_bytes);
 
 /** What a mover did that waited for a line. */

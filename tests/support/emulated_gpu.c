@@ -17,11 +17,9 @@ struct item {
     void (*function)(void *self); /* NULL = a run */
     void *self;
     const struct ronde_job *job;
+    struct ronde_given given;
     uint32_t blocks;
 };
-
-/* The most items that wait. */
-#define ITEMS_MAX 64u
 
 /* A queue: what was enqueued last. */
 struct emulated_queue {
@@ -30,10 +28,12 @@ struct emulated_queue {
     struct emulated_block **blocks;
     uint32_t block_count;
     uint32_t words[2];
-    bool is_busy;                 /* these blocks are not over */
-    bool is_callers;              /* they, and the items, are in a stream of the caller's */
-    struct item items[ITEMS_MAX]; /* that follow, the next one first */
+    bool is_busy;       /* these blocks are not over */
+    bool is_callers;    /* they, and the items, are in a stream of the caller's */
+    struct item *items; /* that follow; of these the next one is */
+    uint32_t next_item;
     uint32_t item_count;
+    uint32_t item_capacity;
     uint64_t turns; /* of the blocks that were started last */
 };
 
@@ -86,6 +86,7 @@ static void close_queue(void *self)
         link = &(*link)->next;
     *link = queue->next;
     free_blocks(queue);
+    free(queue->items);
     free(queue);
 }
 
@@ -147,7 +148,8 @@ static void note_launch(struct emulated_device *device, const struct ronde_job *
 }
 
 /* Opens all blocks; they are driven by is_over and finish. */
-static bool open_blocks(struct emulated_queue *queue, const struct ronde_job *job, uint32_t blocks)
+static bool open_blocks(struct emulated_queue *queue, const struct ronde_job *job,
+                        const struct ronde_given *given, uint32_t blocks)
 {
     struct emulated_device *device = queue->device;
     bool is_open = true;
@@ -164,7 +166,7 @@ static bool open_blocks(struct emulated_queue *queue, const struct ronde_job *jo
     for (uint32_t b = 0; b < blocks; b++) {
         const struct emulated_options *options = &device->options;
         const uint32_t movers = options->movers > 0 ? options->movers : 1 + device->run % 5;
-        queue->blocks[b] = emulated_block_open(job, b, movers, options->room_bytes);
+        queue->blocks[b] = emulated_block_open(job, given, b, movers, options->room_bytes);
         is_open = is_open && queue->blocks[b];
     }
     emulated_leave(device);
@@ -174,13 +176,11 @@ static bool open_blocks(struct emulated_queue *queue, const struct ronde_job *jo
 /* Executes queued items, up to the end of the next run; false if that is not over. */
 static bool advance(struct emulated_queue *queue)
 {
-    while (!queue->is_busy && queue->item_count > 0) {
-        const struct item item = queue->items[0];
-        queue->item_count--;
-        memmove(queue->items, queue->items + 1, queue->item_count * sizeof item);
+    while (!queue->is_busy && queue->next_item < queue->item_count) {
+        const struct item item = queue->items[queue->next_item++];
         if (item.function)
             item.function(item.self);
-        else if (!open_blocks(queue, item.job, item.blocks))
+        else if (!open_blocks(queue, item.job, &item.given, item.blocks))
             return true;
     }
     return !queue->is_busy;
@@ -189,16 +189,24 @@ static bool advance(struct emulated_queue *queue)
 static enum ronde_status add_item(struct emulated_queue *queue, struct item item,
                                   struct ronde_error *error)
 {
-    if (queue->item_count == ITEMS_MAX)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no room for more than %u items", ITEMS_MAX);
+    if (queue->next_item == queue->item_count)
+        queue->next_item = queue->item_count = 0;
+    if (queue->item_count == queue->item_capacity) {
+        const uint32_t capacity = 2 * queue->item_capacity + 8;
+        struct item *items = realloc(queue->items, capacity * sizeof *items);
+        if (!items)
+            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u items", capacity);
+        queue->items = items;
+        queue->item_capacity = capacity;
+    }
     queue->items[queue->item_count++] = item;
     return RONDE_OK;
 }
 
 /* A run that follows something in the same stream begins when that is over. */
 static enum ronde_status start(void *self, void *const *stream, enum ronde_dtype dtype,
-                               const struct ronde_job *job, uint32_t blocks,
-                               struct ronde_error *error)
+                               const struct ronde_job *job, const struct ronde_given *given,
+                               uint32_t blocks, struct ronde_error *error)
 {
     struct emulated_queue *queue = self;
     (void)dtype;
@@ -206,9 +214,9 @@ static enum ronde_status start(void *self, void *const *stream, enum ronde_dtype
         return ronde_fail(error, RONDE_DEVICE, "the device starts nothing");
     queue->device->counts.own_kernels += stream == NULL;
     queue->is_callers = stream != NULL;
-    if (stream && (queue->is_busy || queue->item_count > 0))
-        return add_item(queue, (struct item){NULL, NULL, job, blocks}, error);
-    return open_blocks(queue, job, blocks)
+    if (stream && (queue->is_busy || queue->next_item < queue->item_count))
+        return add_item(queue, (struct item){NULL, NULL, job, *given, blocks}, error);
+    return open_blocks(queue, job, given, blocks)
                ? RONDE_OK
                : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u blocks", blocks);
 }
@@ -219,7 +227,7 @@ static enum ronde_status call(void *self, void *stream, void (*function)(void *s
     struct emulated_queue *queue = self;
     (void)stream;
     queue->is_callers = true;
-    return add_item(self, (struct item){function, function_self, NULL, 0}, error);
+    return add_item(self, (struct item){function, function_self, NULL, {.is_given = 0}, 0}, error);
 }
 
 /* Every block has a turn, in an order of its own. */
@@ -280,13 +288,21 @@ static enum ronde_status is_captured(void *self, void *stream, bool *out_capture
     return RONDE_OK;
 }
 
-/* What a stream has is in the queue. */
-static enum ronde_status mark(void *self, void *stream, struct ronde_error *error)
+/* What a stream has is in the queue; here a queue's runs wait for no other's, and all marks are the last one. */
+static enum ronde_status mark(void *self, void *stream, uint64_t number, struct ronde_error *error)
 {
     (void)self;
     (void)stream;
+    (void)number;
     (void)error;
     return RONDE_OK;
+}
+
+static enum ronde_status is_past(void *self, uint64_t number, bool *out_past,
+                                 struct ronde_error *error)
+{
+    (void)number;
+    return is_over(self, out_past, error);
 }
 
 /* A device in a machine that has room for it. */
@@ -317,7 +333,8 @@ static const struct ronde_gpu *open_in(struct emulated_machine *machine,
                                      .call = call,
                                      .is_captured = is_captured,
                                      .mark = mark,
-                                     .is_past = is_over,
+                                     .follow = mark,
+                                     .is_past = is_past,
                                      .is_over = is_over,
                                      .finish = finish};
     emulated_memory_init(device);

@@ -300,10 +300,18 @@ enum ronde_progress {
  * the stream had before. Collective: every rank has a GPU, or none.
  *
  * An operation with a stream has been enqueued when the call returns; its request is over when the stream is past it, and with
- * out_request NULL the call waits for that. Ranks meet in every such call, by 32 bytes on the host, and the first time with
- * these buffers for a preparation (milliseconds), which is kept for the last RONDE_KEPT_PROGRAMS launches; blocks of
- * different lengths are prepared in every call. Operations of one communicator in several streams wait for each other on
- * the host. In a group they are enqueued at once. A stream must not be captured: ronde/cuda.h has runs for CUDA graphs.
+ * out_request NULL the call waits for that. Ranks meet on the host the first time they call such an operation with this
+ * length, type and operator, to prepare it (milliseconds), and never again while it is kept, as the last RONDE_KEPT_PROGRAMS are:
+ * a rank may then run ahead of others as far as its stream allows, and give other buffers every time. Blocks of different
+ * lengths are prepared in every call. What one rank alone does wrong after the first time ends the communicator, as other
+ * ranks' kernels wait for it. Operations of one communicator follow each other, also from stream to stream. In a group they
+ * are enqueued at once.
+ *
+ * A stream may be captured, on all ranks alike; the operation is over when the call returns, and runs in every replay of the
+ * graph, with the same buffers, factors and limit. It stays prepared until the communicator is destroyed, after the graph;
+ * blocks of different lengths cannot be captured. The program orders replays with other operations of the communicator; where
+ * ranks are on several hosts, no operation of the host may overlap them. A replay that is stopped, by its time limit or as a
+ * rank was lost, is reported by the next operation with a stream.
  *
  * Errors: UNAVAILABLE saying what is missing, on all ranks; BAD_ARGUMENT for a GPU that is not there, or a second one;
  * NO_MEMORY; DEVICE; the communicator's.

@@ -111,6 +111,15 @@ RONDE_API const struct ronde_mem *ronde_cuda_mem(const void *self, uint32_t inde
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cuda_prepare(void *program, const struct ronde_launch *launch, struct ronde_error *error);
 
+/**
+ * Gives the runs that are enqueued from now on other buffers, another factor and another time limit than those of the
+ * launch that was prepared, until the next prepare: for a program with one rank in this process, and no tables of blocks. No
+ * other rank takes part, nothing is copied, and runs before and in captured graphs keep what they were given.
+ * Errors: as supports; BAD_ARGUMENT for a launch that differs in anything else, or a buffer the device cannot use.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_cuda_give(void *program, const struct ronde_launch *launch, struct ronde_error *error);
+
 /** Devices that a loaded program runs on: the first so many of those opened, each with a part of the ranks. */
 RONDE_API uint32_t ronde_cuda_parts(const void *program);
 
@@ -134,12 +143,22 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_is_captured(const void *
 
 /** Marks the end of all runs that were enqueued in these streams, none of which is being captured. Errors: DEVICE. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_mark(void *program, void *const *streams,
+                                                             uint64_t *out_mark,
                                                              struct ronde_error *error);
 
-/** Whether the runs before the mark are over, so that ronde_cuda_check tells how they ended; never blocks. A failure of
- * another process ends them. Errors: DEVICE. */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_is_past(void *program, bool *out_past,
+/** What is enqueued in these streams, none of which is being captured, from now on begins after the runs before the
+ * last mark. Errors: DEVICE. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_follow(void *program, void *const *streams,
+                                                               struct ronde_error *error);
+
+/** Whether the runs before a mark are over; never blocks. Of a program's marks the last 64 are told apart. A failure of
+ * another process ends the runs. Errors: DEVICE. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_is_past(void *program, uint64_t mark,
+                                                                bool *out_past,
                                                                 struct ronde_error *error);
+
+/** Whether some run was stopped early, or is to be: ronde_cuda_check then says why. Never blocks. */
+RONDE_API bool ronde_cuda_is_stopped(const void *program);
 
 /**
  * After the streams were synchronised: whether all enqueued runs completed. Errors: TIMEOUT naming a rank, a lane and
@@ -147,7 +166,8 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_is_past(void *program, b
  * Where ranks are processes of one machine, runs in streams end after a lost rank by their time limit, or by this call, which
  * may be made while they are under way. Where they are on several, a progress thread of the program moves their
  * messages: from enqueue until this call has returned the communicator belongs to that thread, and no other call of it or
- * of its programs is allowed; a lost rank ends the runs, and this call returns the error.
+ * of its programs is allowed, but for enqueueing runs of several programs in one order; a lost rank ends the runs, and this
+ * call returns the error.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_check(void *program,
                                                               struct ronde_error *error);

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-static const struct ronde_gpu *inner;
-
 uint32_t ronde_gpu_runtime(void)
 {
     return 13000;
@@ -31,7 +29,7 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
 {
     (void)mem;
     (void)number;
-    inner = emulated_gpu_open(&emulated_one_options);
+    const struct ronde_gpu *const inner = emulated_gpu_open(&emulated_one_options);
     if (!inner)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a device");
     *out_gpu = emulated_one_open(inner);
@@ -41,7 +39,7 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
 void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)
 {
     (void)mem;
+    const struct ronde_gpu *const inner = emulated_one_close(gpu);
     if (gpu)
         emulated_gpu_close(inner);
-    emulated_one_close();
 }

@@ -12,7 +12,7 @@ extern const struct emulated_options emulated_one_options;
 /** The device as ronde gets it: `inner`, or a copy with some calls replaced. */
 const struct ronde_gpu *emulated_one_open(const struct ronde_gpu *inner);
 
-/** ronde has closed it, if it had one. */
-void emulated_one_close(void);
+/** ronde closes it, if it has one: the `inner` of what was opened. */
+const struct ronde_gpu *emulated_one_close(const struct ronde_gpu *gpu);
 
 #endif

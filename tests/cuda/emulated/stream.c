@@ -3,6 +3,7 @@
  * A stream that is being captured keeps the kernels that are started in it; a graph starts them again.
  */
 #include "cuda/emulated/one.h"
+#include "hw/cuda/job.h"
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct kernel {
     void *queue;
     enum ronde_dtype dtype;
     const struct ronde_job *job;
+    struct ronde_given given;
     uint32_t blocks;
 };
 
@@ -43,17 +45,17 @@ static struct program {
 
 /* Kernels of other streams than the caller's own run at once. */
 static enum ronde_status start(void *queue, void *const *stream, enum ronde_dtype dtype,
-                               const struct ronde_job *job, uint32_t blocks,
-                               struct ronde_error *error)
+                               const struct ronde_job *job, const struct ronde_given *given,
+                               uint32_t blocks, struct ronde_error *error)
 {
     struct emulated_graph *graph = stream ? program.stream.captured : NULL;
     if (!graph) {
         program.stream.queue = stream ? queue : program.stream.queue;
-        return program.inner->start(queue, stream, dtype, job, blocks, error);
+        return program.inner->start(queue, stream, dtype, job, given, blocks, error);
     }
     if (graph->count == KERNELS_MAX)
         return ronde_fail(error, RONDE_NO_MEMORY, "more than %u kernels in a graph", KERNELS_MAX);
-    graph->kernels[graph->count++] = (struct kernel){queue, dtype, job, blocks};
+    graph->kernels[graph->count++] = (struct kernel){queue, dtype, job, *given, blocks};
     return RONDE_OK;
 }
 
@@ -81,11 +83,13 @@ const struct ronde_gpu *emulated_one_open(const struct ronde_gpu *inner)
 }
 
 /* Frees what a program that ends has not freed; a real device's memory goes with the process. */
-void emulated_one_close(void)
+const struct ronde_gpu *emulated_one_close(const struct ronde_gpu *gpu)
 {
+    (void)gpu;
     for (uint32_t p = 0; p < program.piece_count; p++)
         free(program.pieces[p]);
     program.piece_count = 0;
+    return program.inner;
 }
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
@@ -143,7 +147,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
     for (uint32_t k = 0; k < executable->count; k++) {
         const struct kernel *at = &executable->kernels[k];
         struct ronde_error error = {0};
-        if (start(at->queue, &in, at->dtype, at->job, at->blocks, &error) != RONDE_OK)
+        if (start(at->queue, &in, at->dtype, at->job, &at->given, at->blocks, &error) != RONDE_OK)
             return cudaErrorUnknown;
     }
     return cudaSuccess;
@@ -154,7 +158,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     struct ronde_error error = {0};
     bool is_past = !stream->queue;
     while (!is_past)
-        if (program.inner->is_past(stream->queue, &is_past, &error) != RONDE_OK)
+        if (program.inner->is_past(stream->queue, 1, &is_past, &error) != RONDE_OK)
             return cudaErrorUnknown;
     return cudaSuccess;
 }

@@ -209,6 +209,15 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     return cudaSuccess;
 }
 
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    (void)event;
+    (void)flags;
+    (void)device_of_thread();
+    fake_runtime.followers[stream != NULL]++;
+    return cudaSuccess;
+}
+
 cudaError_t cudaEventElapsedTime(float *out, cudaEvent_t started, cudaEvent_t ended)
 {
     (void)started;

@@ -19,6 +19,7 @@ extern struct fake_runtime {
     uint32_t set_devices;       /**< calls of cudaSetDevice: each makes a context */
     uint32_t kernels[2];        /**< launched in the default stream, in any other */
     uint32_t marks[2];          /**< events recorded there */
+    uint32_t followers[2];      /**< events waited for there */
     uint32_t calls[2];          /**< functions of the host enqueued there */
     uint32_t loaded[FAKE_GPUS]; /**< kernels whose code was loaded before a launch, by device */
     uint32_t lazy;              /**< kernels that were launched without having been loaded */

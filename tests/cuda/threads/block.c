@@ -151,6 +151,7 @@ struct threaded_block {
     struct ronde_block block; /* must stand first */
     pthread_barrier_t barrier;
     const struct ronde_job *job;
+    struct ronde_given given;
     uint32_t index;
     uint32_t movers;
     _Atomic uint32_t next_mover;
@@ -174,7 +175,7 @@ static void *decide(void *self)
 {
     struct threaded_block *of = self;
     last_fence = 0;
-    ronde_block_open(&of->block, of->job, of->index, of->room, ROOM_BYTES);
+    ronde_block_open(&of->block, of->job, &of->given, of->index, of->room, ROOM_BYTES);
     for (uint32_t part = 0; part < 3; part++)
         barrier(of);
     ronde_block_begin(&of->block);
@@ -207,7 +208,8 @@ static void *run_mover(void *self)
     return NULL;
 }
 
-struct threaded_block *threaded_block_start(const struct ronde_job *job, uint32_t index,
+struct threaded_block *threaded_block_start(const struct ronde_job *job,
+                                            const struct ronde_given *given, uint32_t index,
                                             uint32_t movers)
 {
     struct threaded_block *of = aligned_alloc(64, (sizeof *of + 63) / 64 * 64);
@@ -216,6 +218,7 @@ struct threaded_block *threaded_block_start(const struct ronde_job *job, uint32_
     memset(of, 0x5A, sizeof *of);
     pthread_barrier_init(&of->barrier, NULL, 1 + movers);
     of->job = job;
+    of->given = *given;
     of->index = index;
     of->movers = movers;
     of->next_mover = 0;

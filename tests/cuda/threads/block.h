@@ -22,7 +22,8 @@ enum threaded_control {
 void threaded_leave_out(enum threaded_control control);
 
 /** Begins a block's part of a run, with so many movers, at most 8. */
-struct threaded_block *threaded_block_start(const struct ronde_job *job, uint32_t index,
+struct threaded_block *threaded_block_start(const struct ronde_job *job,
+                                            const struct ronde_given *given, uint32_t index,
                                             uint32_t movers);
 
 /** Waits for its end and frees it. */
