@@ -231,6 +231,8 @@ enum ronde_status ronde_device_program_send(struct ronde_device_program *part, u
     part->flat.job.abort = &words[0];
     part->flat.job.stop = &words[1];
     part->flat.job.timeout_ns = timeout_ns;
+    part->flat.job.program = part->program_block.start;
+    part->flat.job.program_bytes = part->program_image.bytes;
     part->given.is_given = 0;
     enum ronde_status status = clear_lines(part, error);
     if (status == RONDE_OK)

@@ -80,7 +80,8 @@ static void place_entries(struct ronde_image *image)
             continue;
         entry->at = (image->bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT +
                     (uintptr_t)entry->host % ALIGNMENT;
-        image->bytes = entry->at + entry->bytes;
+        image->bytes =
+            (entry->at + entry->bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
     }
 }
 

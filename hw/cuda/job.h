@@ -51,8 +51,10 @@ struct ronde_job {
     struct ronde_lane_slot *lane_slots; /**< one per lane */
     uint32_t lane_slot_count;           /**< S */
     uint32_t block_count;               /**< B */
-    uint64_t timeout_ns;                /**< 0 = no limit */
-    const uint32_t *abort;              /**< in memory of the host: not 0 when the run has to end */
+    const unsigned char *program; /**< the steps of all lanes and their tables, in one piece */
+    uint64_t program_bytes;       /**< of it, whole words */
+    uint64_t timeout_ns;          /**< 0 = no limit */
+    const uint32_t *abort;        /**< in memory of the host: not 0 when the run has to end */
     uint32_t *stop; /**< in memory of the host: enum ronde_stop, written by the first block that stops */
 };
 

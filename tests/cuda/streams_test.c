@@ -72,6 +72,27 @@ static void runs_in_a_stream_find_what_they_need_again(void)
     }
 }
 
+/* Where a block has one lane, and its lane slot, ends and program fit. */
+static void steps_lie_in_shared_memory_where_they_fit(void)
+{
+    for (uint32_t room_bytes = 0; room_bytes <= 8000; room_bytes += 1000)
+        for (uint32_t resident = 4; resident <= 8; resident += 4) {
+            const struct emulated_options options = {.movers = 2,
+                                                     .resident = resident,
+                                                     .room_bytes = room_bytes,
+                                                     .reaches_host = true};
+            bench_open(&options, 1, ronde_mem_default());
+            bench_load(bench_compile("ring", 4, 2));
+            const struct ronde_launch launch = bench_launch(500);
+            CU_ASSERT_EQUAL(bench_run(&launch), RONDE_OK);
+            CU_ASSERT_EQUAL(bench_run(&launch), RONDE_OK);
+            CU_ASSERT(bench_is_sum(4, 500));
+            const uint64_t near = emulated_gpu_counts(bench.gpu).near_programs;
+            CU_ASSERT_EQUAL(near, resident == 8 && room_bytes >= 4000 ? 16 : 0);
+            bench_close();
+        }
+}
+
 static void two_programs_share_the_devices(void)
 {
     const struct emulated_options options = {.movers = 2, .room_bytes = 3000, .reaches_host = true};
@@ -182,6 +203,7 @@ int main(void)
         {"runs_in_a_stream_need_no_preparation_of_their_own",
          runs_in_a_stream_need_no_preparation_of_their_own},
         {"runs_in_a_stream_find_what_they_need_again", runs_in_a_stream_find_what_they_need_again},
+        {"steps_lie_in_shared_memory_where_they_fit", steps_lie_in_shared_memory_where_they_fit},
         {"two_programs_share_the_devices", two_programs_share_the_devices},
         {"a_device_may_be_a_run_ahead_of_another", a_device_may_be_a_run_ahead_of_another},
         {"buffers_of_the_host_are_refused_in_a_stream", buffers_of_the_host_are_refused_in_a_stream},

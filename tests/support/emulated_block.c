@@ -195,6 +195,14 @@ struct emulated_wait emulated_block_await_nothing(void)
     return (struct emulated_wait){stop, memcmp(lines[0], lines[1], sizeof lines[0]) != 0};
 }
 
+bool emulated_block_has_program(const struct emulated_block *block)
+{
+    const struct ronde_program *program = block->block.lane_slots[0].task.view.program;
+    const uintptr_t at = (uintptr_t)program - (uintptr_t)block->room;
+    return block->block.lane_slot_count > 0 && at < block->block.room_bytes &&
+           (uintptr_t)program->steps - (uintptr_t)block->room < block->block.room_bytes;
+}
+
 bool emulated_block_turn(struct emulated_block *block)
 {
     if (!block->is_over && ronde_block_turn(&block->block)) {

@@ -26,6 +26,9 @@ struct emulated_wait emulated_block_await_nothing(void);
 /** Of the lines that blocks of this process store from now on, the `which`th gets lost; 0 = none. */
 void emulated_block_lose_line(uint32_t which);
 
+/** Whether steps are found in shared memory. */
+bool emulated_block_has_program(const struct emulated_block *block);
+
 /** Polls its lanes once. Whether its part is over. */
 bool emulated_block_turn(struct emulated_block *block);
 

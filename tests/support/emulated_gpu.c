@@ -168,6 +168,7 @@ static bool open_blocks(struct emulated_queue *queue, const struct ronde_job *jo
         const uint32_t movers = options->movers > 0 ? options->movers : 1 + device->run % 5;
         queue->blocks[b] = emulated_block_open(job, given, b, movers, options->room_bytes);
         is_open = is_open && queue->blocks[b];
+        device->counts.near_programs += is_open && emulated_block_has_program(queue->blocks[b]);
     }
     emulated_leave(device);
     return is_open;

@@ -32,6 +32,7 @@ struct emulated_counts {
     uint64_t running;                     /**< kernels that are not over, now */
     uint64_t lines_launches;              /**< of those: runs whose messages travelled in lines */
     uint64_t folded;                      /**< of those: runs with more lanes than blocks */
+    uint64_t near_programs;               /**< blocks that found their steps in shared memory */
     uint64_t live_blocks;                 /**< of device memory, now */
     uint64_t writes;                      /**< copies to the device */
     uint64_t pins;                        /**< times that memory of the host was pinned */
