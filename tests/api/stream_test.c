@@ -24,9 +24,11 @@ static struct {
     size_t bytes;
 } devices[OPENED_MAX];
 
-/* A start of a kernel, or the end of one in another stream that what follows waits for. */
+/* A start of a kernel, a call of a function, or the end of a kernel in another stream that what follows waits for. */
 struct item {
-    void *queue; /* NULL = the latter */
+    void *queue; /* of a kernel */
+    void (*function)(void *self);
+    void *self;
     enum ronde_dtype dtype;
     const struct ronde_job *job;
     struct ronde_given given;
@@ -83,7 +85,10 @@ static enum ronde_status advance(char *stream, struct ronde_error *error)
     while (of->done < of->count && status == RONDE_OK) {
         const struct item *item = &of->items[of->done];
         void *const in = stream;
-        bool is_past = !item->queue && sequences[item->after - streams].done >= item->until;
+        bool is_past = item->after && sequences[item->after - streams].done >= item->until;
+        if (item->function)
+            item->function(item->self);
+        is_past |= item->function != NULL;
         if (item->queue && !of->is_running)
             status = inner->start(item->queue, &in, item->dtype, item->job, &item->given,
                                   item->blocks, error);
@@ -102,12 +107,21 @@ static enum ronde_status start(void *queue, void *const *stream, enum ronde_dtyp
                                const struct ronde_job *job, const struct ronde_given *given,
                                uint32_t blocks, struct ronde_error *error)
 {
-    const struct item item = {queue, dtype, job, *given, blocks, NULL, 0};
+    const struct item item = {
+        .queue = queue, .dtype = dtype, .job = job, .given = *given, .blocks = blocks};
     if (!stream)
         return devices[0].inner->start(queue, stream, dtype, job, given, blocks, error);
     if (is_lazy)
         return RONDE_OK;
     return add(is_capturing ? &graph : &sequences[(char *)*stream - streams], item, error);
+}
+
+static enum ronde_status call(void *queue, void *stream, void (*function)(void *self), void *self,
+                              struct ronde_error *error)
+{
+    const struct item item = {.function = function, .self = self};
+    (void)queue;
+    return add(is_capturing ? &graph : &sequences[(char *)stream - streams], item, error);
 }
 
 static struct mark *mark_of(void *queue, uint64_t number)
@@ -202,6 +216,7 @@ const struct ronde_gpu *emulated_one_open(const struct ronde_gpu *inner)
     devices[devices[0].inner ? 1 : 0].inner = inner;
     *gpu = *inner;
     gpu->start = start;
+    gpu->call = call;
     gpu->close_queue = close_queue;
     gpu->is_captured = is_captured;
     gpu->mark = mark;
@@ -425,12 +440,15 @@ static bool open_gate(uint32_t rank)
     return rank != 0 || write(gate[1], "", 1) == 1;
 }
 
+/* Over a network each is a hundred times as long. */
 #define AHEAD 10000u
+#define AHEAD_OVER_NETWORK 200u
 
 /* Sums of one kind and chains of two more, in turns, in one stream or two; every one has a place of its own. */
 static enum ronde_status run_ahead(const struct team_member *member, struct ronde_error *error)
 {
     const uint32_t used = *(const uint32_t *)member->self;
+    const uint32_t ahead = team_transport == RONDE_TRANSPORT_SHM ? AHEAD : AHEAD_OVER_NETWORK;
     struct rank rank;
     struct ronde_request *request = NULL;
     enum ronde_status status = open_rank(&rank, member, AHEAD + 16, error);
@@ -444,7 +462,7 @@ static enum ronde_status run_ahead(const struct team_member *member, struct rond
     rank.data[0] = (int32_t)rank.rank + 1;
     if (status == RONDE_OK)
         (void)team_check(member, wait_for_rank_0(rank.rank), "the gate");
-    for (uint32_t k = 0; k < AHEAD && status == RONDE_OK; k++) {
+    for (uint32_t k = 0; k < ahead && status == RONDE_OK; k++) {
         const int32_t *in = k == 0 ? rank.data : &sums[k - 1];
         ronde_request_free(request);
         status = ronde_all_reduce(rank.comm, in, &sums[k], 1, RONDE_UINT32, RONDE_SUM,
@@ -456,7 +474,7 @@ static enum ronde_status run_ahead(const struct team_member *member, struct rond
         status = ronde_request_wait(request, 0, error);
     ronde_request_free(request);
     uint32_t wrong = 0;
-    for (uint32_t k = 0, sum = 3; k < AHEAD && status == RONDE_OK; k++, sum *= 2)
+    for (uint32_t k = 0, sum = 3; k < ahead && status == RONDE_OK; k++, sum *= 2)
         wrong += (uint32_t)sums[k] != sum;
     (void)team_check(member, wrong == 0, "a sum");
     close_rank(&rank);
@@ -472,6 +490,16 @@ static void a_host_runs_ahead_of_one_that_sleeps(void)
         close(gate[0]);
         close(gate[1]);
     }
+}
+
+static void over_a_network_a_host_runs_ahead(void)
+{
+    team_over_ucx(a_host_runs_ahead_of_one_that_sleeps);
+}
+
+static void over_a_network_operations_follow_one_another(void)
+{
+    team_over_ucx(pending_operations_follow_one_another_in_a_stream);
 }
 
 #define REPLAYS 1000u
@@ -844,6 +872,9 @@ int main(void)
         {"buffers_may_move_without_preparation", buffers_may_move_without_preparation},
         {"ranks_prepare_together_what_is_new", ranks_prepare_together_what_is_new},
         {"a_host_runs_ahead_of_one_that_sleeps", a_host_runs_ahead_of_one_that_sleeps},
+        {"over_a_network_a_host_runs_ahead", over_a_network_a_host_runs_ahead},
+        {"over_a_network_operations_follow_one_another",
+         over_a_network_operations_follow_one_another},
         {"an_operation_is_over_whatever_follows", an_operation_is_over_whatever_follows},
         {"captured_operations_are_replayed", captured_operations_are_replayed},
         {"a_replay_that_was_stopped_is_told", a_replay_that_was_stopped_is_told},
