@@ -36,8 +36,10 @@ static const char *const first = "hw/shm/eager.h";
  * compile alone.
  */
 static const char *const templates[] = {
-    "hw/cuda/block.h",      "hw/cuda/device.h",     "hw/cuda/kernel.h",           "hw/cuda/move.h",
-    "hw/cuda/move_types.h", "hw/cuda/move_width.h", "sim/flat/symmetric_loops.h",
+    "hw/cuda/block.h",      "hw/cuda/block_begin.h",
+    "hw/cuda/device.h",     "hw/cuda/kernel.h",
+    "hw/cuda/move.h",       "hw/cuda/move_types.h",
+    "hw/cuda/move_width.h", "sim/flat/symmetric_loops.h",
 };
 
 #define TEMPLATES (sizeof templates / sizeof templates[0])

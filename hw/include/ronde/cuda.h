@@ -142,9 +142,8 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_is_captured(const void *
                                                                     struct ronde_error *error);
 
 /** Marks the end of all runs that were enqueued in these streams, none of which is being captured. Errors: DEVICE. */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_mark(void *program, void *const *streams,
-                                                             uint64_t *out_mark,
-                                                             struct ronde_error *error);
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_cuda_mark(void *program, void *const *streams, uint64_t *out_mark, struct ronde_error *error);
 
 /** What is enqueued in these streams, none of which is being captured, from now on begins after the runs before the
  * last mark. Errors: DEVICE. */
@@ -153,9 +152,8 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_follow(void *program, vo
 
 /** Whether the runs before a mark are over; never blocks. Of a program's marks the last 64 are told apart. A failure of
  * another process ends the runs. Errors: DEVICE. */
-RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_is_past(void *program, uint64_t mark,
-                                                                bool *out_past,
-                                                                struct ronde_error *error);
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_cuda_is_past(void *program, uint64_t mark, bool *out_past, struct ronde_error *error);
 
 /** Whether some run was stopped early, or is to be: ronde_cuda_check then says why. Never blocks. */
 RONDE_API bool ronde_cuda_is_stopped(const void *program);
