@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct ronde_given given = {.is_given = 0};
+
 /* The second GPU, open, with a queue. */
 static struct {
     const struct ronde_gpu *gpu;
@@ -49,7 +51,6 @@ static void nothing(void *self)
 static void use_all(void *const *stream)
 {
     const struct ronde_gpu *gpu = bench.gpu;
-    const struct ronde_given given = {.is_given = 0};
     uint64_t word = 1;
     double elapsed_ns;
     bool answer;
