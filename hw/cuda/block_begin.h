@@ -2,7 +2,7 @@
  * How a block of a GPU begins a run. What it polls, and what steps are found through, is copied into shared memory as far as
  * it fits, by all movers: one thread alone would wait for memory once per word. Four parts, with a barrier after each of the
  * first three; the deciding thread and the movers do the first at the same time, the next two are the movers', the last is
- * the deciding thread's. Part of block.h.
+ * the deciding thread's. Apart from block.h, which is about what a run does from then on.
  */
 #ifndef RONDE_HW_CUDA_BLOCK_BEGIN_H
 #define RONDE_HW_CUDA_BLOCK_BEGIN_H

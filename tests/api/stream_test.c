@@ -339,8 +339,7 @@ static enum ronde_status run_chains(const struct team_member *member, struct ron
 static void pending_operations_follow_one_another_in_a_stream(void)
 {
     for (uint32_t ranks = 1; ranks <= 3; ranks++) {
-        CU_ASSERT_FATAL(team_run(ranks, run_chains, NULL, results));
-        team_expect(results, ranks, RONDE_OK);
+        team_run_expecting(ranks, run_chains, NULL, results, RONDE_OK);
     }
 }
 
@@ -370,8 +369,7 @@ static enum ronde_status take_turns(const struct team_member *member, struct ron
 
 static void host_and_streams_take_turns(void)
 {
-    CU_ASSERT_FATAL(team_run(2, take_turns, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, take_turns, NULL, results, RONDE_OK);
 }
 
 /* One rank has its data elsewhere each time, the other does not: that is its own business. */
@@ -396,8 +394,7 @@ static enum ronde_status move_buffers(const struct team_member *member, struct r
 
 static void buffers_may_move_without_preparation(void)
 {
-    CU_ASSERT_FATAL(team_run(2, move_buffers, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, move_buffers, NULL, results, RONDE_OK);
 }
 
 /* 70 lengths in turns are more than are kept: each is gone before it comes again. */
@@ -422,8 +419,7 @@ static enum ronde_status change_lengths(const struct team_member *member, struct
 
 static void ranks_prepare_together_what_is_new(void)
 {
-    CU_ASSERT_FATAL(team_run(2, change_lengths, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, change_lengths, NULL, results, RONDE_OK);
 }
 
 /* What rank 1 waits for on the host before it enqueues anything, and rank 0 writes when it has enqueued all. */
@@ -485,8 +481,7 @@ static void a_host_runs_ahead_of_one_that_sleeps(void)
 {
     for (uint32_t used = 1; used <= 2; used++) {
         CU_ASSERT_FATAL(pipe(gate) == 0);
-        CU_ASSERT_FATAL(team_run(2, run_ahead, &used, results));
-        team_expect(results, 2, RONDE_OK);
+        team_run_expecting(2, run_ahead, &used, results, RONDE_OK);
         close(gate[0]);
         close(gate[1]);
     }
@@ -567,8 +562,7 @@ static enum ronde_status capture(const struct team_member *member, struct ronde_
 
 static void captured_operations_are_replayed(void)
 {
-    CU_ASSERT_FATAL(team_run(2, capture, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, capture, NULL, results, RONDE_OK);
 }
 
 /* Rank 1 enqueues its second operation only when rank 0 knows that the first is over, with a second one behind it. */
@@ -598,8 +592,7 @@ static enum ronde_status look_back(const struct team_member *member, struct rond
 static void an_operation_is_over_whatever_follows(void)
 {
     CU_ASSERT_FATAL(pipe(gate) == 0);
-    CU_ASSERT_FATAL(team_run(2, look_back, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, look_back, NULL, results, RONDE_OK);
     close(gate[0]);
     close(gate[1]);
 }
@@ -638,8 +631,7 @@ static enum ronde_status replay_alone(const struct team_member *member, struct r
 
 static void a_replay_that_was_stopped_is_told(void)
 {
-    CU_ASSERT_FATAL(team_run(2, replay_alone, NULL, results));
-    team_expect(results, 2, RONDE_TIMEOUT);
+    team_run_expecting(2, replay_alone, NULL, results, RONDE_TIMEOUT);
 }
 
 /* Two communicators in streams of their own, each as far ahead as it likes. */
@@ -675,8 +667,7 @@ static enum ronde_status use_two(const struct team_member *member, struct ronde_
 
 static void communicators_have_streams_of_their_own(void)
 {
-    CU_ASSERT_FATAL(team_run(2, use_two, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, use_two, NULL, results, RONDE_OK);
 }
 
 /* Blocks of different lengths, factors, and an algorithm of the caller's. */
@@ -725,8 +716,7 @@ static enum ronde_status call_special(const struct team_member *member, struct r
 
 static void blocks_factors_and_algorithms_are_the_callers(void)
 {
-    CU_ASSERT_FATAL(team_run(3, call_special, NULL, results));
-    team_expect(results, 3, RONDE_OK);
+    team_run_expecting(3, call_special, NULL, results, RONDE_OK);
 }
 
 /* What is refused on one rank is refused on all, and the communicator goes on. */
@@ -757,8 +747,7 @@ static enum ronde_status give_wrong(const struct team_member *member, struct ron
 
 static void what_one_rank_cannot_do_none_does(void)
 {
-    CU_ASSERT_FATAL(team_run(2, give_wrong, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, give_wrong, NULL, results, RONDE_OK);
 }
 
 /* Calls that differ are refused on both ranks. */
@@ -779,8 +768,7 @@ static enum ronde_status call_differently(const struct team_member *member,
 
 static void different_calls_are_refused_on_all(void)
 {
-    CU_ASSERT_FATAL(team_run(2, call_differently, NULL, results));
-    team_expect(results, 2, RONDE_REJECTED);
+    team_run_expecting(2, call_differently, NULL, results, RONDE_REJECTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(results[1].message, "rank 0 calls all_gather"));
 }
 
@@ -828,8 +816,7 @@ static void operations_in_streams_end_with_their_communicator(void)
 {
     for (unsigned k = 0; k < END_KINDS; k++) {
         const enum end end = (enum end)k;
-        CU_ASSERT_FATAL(team_run(2, end_early, &end, results));
-        team_expect(results, 2, RONDE_TIMEOUT);
+        team_run_expecting(2, end_early, &end, results, RONDE_TIMEOUT);
     }
 }
 
@@ -859,33 +846,28 @@ static enum ronde_status have_no_device(const struct team_member *member, struct
 
 static void a_stream_without_a_device_is_refused(void)
 {
-    CU_ASSERT_FATAL(team_run(2, have_no_device, NULL, results));
-    team_expect(results, 2, RONDE_OK);
+    team_run_expecting(2, have_no_device, NULL, results, RONDE_OK);
 }
 
 int main(void)
 {
     static const struct suite_case cases[] = {
-        {"pending_operations_follow_one_another_in_a_stream",
-         pending_operations_follow_one_another_in_a_stream},
-        {"host_and_streams_take_turns", host_and_streams_take_turns},
-        {"buffers_may_move_without_preparation", buffers_may_move_without_preparation},
-        {"ranks_prepare_together_what_is_new", ranks_prepare_together_what_is_new},
-        {"a_host_runs_ahead_of_one_that_sleeps", a_host_runs_ahead_of_one_that_sleeps},
-        {"over_a_network_a_host_runs_ahead", over_a_network_a_host_runs_ahead},
-        {"over_a_network_operations_follow_one_another",
-         over_a_network_operations_follow_one_another},
-        {"an_operation_is_over_whatever_follows", an_operation_is_over_whatever_follows},
-        {"captured_operations_are_replayed", captured_operations_are_replayed},
-        {"a_replay_that_was_stopped_is_told", a_replay_that_was_stopped_is_told},
-        {"communicators_have_streams_of_their_own", communicators_have_streams_of_their_own},
-        {"blocks_factors_and_algorithms_are_the_callers",
-         blocks_factors_and_algorithms_are_the_callers},
-        {"what_one_rank_cannot_do_none_does", what_one_rank_cannot_do_none_does},
-        {"different_calls_are_refused_on_all", different_calls_are_refused_on_all},
-        {"operations_in_streams_end_with_their_communicator",
-         operations_in_streams_end_with_their_communicator},
-        {"a_stream_without_a_device_is_refused", a_stream_without_a_device_is_refused},
+        SUITE_CASE(pending_operations_follow_one_another_in_a_stream),
+        SUITE_CASE(host_and_streams_take_turns),
+        SUITE_CASE(buffers_may_move_without_preparation),
+        SUITE_CASE(ranks_prepare_together_what_is_new),
+        SUITE_CASE(a_host_runs_ahead_of_one_that_sleeps),
+        SUITE_CASE(over_a_network_a_host_runs_ahead),
+        SUITE_CASE(over_a_network_operations_follow_one_another),
+        SUITE_CASE(an_operation_is_over_whatever_follows),
+        SUITE_CASE(captured_operations_are_replayed),
+        SUITE_CASE(a_replay_that_was_stopped_is_told),
+        SUITE_CASE(communicators_have_streams_of_their_own),
+        SUITE_CASE(blocks_factors_and_algorithms_are_the_callers),
+        SUITE_CASE(what_one_rank_cannot_do_none_does),
+        SUITE_CASE(different_calls_are_refused_on_all),
+        SUITE_CASE(operations_in_streams_end_with_their_communicator),
+        SUITE_CASE(a_stream_without_a_device_is_refused),
     };
     return suite_run("stream", cases, sizeof cases / sizeof cases[0]);
 }

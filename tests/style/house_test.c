@@ -153,6 +153,7 @@ static const char *const of_few[] = {
     "engine/execute/zero_copy.h",
     "formats/mscclpp/plan_parse.h",
     "formats/traces/kineto.h",
+    "hw/cuda/block_begin.h",
     "hw/cuda/device.h",
     "hw/cuda/kernels.h",
 
