@@ -44,7 +44,7 @@ void ronde_generator_open(FILE *file, const struct ronde_opening *opening);
 /** How many parts of `size` it takes to hold `total`. */
 uint32_t ronde_parts_of(uint32_t total, uint32_t size);
 
-/** The generators: crossbar and ethernet; torus; fat tree; dragonfly; PCIe box. Errors: as ronde_generate. */
+/** The generators: crossbar and ethernet; torus and Tofu-D; fat tree and Dragonfly+; dragonfly; PCIe box. Errors: as ronde_generate. */
 enum ronde_status ronde_generate_crossbar(const struct ronde_generate_request *request, FILE *file,
                                           struct ronde_error *error);
 enum ronde_status ronde_generate_ethernet(const struct ronde_generate_request *request, FILE *file,
@@ -55,6 +55,10 @@ enum ronde_status ronde_generate_fat_tree(const struct ronde_generate_request *r
                                           struct ronde_error *error);
 enum ronde_status ronde_generate_dragonfly(const struct ronde_generate_request *request, FILE *file,
                                            struct ronde_error *error);
+enum ronde_status ronde_generate_dragonfly_plus(const struct ronde_generate_request *request,
+                                                FILE *file, struct ronde_error *error);
+enum ronde_status ronde_generate_tofu(const struct ronde_generate_request *request, FILE *file,
+                                      struct ronde_error *error);
 enum ronde_status ronde_generate_pcie(const struct ronde_generate_request *request, FILE *file,
                                       struct ronde_error *error);
 

@@ -1,4 +1,4 @@
-/* Machines that SimGrid has in one element, or nearly: one switch, a torus, one PCIe server. */
+/* Machines that SimGrid has in one element, or nearly: one switch, tori, one PCIe server. */
 #include "generator.h"
 
 /* Hosts where none are asked for. */
@@ -97,47 +97,103 @@ static void print_shape(const struct ronde_generate_request *request, const char
                                  request->shape[i]);
 }
 
-/* SimGrid's own torus: one ring per axis, routes along the first axis first. */
-enum ronde_status ronde_generate_torus(const struct ronde_generate_request *request, FILE *file,
-                                       struct ronde_error *error)
+/* A torus of SimGrid's: one ring per axis, routes along the first axis first. */
+struct torus {
+    const char *what; /* after the shape, in the description */
+    const char *unit; /* axes inside one point of the shape, as SimGrid wants them, or "" */
+    uint32_t unit_hosts;
+    double GBps;
+    double latency_ns;
+    const char *alpha_ns, *lane_GBps; /* of a message (machines.md); NULL = the file does not say */
+    const char *source;
+    const char *comment;
+};
+
+static enum ronde_status put_torus(const struct ronde_generate_request *request,
+                                   const struct torus *torus, FILE *file, struct ronde_error *error)
 {
     char shape[64];
     char axes[64];
     char name[96];
     char description[160];
-    uint32_t hosts = 1;
+    uint64_t hosts = torus->unit_hosts;
     if (request->axis_count < 2)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "a torus needs a shape of 2 or 3 axes, e.g. 8x8x8");
+                          "a %s needs a shape of 2 or 3 axes, e.g. 8x8x8", request->kind);
     for (uint32_t i = 0; i < request->axis_count; i++)
         hosts *= request->shape[i];
+    if (hosts > RONDE_MAX_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a shape of %llu hosts, expected 1 to %u",
+                          (unsigned long long)hosts, RONDE_MAX_RANKS);
     print_shape(request, "x", shape, sizeof shape);
     print_shape(request, ",", axes, sizeof axes);
-    snprintf(name, sizeof name, "torus-%s", shape);
-    snprintf(description, sizeof description, "torus of %s chips, 50 GB/s links", shape);
-    const struct ronde_opening opening = {
-        .name = name,
-        .routing = "Full",
-        .description = description,
-        .source =
-            "link rate of TPU v4: 50 GB/s (Jouppi et al., ISCA 2023); 0.5 us a hop is assumed",
-        .comment =
-            "  Chips in a torus: a full-duplex link to both neighbours on every axis. Messages go "
-            "along the first axis, then\n"
-            "  the next (SimGrid's TORUS), the shorter way round.\n\n"
-            "  Nominal, not measured. Link rate: 50 GB/s per direction as in TPU v4 (Jouppi et "
-            "al.: "
-            "TPU v4: An Optically\n"
-            "  Reconfigurable Supercomputer for Machine Learning with Hardware Support for "
-            "Embeddings, "
-            "ISCA 2023). Latency:\n"
-            "  500 ns a hop is an assumption; no figure is published.\n"};
+    snprintf(name, sizeof name, "%s-%s", request->kind, shape);
+    snprintf(description, sizeof description, "%s of %s %s", request->kind, shape, torus->what);
+    const struct ronde_opening opening = {.name = name,
+                                          .routing = "Full",
+                                          .description = description,
+                                          .source = torus->source,
+                                          .comment = torus->comment};
     ronde_generator_open(file, &opening);
-    const struct ronde_cluster_element cluster = {"chips", "c",  0, hosts - 1, RONDE_PORT_400_GBPS,
-                                                  500,     false};
+    if (torus->alpha_ns)
+        ronde_put_prop(file, "alpha_ns", torus->alpha_ns);
+    if (torus->lane_GBps)
+        ronde_put_prop(file, "lane_GBps", torus->lane_GBps);
+    const struct ronde_cluster_element cluster = {"chips",     "c",
+                                                  0,           (uint32_t)hosts - 1,
+                                                  torus->GBps, torus->latency_ns,
+                                                  false};
     ronde_put_cluster(&(struct ronde_elements){file, 4}, &cluster,
-                      " topology=\"TORUS\" topo_parameters=\"%s\"", axes);
+                      " topology=\"TORUS\" topo_parameters=\"%s%s\"", torus->unit, axes);
     return ronde_elements_close(file, error);
+}
+
+enum ronde_status ronde_generate_torus(const struct ronde_generate_request *request, FILE *file,
+                                       struct ronde_error *error)
+{
+    const struct torus torus = {
+        "chips, 50 GB/s links",
+        "",
+        1,
+        RONDE_PORT_400_GBPS,
+        500,
+        NULL,
+        NULL,
+        "link rate of TPU v4: 50 GB/s (Jouppi et al., ISCA 2023); 0.5 us a hop is assumed",
+        "  Chips in a torus: a full-duplex link to both neighbours on every axis. Messages go "
+        "along the first axis, then\n"
+        "  the next (SimGrid's TORUS), the shorter way round.\n\n"
+        "  Nominal, not measured. Link rate: 50 GB/s per direction as in TPU v4 (Jouppi et al.: "
+        "TPU v4: An Optically\n"
+        "  Reconfigurable Supercomputer for Machine Learning with Hardware Support for "
+        "Embeddings, ISCA 2023). Latency:\n"
+        "  500 ns a hop is an assumption; no figure is published.\n"};
+    return put_torus(request, &torus, file, error);
+}
+
+enum ronde_status ronde_generate_tofu(const struct ronde_generate_request *request, FILE *file,
+                                      struct ronde_error *error)
+{
+    const struct torus tofu = {
+        "units of 2x3x2 nodes, 6.8 GB/s links",
+        "2,3,2,",
+        12,
+        6.8,
+        100,
+        "390",
+        "6.35",
+        "Ajima et al.: The Tofu Interconnect D, CLUSTER 2018",
+        "  Nodes of Tofu-D: six axes, of which three are inside a unit of 2 x 3 x 2 nodes and "
+        "three, the shape, between\n"
+        "  units. Messages go along the axes of the unit first, the shorter way round. All axes "
+        "close, as in a whole machine;\n"
+        "  those of a job may not.\n\n"
+        "  Nominal, not measured (Y. Ajima et al.: The Tofu Interconnect D, CLUSTER 2018): 6.8 "
+        "GB/s a port and direction, ten\n"
+        "  ports; a put of 0.49 us between neighbours, of which a hop is some 100 ns; one "
+        "message 6.35 GB/s. That the six\n"
+        "  engines of a node (TNI) let 40.8 GB/s into the network is left out.\n"};
+    return put_torus(request, &tofu, file, error);
 }
 
 /* Half of the GPUs on each of two sockets. */

@@ -27,6 +27,8 @@ static const struct {
     {"torus-8x8", {.kind = "torus", .axis_count = 2, .shape = {8, 8}, USUAL}},
     {"torus-8x8x8", {.kind = "torus", .axis_count = 3, .shape = {8, 8, 8}, USUAL}},
     {"dragonfly-72", {.kind = "dragonfly", USUAL}},
+    {"dragonfly-plus-360", {.kind = "dragonfly+", USUAL}},
+    {"tofu-2x2x2", {.kind = "tofu", .axis_count = 3, .shape = {2, 2, 2}, USUAL}},
     {"pcie-8", {.kind = "pcie", USUAL}},
     {"dgx-a100", {.kind = "dgx-a100", USUAL}},
     {"dgx-h100", {.kind = "dgx-h100", USUAL}},
@@ -125,6 +127,11 @@ static const struct {
     {{.kind = "dragonfly", .nodes = 71, USUAL}, 71},
     {{.kind = "dragonfly", .nodes = 343, USUAL}, 343},
     {{.kind = "dragonfly", .axis_count = 3, .shape = {5, 3, 2}, USUAL}, 30},
+    {{.kind = "dragonfly+", .nodes = 1, USUAL}, 1},
+    {{.kind = "dragonfly+", .nodes = 199, USUAL}, 199},
+    {{.kind = "dragonfly+", .axis_count = 3, .shape = {4, 3, 2}, USUAL}, 24},
+    {{.kind = "tofu", .axis_count = 2, .shape = {3, 1}, USUAL}, 36},
+    {{.kind = "tofu", .axis_count = 3, .shape = {2, 3, 1}, USUAL}, 72},
     {{.kind = "pcie", .gpus = 1, USUAL}, 1},
     {{.kind = "pcie", .gpus = 5, USUAL}, 5},
     {{.kind = "dgx-a100", .gpus = 1, USUAL}, 1},
@@ -231,6 +238,21 @@ static void dragonfly_routes_are_minimal(void)
     ronde_platform_destroy(platform);
 }
 
+static void dragonfly_plus_goes_over_the_spines(void)
+{
+    if (!platform_text_can_read())
+        return;
+    const struct ronde_generate_request request = {.kind = "dragonfly+", USUAL};
+    struct ronde_platform *platform = generate_platform(&request);
+    if (!platform)
+        return;
+    expect_route(platform, 0, 9, "leaf0_link_0_UP leaf0_link_9_DOWN");
+    expect_route(platform, 0, 10, "leaf0_link_0_UP up0_UP up1_DOWN leaf1_link_10_DOWN");
+    expect_route(platform, 0, 180,
+                 "leaf0_link_0_UP up0_UP global0-1_UP up18_DOWN leaf18_link_180_DOWN");
+    ronde_platform_destroy(platform);
+}
+
 /* Rate of a link by name; 0 where there is none. */
 static double rate_of(const struct ronde_platform *platform, const char *name)
 {
@@ -283,6 +305,10 @@ static void requests_that_cannot_be_met_are_refused(void)
          "a fat tree of 3 levels has a shape of 3, PODSxLEAVESxHOSTS"},
         {{.kind = "dragonfly", .axis_count = 2, .shape = {2, 2}, USUAL}, "GROUPSxROUTERSxHOSTS"},
         {{.kind = "dragonfly", .axis_count = 3, .shape = {2000, 1, 1}, USUAL}, "at most 1024 of 256"},
+        {{.kind = "dragonfly+", .axis_count = 2, .shape = {2, 2}, USUAL}, "GROUPSxLEAVESxHOSTS"},
+        {{.kind = "dragonfly+", .axis_count = 3, .shape = {1025, 1, 1}, USUAL}, "at most 1024"},
+        {{.kind = "tofu", .axis_count = 1, .shape = {2}, USUAL}, "a tofu needs a shape"},
+        {{.kind = "tofu", .axis_count = 3, .shape = {64, 64, 64}, USUAL}, "a shape of 3145728"},
         {{.kind = "pcie", .gpus = 65, USUAL}, "one server has at most 64"},
         {{.kind = "dgx-h100", .gpus = 9, USUAL}, "9 GPUs, but a node of dgx-h100 has 8"},
         {{.kind = "dgx-h100", .nodes = 1048576, USUAL}, "1048576 nodes of 8 GPUs"},
@@ -525,6 +551,7 @@ int main(void)
         SUITE_CASE(rails_route_as_nccl_does),
         SUITE_CASE(a_mesh_reaches_other_rails_over_its_own_links),
         SUITE_CASE(dragonfly_routes_are_minimal),
+        SUITE_CASE(dragonfly_plus_goes_over_the_spines),
         SUITE_CASE(oversubscription_divides_the_uplinks_of_every_level),
         SUITE_CASE(requests_that_cannot_be_met_are_refused),
         SUITE_CASE(nodes_by_numbers_are_their_kind),
