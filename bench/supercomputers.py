@@ -5,7 +5,8 @@ usage: bench/supercomputers.py RONDE TABLES PAGE PICTURES
 
 TABLES: a folder of CSV tables (plain or .gz; docs/guide/supercomputers.md has the columns) and of alloc.csv, where the ranks of
 a run sat. Every system has its machine made from the fewest nodes on which one run has all_gather by ring and all_reduce by
-recursive doubling, and, where there are several, from each run for its own rows; nothing else of a table goes into a machine.
+recursive doubling on one rank a node, and, where there are several, from each run for its own rows; nothing else of a table goes
+into a machine. Rows of the fewest nodes are replayed on a machine of more, too.
 Names of systems, runs and libraries are compared with each other and with nothing else.
 """
 import csv, glob, gzip, json, os, statistics, subprocess, sys, tempfile
@@ -17,6 +18,8 @@ PICTURES_OF_A_SYSTEM = 3
 # The libraries of these tables begin with the nearest partner, which their algorithm_meaning leaves open.
 NEAREST_FIRST = {('broadcast', 'binomial'): 'binomial_nearest', ('all_reduce', 'rabenseifner'): 'rabenseifner_nearest'}
 CALIBRATING = {('all_gather', 'ring'), ('all_reduce', 'recursive_doubling')}
+# Of this one only whether a library copies its input is learnt; rows of it do not count where that is so.
+TELLING = {('reduce_scatter', 'ring')}
 
 
 def open_text(path):
@@ -24,7 +27,7 @@ def open_text(path):
 
 
 def read_rows():
-    """Rows of one rank a node in host memory, and the file that says where ranks sat."""
+    """Rows in host memory, and the file that says where ranks sat."""
     rows, columns, alloc = [], None, None
     for path in sorted(glob.glob(os.path.join(TABLES, '*.csv*'))):
         with open_text(path) as file:
@@ -33,7 +36,7 @@ def read_rows():
                 alloc = path
             elif 'time_us_median' in reader.fieldnames:
                 columns = reader.fieldnames
-                rows += [r for r in reader if r['ppn'] == '1' and r['memory'] == 'host' and 'FAULTY' not in r['notes']]
+                rows += [r for r in reader if r['memory'] == 'host' and 'FAULTY' not in r['notes']]
     for row in rows:
         row['algorithm_meaning'] = NEAREST_FIRST.get((row['collective'], row['algorithm_meaning']), row['algorithm_meaning'])
     return rows, columns, alloc
@@ -47,11 +50,16 @@ def shape_of(row):
     return next((note[6:] for note in row['notes'].split('; ') if note.startswith('shape ')), '')
 
 
+def ranks_of(row):
+    """Ranks of a node, and all."""
+    return int(row['ppn']), int(row['ranks'])
+
+
 def machines_of(rows):
-    """Ranks -> jobs -> the library whose two algorithms can make a machine."""
+    """Ranks of a node, and all -> the library whose two algorithms can make a machine."""
     has = defaultdict(set)
     for row in rows:
-        has[int(row['ranks']), row['library']].add((row['collective'], row['algorithm_meaning'], job_of(row)))
+        has[ranks_of(row), row['library']].add((row['collective'], row['algorithm_meaning'], job_of(row)))
     found = {}
     for (ranks, library), seen in sorted(has.items()):
         if CALIBRATING <= {(c, a) for c, a, _ in seen}:
@@ -82,7 +90,7 @@ class Workshop:
     def replay(self, given, rows, picture=None):
         """Records of `rows`, which are of one number of ranks and one shape, on the machine that `given` makes."""
         first, machine = rows[0], os.path.join(self.folder, 'machine.xml')
-        command = [RONDE, 'calibrate', '--from-table', self.table(given), '-N', first['ranks'], '-o', machine]
+        command = [RONDE, 'calibrate', '--from-table', self.table(given), '-N', first['ranks'], '--ppn', first['ppn'], '-o', machine]
         if shape_of(first):
             command += ['--shape', shape_of(first)]
         elif self.alloc:
@@ -96,7 +104,7 @@ class Workshop:
         command = [RONDE, 'validate', '--published', self.table(rows), '--topo', machine, '--meanings', MEANINGS, '--json']
         done = subprocess.run(command + (['--plot', picture] if picture else []), capture_output=True, text=True)
         records = [json.loads(line) for line in done.stdout.splitlines()]
-        return [dict(r, system=first['system'], run=job_of(first), library=first['library']) for r in records if r['state'] in ('predicted', 'refused')]
+        return [dict(r, system=first['system'], run=job_of(first), library=first['library'], ppn=int(first['ppn'])) for r in records if r['state'] in ('predicted', 'refused')]
 
 
 def quantile(values, share):
@@ -150,7 +158,7 @@ def put_worst(page, records):
 
 
 def is_given(row, ranks, library):
-    return int(row['ranks']) == ranks and row['library'] == library and (row['collective'], row['algorithm_meaning']) in CALIBRATING
+    return ranks_of(row) == ranks and row['library'] == library and (row['collective'], row['algorithm_meaning']) in CALIBRATING | TELLING
 
 
 def by_machine(shop, rows, given, draws):
@@ -159,8 +167,8 @@ def by_machine(shop, rows, given, draws):
     counts = Counter(int(row['ranks']) for row in rows)
     worth = {ranks for ranks, _ in counts.most_common(PICTURES_OF_A_SYSTEM)}
     for row in rows:
-        parts[int(row['ranks']), shape_of(row), job_of(row), row['library']].append(row)
-    for (ranks, _, _, _), part in sorted(parts.items(), key=lambda item: (item[0][0], -len(item[1]))):
+        parts[ranks_of(row), shape_of(row), job_of(row), row['library']].append(row)
+    for ((_, ranks), _, _, _), part in sorted(parts.items(), key=lambda item: (item[0][0], -len(item[1]))):
         picture = None
         if draws and ranks in worth and ranks not in drawn:
             drawn.add(ranks)
@@ -169,29 +177,52 @@ def by_machine(shop, rows, given, draws):
     return records, sorted(drawn)
 
 
-def put_system(page, shop, system, rows):
-    machines = machines_of(rows)
-    if not machines:
-        return
-    fewest = min(machines)
-    given = [r for r in rows if is_given(r, fewest, machines[fewest])]
-    records, drawn = by_machine(shop, rows, given, True)
-    page.write(f'\n## {system}: one machine, from {len(given)} rows on {fewest} nodes\n\n{summary(records)}\n')
-    for ranks in drawn:
-        page.write(f'\n![{system}, {ranks} nodes: measured and predicted](supercomputers/{system}-{ranks}.svg)\n')
-    put_table(page, 'By collective, which is also one left out of what the machine was made of', records, lambda r: (0, r['collective'], r['algorithm']))
-    put_table(page, f'By nodes; all but {fewest} are left out of what the machine was made of', records, lambda r: r['ranks'])
-    put_table(page, 'By size', records, size_class)
-    put_worst(page, records)
+def own_runs(shop, rows):
+    """Rows of runs that can make a machine, on theirs."""
     own = []
     for job in sorted({job_of(r) for r in rows}):
         of_job = [r for r in rows if job_of(r) == job]
         for ranks, library in machines_of(of_job).items():
-            own += by_machine(shop, [r for r in of_job if int(r['ranks']) == ranks], [r for r in of_job if is_given(r, ranks, library)], False)[0]
-    if shop.alloc and not any(shape_of(r) for r in rows) and len({r['run'] for r in own}) > 1:
-        page.write(f'\n## {system}: each run from itself\n\n{summary(own)}\n')
-        put_table(page, 'By collective', own, lambda r: (0, r['collective'], r['algorithm']))
-        put_worst(page, own)
+            given = [r for r in of_job if is_given(r, ranks, library)]
+            own += by_machine(shop, [r for r in of_job if ranks_of(r) == ranks], given, False)[0]
+    return own
+
+
+def put_section(page, title, records):
+    if records:
+        page.write(f'\n## {title}\n\n{summary(records)}\n')
+        put_table(page, 'By collective', records, lambda r: (0, r['collective'], r['algorithm']))
+        put_table(page, 'By ranks of a node, and all', records, lambda r: (0, r['ppn'], r['ranks']))
+        put_worst(page, records)
+
+
+def put_system(page, shop, system, rows):
+    alone = [r for r in rows if r['ppn'] == '1']
+    machines = machines_of(alone)
+    if not machines:
+        return
+    fewest = min(machines)
+    makers = {ranks: [r for r in alone if is_given(r, ranks, library)] for ranks, library in machines.items()}
+    records, drawn = by_machine(shop, alone, makers[fewest], True)
+    page.write(f'\n## {system}: one machine, from {len(makers[fewest])} rows on {fewest[1]} nodes\n\n{summary(records)}\n')
+    for ranks in drawn:
+        page.write(f'\n![{system}, {ranks} nodes: measured and predicted](supercomputers/{system}-{ranks}.svg)\n')
+    put_table(page, 'By collective, which is also one left out of what the machine was made of', records, lambda r: (0, r['collective'], r['algorithm']))
+    left_out = [r for r in records if r['ranks'] != fewest[1]]
+    others = sorted(set(machines) - {fewest})
+    if others:
+        left_out += by_machine(shop, [r for r in alone if ranks_of(r) == fewest], makers[others[0]], False)[0]
+    note = f'; {fewest[1]} from {others[0][1]} nodes, all others from {fewest[1]}' if others else ''
+    put_table(page, f'By nodes, each left out of what the machine was made of{note}', left_out, lambda r: r['ranks'])
+    put_table(page, 'By size', records, size_class)
+    put_worst(page, records)
+    shared = [r for r in rows if r['ppn'] != '1']
+    if shared:
+        put_section(page, f'{system}: several ranks a node, from the same rows', by_machine(shop, shared, makers[fewest], False)[0])
+    if shop.alloc and not any(shape_of(r) for r in rows):
+        own = own_runs(shop, rows)
+        if len({r['run'] for r in own}) > 1:
+            put_section(page, f'{system}: each run from itself', own)
 
 
 def main():

@@ -44,6 +44,18 @@ static uint64_t make_tofu(const struct ronde_calibrated_network *network, struct
     return hosts;
 }
 
+/* Nodes lie in groups whole. */
+static bool splits_nodes(const struct ronde_calibration *calibration)
+{
+    const struct ronde_calibrated_network *network = &calibration->network;
+    bool splits = false;
+    if (network->node_hosts < 2)
+        return false;
+    for (uint32_t group = 0; group < network->group_count; group++)
+        splits |= network->group_hosts[group] % network->node_hosts != 0;
+    return splits || network->axis_count > 0 || calibration->max_ranks % network->node_hosts != 0;
+}
+
 /* Groups and shapes have as many hosts as there are ranks. */
 enum ronde_status ronde_write_network_check(const struct ronde_calibration *calibration,
                                             struct ronde_error *error)
@@ -59,6 +71,11 @@ enum ronde_status ronde_write_network_check(const struct ronde_calibration *cali
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "calibration: the groups have %llu hosts for %u ranks",
                           (unsigned long long)grouped, calibration->max_ranks);
+    if (splits_nodes(calibration))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "calibration: nodes of %u ranks divide neither %u ranks nor a group of "
+                          "them, or are in a shape",
+                          network->node_hosts, calibration->max_ranks);
     if (network->axis_count > 0 && shaped != calibration->max_ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "calibration: the shape has %llu hosts for %u ranks",
@@ -93,6 +110,38 @@ static void put_cluster(const struct ronde_elements *to, const struct ronde_cali
     ronde_put_cluster(to, &cluster, "%s", backbone);
 }
 
+/* Hosts on a router of their own. */
+static void put_star(const struct ronde_elements *to, const char *id, uint32_t first,
+                     uint32_t hosts, double GBps, double latency_ns)
+{
+    const struct ronde_cluster_element cluster = {id,   "rank",     first, first + hosts - 1,
+                                                  GBps, latency_ns, true};
+    ronde_put_cluster(to, &cluster, " router_id=\"%s_top\"", id);
+}
+
+/* Nodes are stars of hosts whose routers have a port of their own to the switch of their group. */
+static void put_nodes(const struct ronde_elements *to, const struct ronde_calibration *calibration,
+                      uint32_t group, uint32_t first, uint32_t hosts)
+{
+    const struct ronde_calibrated_network *network = &calibration->network;
+    const uint32_t size = network->node_hosts;
+    const struct ronde_link_element port =
+        ronde_duplex(calibration->time.lane_GBps, (calibration->latency_ns - network->node_ns) / 2);
+    char id[32];
+    ronde_put(to, RONDE_ELEMENT_ZONE, "group%u DijkstraCache", group);
+    for (uint32_t host = first; host < first + hosts; host += size) {
+        snprintf(id, sizeof id, "node%u", host / size);
+        put_star(to, id, host, size, network->node_GBps, network->node_ns / 2);
+    }
+    ronde_put(to, RONDE_ELEMENT_SWITCH, "switch%u group%u_top", group, group);
+    for (uint32_t node = first / size; node < (first + hosts) / size; node++)
+        ronde_put_link(to, port, "nic%u", node);
+    for (uint32_t node = first / size; node < (first + hosts) / size; node++)
+        ronde_put(to, RONDE_ELEMENT_ZONE_ROUTE, "node%u switch%u node%u_top group%u_top >nic%u",
+                  node, group, node, group, node);
+    ronde_put(to, RONDE_ELEMENT_ZONE_END, "%s", "");
+}
+
 /*
  * Groups are stars whose switches meet in one router. What joins them has as much as all ports of a group, so that groups
  * tell latencies apart and nothing else.
@@ -101,23 +150,22 @@ static void put_groups(const struct ronde_elements *to, const struct ronde_calib
 {
     const struct ronde_calibrated_network *network = &calibration->network;
     const double lane_GBps = calibration->time.lane_GBps;
+    const uint32_t node_hosts = network->node_hosts > 1 ? network->node_hosts : 1;
+    char id[32];
     for (uint32_t group = 0, first = 0; group < network->group_count;
          first += network->group_hosts[group++]) {
-        char id[32];
         snprintf(id, sizeof id, "group%u", group);
-        const struct ronde_cluster_element cluster = {id,
-                                                      "rank",
-                                                      first,
-                                                      first + network->group_hosts[group] - 1,
-                                                      lane_GBps,
-                                                      calibration->latency_ns / 2,
-                                                      true};
-        ronde_put_cluster(to, &cluster, " router_id=\"%s_top\"", id);
+        if (node_hosts > 1)
+            put_nodes(to, calibration, group, first, network->group_hosts[group]);
+        else
+            put_star(to, id, first, network->group_hosts[group], lane_GBps,
+                     calibration->latency_ns / 2);
     }
     ronde_put(to, RONDE_ELEMENT_SWITCH, "core spine");
     for (uint32_t group = 0; group < network->group_count; group++)
         ronde_put_link(to,
-                       ronde_duplex(network->group_hosts[group] * lane_GBps, network->far_ns / 2),
+                       ronde_duplex(network->group_hosts[group] / node_hosts * lane_GBps,
+                                    network->far_ns / 2),
                        "up%u", group);
     for (uint32_t group = 0; group < network->group_count; group++)
         ronde_put(to, RONDE_ELEMENT_ZONE_ROUTE, "group%u core group%u_top spine >up%u", group,
@@ -171,6 +219,7 @@ const char *ronde_write_network_title(const struct ronde_calibration *calibratio
 {
     return calibration->network.axis_count > 0
                ? "Hosts in a network of Tofu's kind, in the shape of their job"
+           : calibration->network.node_hosts > 1 ? "Ranks in nodes that have a port each"
            : calibration->network.group_count > 1
                ? "Hosts with a port each, in groups that are further apart"
                : "Hosts with a port each on a switch that never blocks";
@@ -179,10 +228,17 @@ const char *ronde_write_network_title(const struct ronde_calibration *calibratio
 void ronde_write_network(const struct ronde_calibration *calibration, FILE *file)
 {
     const struct ronde_elements to = {file, 4};
+    char hosts[16];
+    if (calibration->network.node_hosts > 1) {
+        snprintf(hosts, sizeof hosts, "%u", calibration->network.node_hosts);
+        ronde_put_prop(file, "node_hosts", hosts);
+    }
     if (calibration->network.axis_count > 0)
         put_shape(&to, calibration);
     else if (calibration->network.group_count > 1)
         put_groups(&to, calibration);
+    else if (calibration->network.node_hosts > 1)
+        put_nodes(&to, calibration, 0, 0, calibration->max_ranks);
     else
         put_cluster(&to, calibration);
 }

@@ -19,6 +19,7 @@ struct calibrate_options {
     const char *alloc;
     const char *run;
     const char *rig;
+    uint32_t node_ranks;
 };
 
 static const struct ronde_column columns[] = {
@@ -76,7 +77,8 @@ read_table(const struct calibrate_options *own, const struct ronde_options *opti
                                           .alloc_path = own->alloc,
                                           .run = own->run,
                                           .axis_count = shape->count,
-                                          .ranks = ranks};
+                                          .ranks = ranks,
+                                          .node_ranks = own->node_ranks};
     for (uint32_t axis = 0; axis < shape->count; axis++)
         given.shape[axis] = shape->radix[axis];
     return ronde_calibrate_from_table(&given, out_report, error);
@@ -89,10 +91,12 @@ static enum ronde_status measure(const struct ronde_options *options, uint32_t r
 {
     const struct ronde_calibrate_options how = ronde_calibrate_options_of(options);
     const struct calibrate_options *own = options->own;
-    if (!own->table && (own->alloc || own->run || options->what.shape.count > 0))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "--alloc, --run and --shape say where the ranks of a table were: give "
-                          "--from-table FILE, too");
+    if (!own->table &&
+        (own->alloc || own->run || own->node_ranks > 0 || options->what.shape.count > 0))
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "--alloc, --run, --ppn and --shape say where the ranks of a table were: give "
+            "--from-table FILE, too");
     if (own->table && own->rig)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--from-table and --rig: a machine is read or measured, not both");
@@ -149,6 +153,8 @@ static const struct ronde_option own_rows[] = {
      false},
     {"run", 0, "NAME", ronde_take_text, OWN(run), "with --alloc: the run of that file", NULL, 0,
      false},
+    {"ppn", 0, "COUNT", ronde_take_count, OWN(node_ranks),
+     "with --from-table: consecutive ranks of a node, which share its port", NULL, 1, false},
     {"rig", 0, "NAME", ronde_take_text, OWN(rig),
      "hosts of a virtual cluster that tests/rig/up has made", NULL, 0, true},
 };

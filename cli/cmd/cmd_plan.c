@@ -67,7 +67,8 @@ static void print_changes(const struct ronde_plan *plan, FILE *file)
 static void print_warning(const struct ronde_plan *plan, const struct ronde_sink *sink)
 {
     const struct ronde_platform *platform = plan->selector->platform_pricer.platform;
-    if (platform && ronde_platform_facts(platform)->time.step_ns <= 0.0)
+    const struct ronde_time_params *time = platform ? &ronde_platform_facts(platform)->time : NULL;
+    if (time && time->step_ns <= 0.0 && !ronde_time_is_sized(time))
         ronde_sink_say(sink, "the file does not say what a step costs (ronde.step_ns): many short "
                              "messages look cheaper than they are");
     if (plan->selector->choice.lacks_forests)

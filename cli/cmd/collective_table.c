@@ -318,13 +318,12 @@ static void print_left_out(const struct session *session)
                        "counted",
                        counts[RONDE_TABLE_FITTED]);
     if (counts[RONDE_TABLE_OTHER] > 0)
-        ronde_sink_say(session->sink, "%zu rows are of other numbers of ranks than %u",
+        ronde_sink_say(session->sink, "%zu rows are of other numbers of ranks than %u, or of a node",
                        counts[RONDE_TABLE_OTHER], ronde_platform_facts(session->platform)->hosts);
     if (counts[RONDE_TABLE_UNKNOWN] > 0)
         ronde_sink_say(
             session->sink,
-            "%zu rows are of algorithms that are not ronde's, faulty, in segments, of several "
-            "ranks a node, or of GPUs",
+            "%zu rows are of algorithms that are not ronde's, faulty, in segments, or of GPUs",
             counts[RONDE_TABLE_UNKNOWN]);
     if (counts[RONDE_TABLE_REFUSED] > 0)
         ronde_sink_say(session->sink, "%zu rows could not be replayed; --json shows them",

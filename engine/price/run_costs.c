@@ -20,7 +20,8 @@ static uint64_t less_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static struct needs needs_of(const struct ronde_schedule *schedule,
+static struct needs needs_of(const struct ronde_time_params *params,
+                             const struct ronde_schedule *schedule,
                              const struct ronde_program *program)
 {
     const uint64_t input = ronde_schedule_chunks(schedule, program, RONDE_IN);
@@ -44,7 +45,7 @@ static struct needs needs_of(const struct ronde_schedule *schedule,
                             ronde_schedule_chunks(schedule, program, (enum ronde_buffer)buffer));
         }
     }
-    if (sums_elsewhere && written[RONDE_OUT] < input)
+    if (sums_elsewhere && written[RONDE_OUT] < input && !params->sums_in_place)
         needs.held = input;
     else
         needs.held = less_of(written[RONDE_SCRATCH], program->scratch_chunks);
@@ -68,7 +69,7 @@ double ronde_time_launch_ns(const struct ronde_time_params *params,
     const double chunk_bytes = chunk_bytes_of(schedule, load);
     double most_ns = 0;
     for (uint32_t p = 0; params->fresh.count > 0 && p < schedule->program_count; p++) {
-        const struct needs needs = needs_of(schedule, &schedule->programs[p]);
+        const struct needs needs = needs_of(params, schedule, &schedule->programs[p]);
         most_ns = fmax(most_ns, cost_ns(&params->fresh, chunk_bytes, needs.received) +
                                     cost_ns(&params->fresh, chunk_bytes, needs.held) +
                                     cost_ns(&params->fresh, chunk_bytes, needs.turned));

@@ -17,7 +17,9 @@
  */
 #define LATENCY_SHARE 0.2
 #define HOP_SHARE 0.2
-/* Consecutive ranks that share a switch where nobody says how they were allocated: leaves have 10 to 32 hosts. */
+/* Inside a node, a message of no bytes takes so much of one between nodes; and bytes are copied by a processor, as sums are. */
+#define INSIDE_SHARE 0.2
+/* Consecutive nodes that share a switch where nobody says how they were allocated: leaves have 10 to 32 hosts. */
 #define GROUP_HOSTS 16u
 /* Messages up to here show the way, not the sum; sums are seen from here on. */
 #define SHORT_BYTES 2048.0
@@ -191,6 +193,26 @@ static double most_rounds(const struct fit *fit)
     return most;
 }
 
+/*
+ * Whether partial sums that have no room in the output are made without a copy of the input: calls that would have to allocate one
+ * take no longer than shorter ones do in proportion. Tables without such rows do not say; most libraries copy.
+ */
+static bool sums_in_place(const struct fit *fit, double shorter_bytes, double longer_bytes)
+{
+    const struct message_row *shorter = NULL, *longer = NULL;
+    for (uint32_t i = 0; i < fit->rows.count; i++) {
+        const struct message_row *row = &fit->rows.rows[i];
+        if (row->kind != MESSAGE_PARTIALS)
+            continue;
+        if (row->bytes <= shorter_bytes && (!shorter || row->bytes > shorter->bytes))
+            shorter = row;
+        if (row->bytes >= longer_bytes && (!longer || row->bytes > longer->bytes))
+            longer = row;
+    }
+    return shorter && longer &&
+           longer->ns * (1 - FRESH_SHARE) < shorter->ns * longer->bytes / shorter->bytes;
+}
+
 /* How much longer exchanges are than shorter ones in proportion. */
 static double beyond_ns(const struct point *base, const struct point *at)
 {
@@ -212,6 +234,7 @@ static void fit_fresh(struct fit *fit)
         return;
     const struct point base = points[at - 1];
     const double share = EXCHANGE_BUFFERS * base.bytes > CACHE_BYTES ? 1 : 0.5;
+    fit->report->calibration.time.sums_in_place = sums_in_place(fit, base.bytes, points[at].bytes);
     fresh->bytes[fresh->count++] = fmax(base.bytes, points[at].bytes / 2);
     for (; at < fit->exchanges.count && fresh->count < RONDE_MAX_SIZED; at++) {
         const double ns = fmax(share * beyond_ns(&base, &points[at]), 0);
@@ -253,7 +276,7 @@ static uint32_t most_exchanging(const struct fit *fit)
 
 static void group_consecutive(struct ronde_calibrated_network *network, uint32_t ranks)
 {
-    uint32_t hosts = GROUP_HOSTS;
+    uint32_t hosts = GROUP_HOSTS * network->node_hosts;
     while ((ranks + hosts - 1) / hosts > RONDE_MOST_GROUPS)
         hosts *= 2;
     for (uint32_t first = 0; first < ranks; first += hosts)
@@ -266,6 +289,7 @@ static enum ronde_status fit_network(struct fit *fit, struct ronde_error *error)
     const struct ronde_calibrate_table *table = fit->table;
     struct ronde_calibrated_network *network = &fit->report->calibration.network;
     bool is_known = false;
+    network->node_hosts = table->node_ranks > 0 ? table->node_ranks : 1;
     network->axis_count = table->axis_count;
     memcpy(network->shape, table->shape, sizeof network->shape);
     if (table->axis_count > 0)
@@ -275,7 +299,7 @@ static enum ronde_status fit_network(struct fit *fit, struct ronde_error *error)
         if (status != RONDE_OK)
             return status;
     }
-    if (!is_known && most_exchanging(fit) > GROUP_HOSTS)
+    if (!is_known && most_exchanging(fit) > GROUP_HOSTS * network->node_hosts)
         group_consecutive(network, table->ranks);
     network->far_ns = network->group_count > 1 ? far_ns(fit) : 0;
     fit->has_groups = network->far_ns > 0;
@@ -315,6 +339,32 @@ static void fit_sums(struct fit *fit)
         fit->report, "gamma_GBps", "GB/s", to->gamma_curve.GBps[count - 1],
         spread_of(fit, MESSAGE_EXCHANGES),
         "long exchanges, beyond a message, of the longest; the file has all sizes");
+}
+
+/*
+ * Ranks of a node. What their messages do not need is moved from their ends to the way between nodes, so that a message there takes
+ * as long as before.
+ */
+static void fit_inside(struct fit *fit)
+{
+    struct ronde_calibration *to = &fit->report->calibration;
+    struct ronde_calibrated_network *network = &to->network;
+    const double saved_ns = (1 - INSIDE_SHARE) * to->time.send.ns[0];
+    const double least_GBps = fit->rate_GBps / network->node_hosts;
+    const uint32_t sums = to->gamma_curve.count;
+    if (network->node_hosts < 2)
+        return;
+    for (uint32_t i = 0; i < to->time.send.count; i++)
+        to->time.send.ns[i] = fmax(to->time.send.ns[i] - saved_ns, 0);
+    to->time.receive = to->time.send;
+    network->node_ns = INSIDE_SHARE * to->latency_ns;
+    to->latency_ns += 2 * saved_ns;
+    network->node_GBps = fit->rate_GBps;
+    if (sums > 0)
+        network->node_GBps = fmin(fmax(to->gamma_curve.GBps[sums - 1], least_GBps), fit->rate_GBps);
+    ronde_calibration_note(
+        fit->report, "node_GBps", "GB/s", network->node_GBps, spread_of(fit, MESSAGE_EXCHANGES),
+        "inside a node: as long sums, no less than a rank's share of the node's port; a guess");
 }
 
 static void describe(struct fit *fit)
@@ -360,9 +410,11 @@ static enum ronde_status fit_all(struct fit *fit, struct ronde_error *error)
     collect_exchanges(fit);
     fit_fresh(fit);
     status = fit_network(fit, error);
-    if (status == RONDE_OK)
-        fit_sums(fit);
-    return status;
+    if (status != RONDE_OK)
+        return status;
+    fit_sums(fit);
+    fit_inside(fit);
+    return RONDE_OK;
 }
 
 static enum ronde_status check_shape(const struct ronde_calibrate_table *table,
@@ -371,6 +423,10 @@ static enum ronde_status check_shape(const struct ronde_calibrate_table *table,
     uint64_t hosts = 1;
     for (uint32_t axis = 0; axis < table->axis_count; axis++)
         hosts *= table->shape[axis];
+    if (table->node_ranks > 1 && (table->axis_count > 0 || table->ranks % table->node_ranks != 0))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%u ranks a node: expected no shape, and a number that divides %u ranks",
+                          table->node_ranks, table->ranks);
     return table->axis_count == 0 || hosts == table->ranks
                ? RONDE_OK
                : ronde_fail(error, RONDE_BAD_ARGUMENT, "the shape has %llu hosts for %u ranks",

@@ -72,6 +72,8 @@ static bool take_apart(enum ronde_collective collective, const char *algorithm,
     } else if (collective == RONDE_ALL_REDUCE && strcmp(algorithm, "recursive_doubling") == 0) {
         row->kind = MESSAGE_EXCHANGES;
         count_exchanges(row);
+    } else if (collective == RONDE_REDUCE_SCATTER && strcmp(algorithm, "ring") == 0) {
+        row->kind = MESSAGE_PARTIALS;
     } else if (collective == RONDE_SEND_RECV) {
         row->kind = MESSAGE_HOPS;
         row->hops = 1;
@@ -97,7 +99,7 @@ static enum ronde_status take_row(const struct collective_row *from, void *conte
                               .ns = undisturbed_ns(from),
                               .spread = from->spread,
                               .ranks = from->ranks};
-    if (!from->is_known || from->is_left_out || from->ranks < 2 ||
+    if (!from->is_known || from->is_left_out || from->ranks < 2 || from->node_ranks != 1 ||
         !take_apart(from->collective, from->algorithm, &row)) {
         to->skipped++;
         return RONDE_OK;

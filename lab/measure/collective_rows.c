@@ -55,10 +55,8 @@ bool collective_number(const char *text, double least, double *out)
 /* Rows that a replay of whole blocks between nodes says nothing of. */
 static bool is_left_out(const struct table *table)
 {
-    const char *notes = cell(table, NOTES), *ranks = cell(table, RANKS_A_NODE),
-               *memory = cell(table, MEMORY);
+    const char *notes = cell(table, NOTES), *memory = cell(table, MEMORY);
     return strstr(notes, "FAULTY") || strstr(notes, "segments of") ||
-           (*ranks != '\0' && strcmp(ranks, "1") != 0) ||
            (*memory != '\0' && strcmp(memory, "host") != 0);
 }
 
@@ -88,7 +86,7 @@ static enum ronde_status take_row(const struct table *table, struct collective_r
 {
     const struct ronde_csv *csv = &table->csv;
     const char *time = cell(table, MEDIAN), *algorithm = cell(table, MEANING);
-    double ranks, us, p10, p90;
+    double ranks, node_ranks, us, p10, p90;
     *row = (struct collective_row){.line = csv->line};
     if (*time == '\0')
         time = cell(table, TIME);
@@ -105,7 +103,14 @@ static enum ronde_status take_row(const struct table *table, struct collective_r
     if (!collective_number(time, 1e-6, &us))
         return ronde_csv_refuse(csv, error,
                                 "the time \"%.40s\" is not a number of microseconds above 0", time);
+    if (*cell(table, RANKS_A_NODE) == '\0')
+        node_ranks = 1;
+    else if (!collective_number(cell(table, RANKS_A_NODE), 1, &node_ranks) || node_ranks > ranks ||
+             node_ranks != floor(node_ranks))
+        return ronde_csv_refuse(csv, error, "ppn \"%.40s\" is not a whole number from 1 to %.0f",
+                                cell(table, RANKS_A_NODE), ranks);
     row->ranks = (uint32_t)ranks;
+    row->node_ranks = (uint32_t)node_ranks;
     row->ns = us * 1e3;
     row->is_left_out = is_left_out(table);
     row->source = 0xcbf29ce484222325u;

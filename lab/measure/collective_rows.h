@@ -18,11 +18,12 @@ struct collective_row {
     enum ronde_collective collective;
     char algorithm[32];
     uint32_t ranks;
+    uint32_t node_ranks; /**< of a node; 1 where it is not said */
     double bytes;
     double ns;
-    double spread;   /**< (p90 - median) / median; 0 = not said */
-    double quiet_ns; /**< the 10th percentile; the median where it is not said */
-    bool is_left_out; /**< faulty or in segments by its notes, of several ranks a node, or not in host memory */
+    double spread;    /**< (p90 - median) / median; 0 = not said */
+    double quiet_ns;  /**< the 10th percentile; the median where it is not said */
+    bool is_left_out; /**< faulty or in segments by its notes, or not in host memory */
     uint64_t source; /**< of what system, run and library; equal for rows that can be set beside one another */
     uint32_t line;
 };
@@ -68,8 +69,9 @@ bool collective_rows_are(const char *path);
 
 /** What a row's collective is made of. */
 enum message_row_kind {
-    MESSAGE_HOPS,     /**< messages one after another, each over when the next begins */
-    MESSAGE_EXCHANGES /**< both ways at once, with a sum */
+    MESSAGE_HOPS,      /**< messages one after another, each over when the next begins */
+    MESSAGE_EXCHANGES, /**< both ways at once, with a sum */
+    MESSAGE_PARTIALS /**< sums of blocks, passed on, none of which has its place in the output; bytes of all blocks */
 };
 
 /** A row. */
@@ -90,7 +92,7 @@ struct message_rows {
     uint32_t skipped; /**< of other algorithms */
 };
 
-/** Reads. Owner: the caller frees `rows` by message_rows_free. Errors: as ronde_calibrate_from_table. */
+/** Reads those of one rank a node. Owner: the caller frees `rows` by message_rows_free. Errors: as ronde_calibrate_from_table. */
 RONDE_MUST_CHECK enum ronde_status message_rows_read(const char *path, struct message_rows *out,
                                                      struct ronde_error *error);
 

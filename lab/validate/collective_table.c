@@ -41,6 +41,7 @@ static enum ronde_status take(const struct collective_row *from, void *context,
     struct ronde_table_row *row = &to->rows[to->count++];
     *row = (struct ronde_table_row){.collective = from->collective,
                                     .ranks = from->ranks,
+                                    .node_ranks = from->node_ranks,
                                     .bytes = (uint64_t)from->bytes,
                                     .source = from->source,
                                     .measured_ns = from->ns,
@@ -63,6 +64,8 @@ static int compare_rows(const void *a, const void *b)
         return names;
     if (left->ranks != right->ranks)
         return left->ranks < right->ranks ? -1 : 1;
+    if (left->node_ranks != right->node_ranks)
+        return left->node_ranks < right->node_ranks ? -1 : 1;
     return (left->bytes > right->bytes) - (left->bytes < right->bytes);
 }
 
@@ -95,7 +98,8 @@ static size_t end_of_schedule(const struct ronde_collective_table *table, size_t
     const struct ronde_table_row *row = &table->rows[first];
     size_t end = first + 1;
     while (end < table->count && table->rows[end].collective == row->collective &&
-           table->rows[end].ranks == row->ranks && table->rows[end].state == row->state &&
+           table->rows[end].ranks == row->ranks && table->rows[end].node_ranks == row->node_ranks &&
+           table->rows[end].state == row->state &&
            strcmp(table->rows[end].algorithm, row->algorithm) == 0)
         end++;
     return end;
@@ -104,9 +108,12 @@ static size_t end_of_schedule(const struct ronde_collective_table *table, size_t
 /* What a calibration from a table comes from. */
 static bool is_fitted(const struct ronde_platform *platform, const struct ronde_table_row *row)
 {
-    if (!strstr(ronde_platform_facts(platform)->measured_by, "--from-table"))
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+    if (!strstr(facts->measured_by, "--from-table"))
         return false;
-    return (row->collective == RONDE_ALL_GATHER && strcmp(row->algorithm, "ring") == 0) ||
+    return (facts->time.sums_in_place && row->collective == RONDE_REDUCE_SCATTER &&
+            strcmp(row->algorithm, "ring") == 0) ||
+           (row->collective == RONDE_ALL_GATHER && strcmp(row->algorithm, "ring") == 0) ||
            (row->collective == RONDE_ALL_REDUCE && strcmp(row->algorithm, "recursive_doubling") == 0);
 }
 
@@ -165,7 +172,8 @@ enum ronde_status ronde_collective_table_predict(struct ronde_collective_table *
                                                  const char *engine, ronde_table_progress progress,
                                                  struct ronde_error *error)
 {
-    const uint32_t hosts = ronde_platform_facts(platform)->hosts;
+    const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
+    const uint32_t hosts = facts->hosts, node_hosts = facts->node_hosts > 1 ? facts->node_hosts : 1;
     enum ronde_status status = RONDE_OK;
     size_t end = 0;
     for (size_t first = 0; first < table->count && status == RONDE_OK; first = end) {
@@ -176,7 +184,8 @@ enum ronde_status ronde_collective_table_predict(struct ronde_collective_table *
         if (rows->state != RONDE_TABLE_PREDICTED)
             continue;
         for (size_t i = 0; i < end - first; i++)
-            rows[i].state = rows[i].ranks != hosts          ? RONDE_TABLE_OTHER
+            rows[i].state = rows[i].ranks != hosts || rows[i].node_ranks != node_hosts
+                                ? RONDE_TABLE_OTHER
                             : is_fitted(platform, &rows[i]) ? RONDE_TABLE_FITTED
                                                             : RONDE_TABLE_PREDICTED;
         if (rows->state != RONDE_TABLE_OTHER)
@@ -225,8 +234,8 @@ static bool is_replayed(const struct ronde_table_row *row)
 
 static bool is_same_point(const struct ronde_table_row *a, const struct ronde_table_row *b)
 {
-    return a->collective == b->collective && a->ranks == b->ranks && a->bytes == b->bytes &&
-           a->source == b->source;
+    return a->collective == b->collective && a->ranks == b->ranks &&
+           a->node_ranks == b->node_ranks && a->bytes == b->bytes && a->source == b->source;
 }
 
 struct ronde_table_winners ronde_collective_table_winners(const struct ronde_collective_table *table)

@@ -72,6 +72,7 @@ static const struct {
     {"receive_ns", SIZED, offsetof(struct ronde_platform_facts, time.receive)},
     {"combine_ns", SIZED, offsetof(struct ronde_platform_facts, time.combine)},
     {"fresh_ns", SIZED, offsetof(struct ronde_platform_facts, time.fresh)},
+    {"sums_in_place", INTEGER32, offsetof(struct ronde_platform_facts, time.sums_in_place)},
     {"multicast", SWITCHES, 0},
     {"rank_hosts", RANKS, 0},
     {"rank_shape", AXES, 0},

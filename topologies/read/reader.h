@@ -13,7 +13,7 @@
 #include "topologies/platform.h"
 
 /** Number of ronde.* props (rows of the table in facts.c). */
-#define RONDE_FACT_COUNT 50
+#define RONDE_FACT_COUNT 51
 
 /** Zones in zones: deeper nesting has no use, and it bounds the recursion in the routing. */
 #define RONDE_ZONE_DEPTH 16u

@@ -45,7 +45,8 @@ struct ronde_time_params {
     struct ronde_sized_ns receive; /**< what receiving one costs its step: LogGP's o of the receiver */
     struct ronde_sized_ns combine; /**< what reducing costs beyond gamma_GBps */
     struct ronde_sized_ns
-        fresh;       /**< what memory costs that a run allocates for itself: ronde_time_launch_ns */
+        fresh; /**< what memory costs that a run allocates for itself: ronde_time_launch_ns */
+    uint32_t sums_in_place; /**< 1: no run copies its input, see there */
     bool multicasts; /**< switches copy what is stored to several ranks and add what is loaded from several: ronde_dag_group */
 };
 
@@ -79,6 +80,7 @@ struct ronde_load {
  * of these costs `fresh` of its size, of the rank that they cost most:
  *   what the longest message that is added to something is received into;
  *   a copy of the input, where sums are made elsewhere than in an output that has room for all, or else what lies in scratch;
+ *   libraries that make such sums where they received one operand copy nothing (sums_in_place);
  *   a buffer that turns with the rank (Bruck), in the other order.
  */
 RONDE_API double ronde_time_launch_ns(const struct ronde_time_params *params,

@@ -7,6 +7,7 @@
  *   all_reduce recursive_doubling   log2 n exchanges of S bytes:      an exchange with a sum; beyond a message of S bytes
  *                                   it costs the sum, and where hosts stand in groups, at small sizes, the way between them
  *   send_recv                       one message of S bytes
+ *   reduce_scatter ring             whether libraries copy the input of sums that have no room in the output
  * Rows that were disturbed (90th percentile above 1.3 times the 10th) count as their 10th percentile. Exchanges of 16 MiB and more that take
  * longer than shorter ones in proportion go through memory allocated in every call (time.fresh).
  * A time is split by parameterised LogP (Kielmann et al., IPDPS 2000): what a link needs at the rate of the longest
@@ -34,6 +35,7 @@ struct ronde_calibrate_table {
     uint32_t shape[RONDE_MAX_SHAPE]; /**< of the job, slowest axis first, in a network of Tofu's kind */
     uint32_t axis_count;             /**< 0 = no such network */
     uint32_t ranks;                  /**< hosts of the platform file */
+    uint32_t node_ranks; /**< consecutive ones of a node, which has one port; 0 = 1. No shape then */
 };
 
 /**

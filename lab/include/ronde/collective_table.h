@@ -15,8 +15,8 @@ extern "C" {
 enum ronde_table_state {
     RONDE_TABLE_PREDICTED, /**< replayed; counts */
     RONDE_TABLE_FITTED, /**< replayed, but of an algorithm that the platform's constants come from */
-    RONDE_TABLE_OTHER,  /**< of another number of ranks than the platform has hosts */
-    RONDE_TABLE_UNKNOWN, /**< of an algorithm that is not ronde's; faulty, in segments, of several ranks a node, or not in host memory */
+    RONDE_TABLE_OTHER, /**< of other numbers of ranks, all or of a node, than the platform has hosts */
+    RONDE_TABLE_UNKNOWN, /**< of an algorithm that is not ronde's; faulty, in segments, or not in host memory */
     RONDE_TABLE_REFUSED, /**< the replay ended with an error */
     RONDE_TABLE_STATE_COUNT
 };
@@ -26,6 +26,7 @@ struct ronde_table_row {
     enum ronde_collective collective;
     char algorithm[32]; /**< "" where it is none of ronde's */
     uint32_t ranks;
+    uint32_t node_ranks; /**< of a node */
     uint64_t bytes;      /**< as nccl-tests counts them */
     uint64_t source;     /**< equal where system, run and library are the same */
     double measured_ns;  /**< median */
@@ -37,7 +38,7 @@ struct ronde_table_row {
 
 /** A table. */
 struct ronde_collective_table {
-    struct ronde_table_row *rows; /**< by collective, algorithm, ranks, bytes */
+    struct ronde_table_row *rows; /**< by collective, algorithm, ranks, those of a node, bytes */
     size_t count, room;
 };
 

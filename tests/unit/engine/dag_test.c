@@ -310,6 +310,11 @@ static void memory_of_every_call_is_paid_first(void)
         ronde_dag_destroy(dag, ronde_mem_default());
         ronde_schedule_destroy(schedule);
     }
+    /* Without copies of the input: what is received, and what the schedule itself keeps, which a ring does not. */
+    const struct ronde_time_params in_place = {.fresh = params.fresh, .sums_in_place = 1};
+    struct ronde_schedule *ring = compile(RONDE_REDUCE_SCATTER, "ring", 4, 1);
+    CU_ASSERT_EQUAL(ronde_time_launch_ns(&in_place, ring, &load), 400);
+    ronde_schedule_destroy(ring);
 }
 
 /* Seven sends in one lane, seven receives in another, on one processor: 7 x 50 is not enough. */

@@ -190,6 +190,30 @@ static void memory_of_every_call_is_found(void)
     }
 }
 
+/* A reduce_scatter that takes eight times as long for eight times the bytes allocates nothing; without it, or longer, a copy is taken for granted. */
+static void a_copy_of_the_input_shows_in_reduce_scatter(void)
+{
+    static struct ronde_calibration_report report;
+    const struct ronde_calibrate_table table = {.ranks = 8};
+    const double mebi = 1048576;
+    struct ronde_error error;
+    for (unsigned i = 0; i < 3; i++) {
+        const struct machine one = {0, 1};
+        char text[8192], *at = text + sprintf(text, HEADER);
+        for (double bytes = 8 * mebi; bytes <= 512 * mebi; bytes *= 8) {
+            const double call_ns = bytes > 64 * mebi ? 0.5 * bytes : 0;
+            put_row(&at, &one, "all_gather", "ring", 8, bytes, 7 * bytes / 8 / 5);
+            put_row(&at, &one, "all_reduce", "recursive_doubling", 8, bytes,
+                    3 * (bytes / 5 + bytes / 4) + call_ns);
+            if (i > 0)
+                put_row(&at, &one, "reduce_scatter", "ring", 8, bytes,
+                        7 * (bytes / 8 / 5 + bytes / 8 / 4) + (i == 1 ? 0 : call_ns));
+        }
+        CU_ASSERT_EQUAL_FATAL(fit(text, table, &report, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(report.calibration.time.sums_in_place, i == 1);
+    }
+}
+
 /** Replays rows of three collectives on the machine of a table. */
 static void predict(const char *text, struct ronde_collective_table *rows)
 {
@@ -318,6 +342,27 @@ static void allocations_are_groups(void)
     CU_ASSERT_EQUAL(fit(text, table, &report, &error), RONDE_IO);
 }
 
+/* Inside a node a fifth of a short message; between nodes all of it, over a port that is the node's. */
+static void ranks_of_a_node_share_its_port(void)
+{
+    static struct ronde_calibration_report report;
+    const struct ronde_calibrate_table two = {.ranks = 8, .node_ranks = 2},
+                                       three = {.ranks = 8, .node_ranks = 3};
+    const struct machine near = {0, 1};
+    struct ronde_error error;
+    char text[8192];
+    write_table(text, &near, 8, false);
+    CU_ASSERT_EQUAL_FATAL(fit(text, two, &report, &error), RONDE_OK);
+    const struct ronde_calibration *is = &report.calibration;
+    const double short_ns = message_ns(4), ends_ns = 2 * is->time.send.ns[0];
+    CU_ASSERT_EQUAL(is->network.node_hosts, 2);
+    CU_ASSERT_DOUBLE_EQUAL(is->network.node_ns + ends_ns, short_ns / 5, 1);
+    CU_ASSERT_DOUBLE_EQUAL(is->latency_ns + ends_ns, short_ns, 1);
+    CU_ASSERT_DOUBLE_EQUAL(is->network.node_GBps, 4, 1e-6); /* as sums */
+    CU_ASSERT_EQUAL(fit(text, three, &report, &error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "3 ranks a node"));
+}
+
 static void what_is_no_table_is_refused(void)
 {
     static const struct {
@@ -381,9 +426,11 @@ int main(void)
         {"a_machine_is_found_again", a_machine_is_found_again},
         {"a_shape_has_hops", a_shape_has_hops},
         {"memory_of_every_call_is_found", memory_of_every_call_is_found},
+        {"a_copy_of_the_input_shows_in_reduce_scatter", a_copy_of_the_input_shows_in_reduce_scatter},
         {"predictions_go_with_times_and_nothing_else", predictions_go_with_times_and_nothing_else},
         {"what_osu_latency_prints_is_a_table", what_osu_latency_prints_is_a_table},
         {"allocations_are_groups", allocations_are_groups},
+        {"ranks_of_a_node_share_its_port", ranks_of_a_node_share_its_port},
         {"what_is_no_table_is_refused", what_is_no_table_is_refused},
         {"odd_times_are_survived", odd_times_are_survived},
     };

@@ -87,8 +87,8 @@ static void rows_are_predicted_and_scored(void)
                                                          &error),
                           RONDE_OK);
     CU_ASSERT(count_of(&table, RONDE_TABLE_PREDICTED) == 5);
-    CU_ASSERT(count_of(&table, RONDE_TABLE_OTHER) == 1);
-    CU_ASSERT(count_of(&table, RONDE_TABLE_UNKNOWN) == 7);
+    CU_ASSERT(count_of(&table, RONDE_TABLE_OTHER) == 2);
+    CU_ASSERT(count_of(&table, RONDE_TABLE_UNKNOWN) == 6);
     CU_ASSERT_EQUAL_FATAL(ronde_collective_table_score(&table, 0, table.count, &score, &error),
                           RONDE_OK);
     CU_ASSERT_EQUAL(score.rows, 5);
@@ -99,6 +99,31 @@ static void rows_are_predicted_and_scored(void)
     const struct ronde_table_winners winners = ronde_collective_table_winners(&table);
     CU_ASSERT(winners.points == 2 && winners.right == 1);
     CU_ASSERT_DOUBLE_EQUAL(winners.lost, (8.0032 / 3.0012 - 1) / 2, 1e-9);
+    ronde_collective_table_close(&table);
+    ronde_platform_destroy(platform);
+}
+
+/* The row of four ranks a node is that of a machine with such nodes, and those of one are not. */
+static void ranks_of_a_node_are_those_of_the_machine(void)
+{
+    struct ronde_collective_table table;
+    struct ronde_error error;
+    const struct ronde_tune_options options = {.slot_bytes = 1u << 30};
+    if (!suite_can_read_platforms())
+        return;
+    struct ronde_platform *platform =
+        platform_text_good(PLATFORM("hand\"/><prop id=\"ronde.node_hosts\" value=\"4"));
+    CU_ASSERT_EQUAL_FATAL(read_table(measured, &table, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_collective_table_predict(&table, platform, &options, NULL, NULL,
+                                                         &error),
+                          RONDE_OK);
+    CU_ASSERT(count_of(&table, RONDE_TABLE_PREDICTED) == 1);
+    CU_ASSERT(count_of(&table, RONDE_TABLE_OTHER) == 6);
+    ronde_collective_table_close(&table);
+    CU_ASSERT_EQUAL(read_table(HEADER "broadcast,chain,5,4,4,1,,\n", &table, &error),
+                    RONDE_BAD_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(error.message, ":2: ppn \"5\" is not a whole number from 1 to 4"));
     ronde_collective_table_close(&table);
     ronde_platform_destroy(platform);
 }
@@ -195,6 +220,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"rows_are_predicted_and_scored", rows_are_predicted_and_scored},
+        {"ranks_of_a_node_are_those_of_the_machine", ranks_of_a_node_are_those_of_the_machine},
         {"what_constants_come_from_does_not_count", what_constants_come_from_does_not_count},
         {"names_of_others_have_meanings", names_of_others_have_meanings},
         {"winners_are_of_one_library", winners_are_of_one_library},

@@ -147,6 +147,37 @@ static void groups_are_further_apart(void)
     ronde_platform_destroy(platform);
 }
 
+/* Two nodes of two ranks and one, in two groups: a shorter way inside a node, and a port that its ranks share. */
+static void nodes_share_a_port(void)
+{
+    struct ronde_calibration calibration = of_a_table(6);
+    uint32_t links[8], count = 0;
+    calibration.network = (struct ronde_calibrated_network){.group_count = 2,
+                                                            .group_hosts = {4, 2},
+                                                            .far_ns = 700,
+                                                            .node_hosts = 2,
+                                                            .node_ns = 20,
+                                                            .node_GBps = 3};
+    struct ronde_platform *platform = round_trip(&calibration);
+    if (!platform)
+        return;
+    CU_ASSERT_EQUAL(ronde_platform_facts(platform)->node_hosts, 2);
+    CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, 0, 1), 20, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, 0, 2), 100, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, 1, 5), 800, 1e-9);
+    CU_ASSERT_EQUAL_FATAL(ronde_platform_route(platform, 1, 5, 8, links, &count, NULL), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(count, 6);
+    CU_ASSERT_STRING_EQUAL(ronde_platform_link(platform, links[1])->name, "nic0_UP");
+    CU_ASSERT_EQUAL(ronde_platform_link(platform, links[1])->rate_GBps, calibration.time.lane_GBps);
+    ronde_platform_destroy(platform);
+    /* Without groups, all nodes hang on one switch. */
+    calibration.network = (struct ronde_calibrated_network){.node_hosts = 3, .node_GBps = 3};
+    platform = round_trip(&calibration);
+    if (platform)
+        CU_ASSERT_DOUBLE_EQUAL(latency_between(platform, 2, 3), 100, 1e-9);
+    ronde_platform_destroy(platform);
+}
+
 /* Neighbours of the shape are one hop apart; the ends of an axis of 8, which a fold joins, too. */
 static void a_shape_is_folded_into_rows(void)
 {
@@ -177,6 +208,9 @@ static void networks_of_other_sizes_are_not_written(void)
     calibration.network = (struct ronde_calibrated_network){.axis_count = 2, .shape = {4, 2}};
     CU_ASSERT_EQUAL(ronde_platform_write(&calibration, file, &error), RONDE_BAD_ARGUMENT);
     CU_ASSERT(strstr(error.message, "8 hosts for 9 ranks") != NULL);
+    calibration.network =
+        (struct ronde_calibrated_network){.group_count = 2, .group_hosts = {4, 5}, .node_hosts = 3};
+    CU_ASSERT_EQUAL(ronde_platform_write(&calibration, file, &error), RONDE_BAD_ARGUMENT);
     calibration = of_a_table(9);
     error = (struct ronde_error){0};
     calibration.time.send.ns[1] = -1;
@@ -197,6 +231,7 @@ int main(void)
         CASE(a_curve_that_does_not_ascend_is_not_written),
         CASE(times_by_size_are_kept),
         CASE(groups_are_further_apart),
+        CASE(nodes_share_a_port),
         CASE(a_shape_is_folded_into_rows),
         CASE(networks_of_other_sizes_are_not_written),
     };

@@ -318,8 +318,11 @@ RONDE_API double ronde_curve_GBps(const struct ronde_curve *curve, double bytes,
 /** What joins the hosts of a calibration; zeroes: one switch that never blocks. */
 struct ronde_calibrated_network {
     uint32_t group_hosts[RONDE_MOST_GROUPS]; /**< of each group, in the order of ranks */
-    uint32_t group_count;            /**< groups that another latency lies between; 0 or 1: none */
-    double far_ns;                   /**< that latency, beyond the one inside a group */
+    uint32_t group_count; /**< groups that another latency lies between; 0 or 1: none */
+    double far_ns;        /**< that latency, beyond the one inside a group */
+    uint32_t node_hosts; /**< consecutive hosts that share the port of a node; 0 or 1: each has its own */
+    double node_ns;                  /**< latency inside such a node */
+    double node_GBps;                /**< of a host's own port */
     uint32_t shape[RONDE_MAX_SHAPE]; /**< of a job in a network of Tofu's kind, slowest axis first */
     uint32_t axis_count;             /**< axes of the shape; 0 = no such network */
 };
