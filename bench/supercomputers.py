@@ -220,7 +220,7 @@ def put_system(page, shop, system, rows):
     if shared:
         put_section(page, f'{system}: several ranks a node, from the same rows', by_machine(shop, shared, makers[fewest], False)[0])
     if shop.alloc and not any(shape_of(r) for r in rows):
-        own = own_runs(shop, rows)
+        own = own_runs(shop, alone)
         if len({r['run'] for r in own}) > 1:
             put_section(page, f'{system}: each run from itself', own)
 
@@ -231,7 +231,8 @@ def main():
     os.makedirs(PICTURES, exist_ok=True)
     with open(PAGE, 'w') as page:
         page.write('# Supercomputers: measured and replayed\n\nWritten by `./dev supercomputers`; what it means, and what is known of the misses: '
-                   '[guide/supercomputers.md](../guide/supercomputers.md). Simulated; no row that is counted made a machine.\n')
+                   '[guide/supercomputers.md](../guide/supercomputers.md). Simulated. No row that is counted made '
+                   'a machine, but for a yes or no that reduce_scatter by ring says: whether a library copies its input.\n')
         for system in sorted({r['system'] for r in rows}):
             put_system(page, shop, system, [r for r in rows if r['system'] == system])
 
