@@ -8,6 +8,7 @@ from typing import Any, Callable
 import numpy as np
 
 import ronde
+from ronde.sizes import size_of
 
 
 def ones(dtype: str = "float32", ranks: int = 4) -> list[np.ndarray]:
@@ -63,10 +64,18 @@ class ArgumentsTest(unittest.TestCase):
             self.assertEqual(ronde.simulate(self.ring, self.machine, sizes), expected)
         for size in (np.int64(1024), np.array(1024), "1K"):
             self.assertEqual(ronde.simulate(self.ring, self.machine, size, dtype=np.float32), expected[:1])
-        for size in (-1, 2**63, "99999999999T"):
+        for size in (-1, 2**63):
             self.refused(ronde.BadArgumentError, "size .* is outside", lambda: ronde.simulate(self.ring, self.machine, size))
         for size in (1.5e6, [1.5e6], None, [None]):
             self.refused(TypeError, "size: expected a whole number", lambda: ronde.simulate(self.ring, self.machine, size))
+
+    def test_sizes_in_words_are_the_commands(self) -> None:
+        for size, expected in (("1M", 1 << 20), ("1MiB", 1 << 20), (" 1.5K ", 1536), ("64k", 65536), ("0", 0), ("7B", 7)):
+            self.assertEqual(size_of(size), expected)
+        for size, text in (("1MB", "size \"1MB\": MB is read as a power of 1000 or of 1024; type 1M or 1MiB"), ("64kB", "KB is read as"),
+                           ("99999999999T", "is not a whole number of bytes up to 8P"), ("much", "is not a number"), ("1e3", "is not"),
+                           ("1K\0", "has a zero in it")):
+            self.refused(ronde.BadArgumentError, text, lambda: ronde.simulate(self.ring, self.machine, size))
 
     def test_grids_of_one_point_need_no_lists(self) -> None:
         self.assertEqual(ronde.sweep("all_reduce", self.machine, ranks=4, algorithms="ring", sizes="1M"),
