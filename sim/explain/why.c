@@ -99,8 +99,8 @@ static double arrival_ns(const struct inquiry *inquiry, const struct ronde_dag_e
 }
 
 /*
- * Which predecessor the operation waited for longest. An edge from another rank that brings no message is a slot that
- * was freed: the path goes on along the data, and what the slot delayed it beyond that was waiting.
+ * Which predecessor the operation waited for longest. A slot that another rank frees brings no data: the path goes on along
+ * the data, and what the slot delayed it beyond that was waiting. Where ranks meet the path goes on with the last to come.
  */
 static void charge_wait(const struct inquiry *inquiry, struct hop *hop)
 {
@@ -111,7 +111,7 @@ static void charge_wait(const struct inquiry *inquiry, struct hop *hop)
     for (uint32_t i = op->first_edge; i < op->first_edge + op->edge_count; i++) {
         const struct ronde_dag_edge *edge = &inquiry->dag->edges[i];
         const double at_ns = arrival_ns(inquiry, edge);
-        if (!edge->is_message && inquiry->dag->ops[edge->op].src != op->src) {
+        if (edge->is_credit && inquiry->dag->ops[edge->op].src != op->src) {
             slot_ns = fmax(slot_ns, at_ns);
         } else if (hop->previous == RONDE_NONE || at_ns > best_ns) {
             best_ns = at_ns;

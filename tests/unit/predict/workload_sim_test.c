@@ -8,6 +8,7 @@
 #include "ronde/workload_sim.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char machine_text[] =
@@ -27,21 +28,27 @@ struct step {
     enum ronde_status status;
 };
 
-static struct step run_on(struct ronde_platform *platform, const char *text, const char *engine,
-                          const char *algorithm, uint32_t alternatives)
+static struct step run_how(struct ronde_platform *platform, const char *text,
+                           const struct ronde_workload_sim *given)
 {
     struct step step = {.platform = platform};
+    struct ronde_workload_sim how = *given;
     CU_ASSERT_PTR_NOT_NULL_FATAL(step.platform);
-    const struct ronde_workload_sim how = {.platform = step.platform,
-                                           .engine = engine,
-                                           .algorithm = algorithm,
-                                           .alternatives = alternatives};
+    how.platform = platform;
     step.status = ronde_workload_parse(text, strlen(text), "t", ronde_mem_default(), &step.workload,
                                        &step.error);
     if (step.status == RONDE_OK)
         step.status = ronde_workload_simulate(step.workload, &how, ronde_mem_default(),
                                               &step.result, &step.error);
     return step;
+}
+
+static struct step run_on(struct ronde_platform *platform, const char *text, const char *engine,
+                          const char *algorithm, uint32_t alternatives)
+{
+    return run_how(platform, text,
+                   &(struct ronde_workload_sim){
+                       .engine = engine, .algorithm = algorithm, .alternatives = alternatives});
 }
 
 static struct step run(const char *text, const char *engine, const char *algorithm,
@@ -117,6 +124,37 @@ static void a_late_rank_holds_up_the_others(void)
         expect_step(HEAD "on 0\n a compute 10us\n r all_reduce dp 20000 after a\n"
                          "on 1\n a compute 30us\n r all_reduce dp 20000 after a\n",
                     34000, 20000, (23000 + 4000) / 2.0, 1000 / 2.0, 30000);
+}
+
+static enum ronde_status take_5_us(void *context, const struct ronde_workload_ask *ask,
+                                   double *out_ns, const char **out_algorithm,
+                                   struct ronde_error *error)
+{
+    (void)context, (void)ask, (void)error;
+    *out_ns = 5000;
+    *out_algorithm = "given";
+    return RONDE_OK;
+}
+
+/* A call whose time is given has that on the path, and not what its first rank waited for the last. */
+static void waiting_for_a_late_rank_is_not_on_the_path_of_a_given_call(void)
+{
+    for (int late = 0; platform_text_can_read() && late < 2; late++) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 HEAD "on %d\n a compute 30us\n r all_reduce dp 20000 after a\n"
+                      "on %d\n a compute 10us\n r all_reduce dp 20000 after a\n",
+                 late, !late);
+        struct step step =
+            run_how(platform_text_good(machine_text), text,
+                    &(struct ronde_workload_sim){.engine = "maxmin", .time = take_5_us});
+        CU_ASSERT_EQUAL_FATAL(step.status, RONDE_OK);
+        expect_ns("step", step.result.time_ns, 35000);
+        expect_ns("compute on the path", step.result.path_compute_ns, 30000);
+        expect_ns("dp on the path", step.result.families[0].path_ns, 5000);
+        expect_ns("the call on the path", step.result.calls[0].path_ns, 5000);
+        end(&step);
+    }
 }
 
 /* 10000 bytes each out of one port: both at half of 10 GB/s, then 1 us. */
@@ -355,6 +393,8 @@ int main(void)
         {"a_collective_follows_what_it_waits_for", a_collective_follows_what_it_waits_for},
         {"what_is_computed_meanwhile_hides_it", what_is_computed_meanwhile_hides_it},
         {"a_late_rank_holds_up_the_others", a_late_rank_holds_up_the_others},
+        {"waiting_for_a_late_rank_is_not_on_the_path_of_a_given_call",
+         waiting_for_a_late_rank_is_not_on_the_path_of_a_given_call},
         {"messages_share_a_port", messages_share_a_port},
         {"a_group_does_one_thing_at_a_time_and_two_groups_share_links",
          a_group_does_one_thing_at_a_time_and_two_groups_share_links},
