@@ -6,7 +6,9 @@
 #include "commands.h"
 #include "styles.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What the command holds. */
 struct session {
@@ -14,44 +16,40 @@ struct session {
     struct ronde_nccl_constants constants;
     struct ronde_doctor_spread spread;
     struct ronde_nccl_bands bands;
-    struct ronde_nccl_site site; /* of --topo */
-    struct ronde_published published;
+    struct ronde_nccl_site site;  /* of --topo */
+    struct ronde_published *logs; /* one each; the first has the rows of all once they are joined */
+    uint32_t log_count;
+    struct ronde_published *published; /* the first */
+    char path[128];                    /* what all of them are called */
     struct ronde_sink *sink;
     struct ronde_diagnosis diagnosis;
     bool is_wrong;
 };
 
-static enum ronde_status check_gpu(const struct session *session, struct ronde_error *error)
+static enum ronde_status check_gpu(const char *path, const struct ronde_published *published,
+                                   struct ronde_error *error)
 {
-    return ronde_check_log_gpu(session->options->arguments[0], session->published.log.gpu,
-                               &session->published.systems[0].machine, error);
+    return ronde_check_log_gpu(path, published->log.gpu, &published->systems[0].machine, error);
 }
 
-static bool is_one_shape(const struct ronde_nccl_call *a, const struct ronde_nccl_call *b)
+/* What links of a platform leave to each call that the machine can make. */
+static enum ronde_status limit_by_links(struct session *session, struct ronde_published *published,
+                                        struct ronde_error *error)
 {
-    return a->collective == b->collective && a->ranks == b->ranks && a->nodes == b->nodes;
-}
-
-/* What links of a platform leave, where all rows are of one collective of the same ranks, as those of a log are. */
-static enum ronde_status limit_by_links(struct session *session, struct ronde_error *error)
-{
-    const struct ronde_published *published = &session->published;
-    struct ronde_error ignored = {0};
-    for (size_t r = 0; r < published->count; r++)
-        if (!is_one_shape(&published->rows[r].call, &published->rows[0].call))
-            return RONDE_OK;
-    return published->count > 0 &&
-                   ronde_nccl_call_check(&session->site.machine, &published->rows[0].call,
-                                         &ignored) == RONDE_OK
-               ? ronde_nccl_site_limit(&session->site, &published->rows[0].call, NULL, error)
-               : RONDE_OK;
+    enum ronde_status status = RONDE_OK;
+    for (size_t r = 0; status == RONDE_OK && r < published->count; r++) {
+        struct ronde_published_row *row = &published->rows[r];
+        struct ronde_error ignored = {0};
+        if (ronde_nccl_call_check(&session->site.machine, &row->call, &ignored) == RONDE_OK)
+            status = ronde_nccl_site_limits_of(&session->site, &row->call, &row->limits, error);
+    }
+    return status;
 }
 
 /* --topo, or the description that is shipped for --system. */
-static enum ronde_status take_machine(struct session *session, struct ronde_error *error)
+static enum ronde_status take_machine(struct session *session, const char *path,
+                                      struct ronde_published *published, struct ronde_error *error)
 {
-    struct ronde_published *published = &session->published;
-    const char *path = session->options->arguments[0];
     if (published->system_count > 1)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has %u systems: --system names one", path,
                           published->system_count);
@@ -61,14 +59,16 @@ static enum ronde_status take_machine(struct session *session, struct ronde_erro
             "the machine is missing: --topo with its description "
             "(topologies/published/README.md), or --system with a shipped one's name");
     if (!session->options->machine.topo)
-        return check_gpu(session, error);
-    enum ronde_status status = ronde_nccl_site_open(session->options, &session->site, error);
+        return check_gpu(path, published, error);
+    enum ronde_status status = RONDE_OK;
+    if (session->site.machine.gpus == 0)
+        status = ronde_nccl_site_open(session->options, &session->site, error);
     if (status == RONDE_OK)
-        status = limit_by_links(session, error);
+        status = limit_by_links(session, published, error);
     if (status != RONDE_OK)
         return status;
     ronde_published_describe(published, 0, &session->site.machine, &session->constants);
-    return check_gpu(session, error);
+    return check_gpu(path, published, error);
 }
 
 static bool has_rows(const struct ronde_published *published, bool is_faulty)
@@ -83,19 +83,28 @@ static bool has_rows(const struct ronde_published *published, bool is_faulty)
 static enum ronde_status diagnose(struct session *session, struct ronde_error *error)
 {
     struct ronde_doctor_view view = {.sink = session->sink,
-                                     .published = &session->published,
                                      .spread = &session->spread,
-                                     .bands = &session->bands,
-                                     .path = session->options->arguments[0]};
-    enum ronde_status status = ronde_doctor_print_log(&view, error);
+                                     .bands = &session->bands};
+    enum ronde_status status = RONDE_OK;
     bool has_verdict = false;
+    for (uint32_t l = 0; status == RONDE_OK && l < session->log_count; l++) {
+        view.published = &session->logs[l];
+        view.path = session->options->arguments[l];
+        status = ronde_doctor_print_log(&view, error);
+    }
+    for (uint32_t l = 1; status == RONDE_OK && l < session->log_count; l++)
+        status = ronde_published_join(session->published, &session->logs[l], error);
+    view.published = session->published;
+    view.is_joint = session->log_count > 1;
+    if (view.is_joint)
+        view.path = session->path;
     session->is_wrong = view.trouble != NULL;
     for (int faulty = 0; status == RONDE_OK && faulty < 2; faulty++) {
-        const struct ronde_doctor_request request = {.published = &session->published,
+        const struct ronde_doctor_request request = {.published = session->published,
                                                      .is_faulty = faulty,
                                                      .constants = &session->constants,
                                                      .spread = &session->spread};
-        if (!has_rows(&session->published, faulty))
+        if (!has_rows(session->published, faulty))
             continue;
         view.is_faulty = faulty;
         status = ronde_doctor(&request, &session->diagnosis, error);
@@ -115,31 +124,65 @@ static enum ronde_status diagnose(struct session *session, struct ronde_error *e
                : status;
 }
 
-static enum ronde_status read_all(struct session *session, struct ronde_error *error)
+/* Logs stand first; what follows them and is no file says of which collective they are, where they don't. */
+static uint32_t count_logs(const struct ronde_options *options)
+{
+    const uint32_t last = options->argument_count - 1;
+    return last > 0 && access(options->arguments[last], F_OK) != 0 &&
+                   !strpbrk(options->arguments[last], "./")
+               ? last
+               : last + 1;
+}
+
+static enum ronde_status read_log(struct session *session, uint32_t log, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
+    struct ronde_published *published = &session->logs[log];
     struct ronde_published_request request;
-    if (options->argument_count == 0)
+    enum ronde_status status =
+        ronde_log_request_of(options, options->arguments[log], *(const char *const *)options->own,
+                             session->log_count, &request, error);
+    if (status == RONDE_OK)
+        status = ronde_published_open(&request, ronde_mem_default(), published, error);
+    if (status != RONDE_OK)
+        return status;
+    ronde_published_choose(published, &session->constants);
+    return take_machine(session, request.path, published, error);
+}
+
+/* All logs are of one machine: --topo, or the shipped one of the first. */
+static enum ronde_status read_logs(struct session *session, struct ronde_error *error)
+{
+    const struct ronde_options *options = session->options;
+    session->log_count = count_logs(options);
+    session->logs = ronde_mem_new(ronde_mem_default(), session->log_count, sizeof *session->logs);
+    session->published = session->logs;
+    enum ronde_status status = RONDE_OK;
+    if (!session->logs)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u logs", session->log_count);
+    for (uint32_t l = 0; status == RONDE_OK && l < session->log_count; l++)
+        status = read_log(session, l, error);
+    snprintf(session->path, sizeof session->path, "%.90s and %u more", options->arguments[0],
+             session->log_count - 1);
+    return status;
+}
+
+static enum ronde_status read_all(struct session *session, struct ronde_error *error)
+{
+    if (session->options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "which log is missing: the output of nccl-tests, its JSON, or a table");
-    enum ronde_status status =
-        ronde_log_request_of(options, options->arguments[0], *(const char *const *)options->own, 1,
-                             &request, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &session->constants, error);
+    enum ronde_status status = ronde_nccl_constants_read(NULL, &session->constants, error);
     if (status == RONDE_OK)
         status = ronde_doctor_spread_read(NULL, &session->spread, error);
     if (status == RONDE_OK)
         status = ronde_nccl_bands_read(NULL, &session->bands, error);
     if (status == RONDE_OK)
-        status = ronde_published_open(&request, ronde_mem_default(), &session->published, error);
-    if (status != RONDE_OK)
-        return status;
-    ronde_published_choose(&session->published, &session->constants);
-    status = take_machine(session, error);
-    return status == RONDE_OK ? ronde_nccl_anchor(options, &session->published.systems[0].machine,
-                                                  &session->constants, &session->bands, error)
-                              : status;
+        status = read_logs(session, error);
+    return status == RONDE_OK
+               ? ronde_nccl_anchor(session->options, &session->published->systems[0].machine,
+                                   &session->constants, &session->bands, error)
+               : status;
 }
 
 /* --plot: measured points on the lines that are expected. */
@@ -147,8 +190,8 @@ static enum ronde_status draw(struct session *session, struct ronde_error *error
 {
     if (!session->options->output.plot)
         return RONDE_OK;
-    ronde_published_predict(&session->published, 0, &session->constants);
-    return ronde_published_plot(&session->published, session->options->output.plot, false, NULL,
+    ronde_published_predict(session->published, 0, &session->constants);
+    return ronde_published_plot(session->published, session->options->output.plot, false, NULL,
                                 error);
 }
 
@@ -167,8 +210,10 @@ static enum ronde_status doctor_command(struct ronde_call *call, struct ronde_er
         status = diagnose(&session, error);
     if (status == RONDE_OK)
         status = draw(&session, error);
-    if (session.published.mem)
-        ronde_published_close(&session.published);
+    for (uint32_t l = 0; session.logs && l < session.log_count; l++)
+        if (session.logs[l].mem)
+            ronde_published_close(&session.logs[l]);
+    ronde_mem_free(ronde_mem_default(), session.logs, session.log_count, sizeof *session.logs);
     ronde_nccl_site_close(&session.site);
     call->code = session.is_wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
     return status;
@@ -192,17 +237,18 @@ static const struct ronde_option_use uses[] = {
 
 const struct ronde_command ronde_command_doctor = {
     .name = "doctor",
-    .arguments = "LOG [COLLECTIVE]",
+    .arguments = "LOG... [COLLECTIVE]",
     .summary =
         "whether nccl-tests' numbers are what the hardware should give, and what may be wrong",
     .examples = "  ronde doctor all_reduce.log --topo machine.txt\n"
                 "  ronde doctor all_reduce.json --topo H100-cluster01 --json\n"
+                "  ronde doctor all_reduce.log sendrecv.log alltoall.log --topo H100-cluster01\n"
                 "  ronde doctor pasted.txt all_gather --shape 2x8 --topo machine.txt\n"
                 "LOG is what nccl-tests prints, the JSON of its -J, or a table as for validate "
-                "--published.\n"
+                "--published;\nseveral are of one machine and tell together what one leaves open.\n"
                 "COLLECTIVE and -N or --shape say what a log leaves out. Exit code 1: something is "
                 "wrong.\n",
     .uses = uses,
-    .max_arguments = 2,
+    .max_arguments = RONDE_MAX_ARGUMENTS,
     .run = doctor_command,
 };

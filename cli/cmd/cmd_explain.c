@@ -215,7 +215,8 @@ static enum ronde_status expect(struct session *session, struct ronde_error *err
         struct ronde_error why = {0};
         if (!ronde_explain_call(&rows[r], &session->site.machine, &call))
             continue;
-        const enum ronde_status status = ronde_nccl_site_limit(&session->site, &call, NULL, &why);
+        const enum ronde_status status =
+            ronde_nccl_site_limits_of(&session->site, &call, &rows[r].limits, &why);
         if (status == RONDE_NO_MEMORY)
             return ronde_fail(error, status, "%s", why.message);
         if (status == RONDE_OK)

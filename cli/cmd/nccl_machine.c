@@ -117,6 +117,44 @@ enum ronde_status ronde_nccl_site_limit(struct ronde_nccl_site *site,
                                   site->limits, error);
 }
 
+/* What was asked for: calls of one collective on as many ranks and nodes have the same. */
+struct shape {
+    struct ronde_nccl_call call;
+    struct ronde_nccl_limit limits[RONDE_NCCL_LIMITS];
+};
+
+enum ronde_status
+ronde_nccl_site_limits_of(struct ronde_nccl_site *site, const struct ronde_nccl_call *call,
+                          const struct ronde_nccl_limit **out, struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    struct shape *const *all = site->shapes.items;
+    *out = NULL;
+    if (!site->platform)
+        return RONDE_OK;
+    for (uint32_t s = 0; s < site->shapes.count; s++)
+        if (all[s]->call.collective == call->collective && all[s]->call.ranks == call->ranks &&
+            all[s]->call.nodes == call->nodes) {
+            *out = all[s]->limits;
+            return RONDE_OK;
+        }
+    struct shape *shape = ronde_mem_new(mem, 1, sizeof *shape), **to = NULL;
+    enum ronde_status status =
+        shape ? ronde_nccl_limits_find(site->platform, &site->machine, call, NULL, mem,
+                                       shape->limits, error)
+              : ronde_fail(error, RONDE_NO_MEMORY, "no memory for limits of links");
+    if (status == RONDE_OK && !(to = ronde_list_push(mem, &site->shapes, sizeof *to)))
+        status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for limits of links");
+    if (status != RONDE_OK) {
+        ronde_mem_free(mem, shape, 1, sizeof *shape);
+        return status;
+    }
+    shape->call = *call;
+    *to = shape;
+    *out = shape->limits;
+    return RONDE_OK;
+}
+
 /* What is longer by less is not worth a word. */
 static const double least_excess = 1.01;
 
@@ -137,6 +175,10 @@ const char *ronde_nccl_site_limiting(const struct ronde_nccl_site *site,
 
 void ronde_nccl_site_close(struct ronde_nccl_site *site)
 {
+    struct shape **all = site->shapes.items;
+    for (uint32_t s = 0; s < site->shapes.count; s++)
+        ronde_mem_free(ronde_mem_default(), all[s], 1, sizeof **all);
+    ronde_list_free(ronde_mem_default(), &site->shapes, sizeof *all);
     ronde_platform_destroy(site->platform);
     *site = (struct ronde_nccl_site){.platform = NULL};
 }

@@ -21,6 +21,7 @@ struct ronde_nccl_site {
     struct ronde_platform *platform; /**< NULL: a description, which says nothing of what lies between nodes */
     struct ronde_nccl_limit
         limits[RONDE_NCCL_LIMITS]; /**< of the call last asked for; what machine.limits points at */
+    struct ronde_list shapes;      /**< limits that were asked for with ronde_nccl_site_limits_of */
 };
 
 /**
@@ -36,6 +37,11 @@ RONDE_MUST_CHECK enum ronde_status ronde_nccl_site_open(const struct ronde_optio
 RONDE_MUST_CHECK enum ronde_status
 ronde_nccl_site_limit(struct ronde_nccl_site *site, const struct ronde_nccl_call *call,
                       const uint32_t *hosts, struct ronde_error *error);
+
+/** The limits of a call on the first hosts, found once for its collective and ranks; NULL without a platform. They live as long as the site. Errors: likewise. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_nccl_site_limits_of(struct ronde_nccl_site *site, const struct ronde_nccl_call *call,
+                          const struct ronde_nccl_limit **out, struct ronde_error *error);
 
 /** The link for which a call takes longer than it would by the machine's own rates, 1 % or more; NULL: there is none. */
 const char *ronde_nccl_site_limiting(const struct ronde_nccl_site *site,

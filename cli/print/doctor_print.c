@@ -78,6 +78,7 @@ enum ronde_status ronde_doctor_print_log(struct ronde_doctor_view *view, struct 
             continue;
         if (!view->trouble) {
             view->trouble = findings[f].text;
+            view->trouble_path = view->path;
             view->trouble_line = findings[f].line;
         }
         status = print_finding(view, findings[f].line, true, findings[f].text, error);
@@ -103,7 +104,7 @@ static void print_head(const struct ronde_doctor_view *view)
     fprintf(view->sink->file, "# ronde %s: %s%s on %s (%s)", RONDE_VERSION, view->path,
             view->is_faulty ? ", rows marked FAULTY," : "", machine->name,
             ronde_nccl_generation_text(machine->generation));
-    if (log->is_log)
+    if (log->is_log && !view->is_joint)
         fprintf(view->sink->file, "; the collective %s", told[log->told]);
     fputs("\n#\n", view->sink->file);
 }
@@ -228,7 +229,7 @@ static const char *verdict_text(const struct ronde_doctor_view *view,
     for (uint32_t r = 0; diagnosis && r < diagnosis->range_count; r++)
         is_short = is_short || diagnosis->ranges[r].is_short;
     if (view->trouble)
-        snprintf(text, VERDICT_BYTES, "WRONG: %s:%u: %s%s", view->path, view->trouble_line,
+        snprintf(text, VERDICT_BYTES, "WRONG: %s:%u: %s%s", view->trouble_path, view->trouble_line,
                  view->trouble,
                  !diagnosis            ? ""
                  : diagnosis->is_wrong ? "; and the times are not what the machine should give"

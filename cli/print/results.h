@@ -170,10 +170,12 @@ struct ronde_doctor_view {
     const struct ronde_published *published;
     const struct ronde_doctor_spread *spread;
     const struct ronde_nccl_bands *bands;
-    const char *path;    /**< of the log or table */
+    const char *path;    /**< of the log or table; of several, what they are called */
+    bool is_joint;       /**< several */
     bool is_faulty;      /**< of the rows that are marked so */
     const char *trouble; /**< what the log says is wrong, whatever the times are; NULL = nothing */
-    uint32_t trouble_line; /**< where */
+    const char *trouble_path; /**< in which of them */
+    uint32_t trouble_line;    /**< where */
 };
 
 /** What the log says of itself that no numbers are needed for; sets the view's trouble. Errors: as ronde_sink_row. */

@@ -40,7 +40,7 @@ double doctor_predict_us(const struct ronde_doctor_request *request,
                          const struct ronde_published_row *row,
                          const struct ronde_doctor_variant *variant, uint32_t strength)
 {
-    struct ronde_nccl_machine machine = request->published->systems[request->system].machine;
+    struct ronde_nccl_machine machine = ronde_published_machine_of(request->published, row);
     struct ronde_nccl_constants constants = *request->constants;
     struct ronde_nccl_choice choice;
     double add_us = 0;

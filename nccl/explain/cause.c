@@ -36,6 +36,7 @@ static void take_rows(const struct ronde_explanation *found,
         out->rows[out->count++] = (struct ronde_published_row){.line = r,
                                                                .state = RONDE_PUBLISHED_PREDICTED,
                                                                .call = call,
+                                                               .limits = rows[r].limits,
                                                                .wish = {RONDE_NCCL_ALGORITHM_COUNT,
                                                                         RONDE_NCCL_PROTOCOL_COUNT},
                                                                .measured_us = rows[r].time_us,
@@ -103,34 +104,45 @@ static uint32_t nodes_at(uint32_t size, uint32_t stride, uint32_t gpus)
     return nodes;
 }
 
-/* Time of a step, a mean of ranks: as the groups are, and with the strides of both kinds exchanged; false where one is not modelled. */
+/* What a call takes by NCCL's own choice, us; NAN where the model has none. */
+static double time_us(const struct ronde_nccl_machine *machine,
+                      const struct ronde_nccl_constants *constants,
+                      const struct ronde_nccl_call *call)
+{
+    const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
+    struct ronde_error ignored = {0};
+    struct ronde_nccl_choice choice;
+    if (ronde_nccl_call_check(machine, call, &ignored) != RONDE_OK)
+        return NAN;
+    const double us = ronde_nccl_choose(constants, machine, call, any, &choice);
+    return isfinite(us) || choice.algorithm == RONDE_NCCL_POINT
+               ? ronde_nccl_execution_us(constants, machine, call, choice)
+               : NAN;
+}
+
+/*
+ * Time of a step, a mean of ranks: as the groups are, and with the strides of both kinds exchanged; false where one is not modelled.
+ * What lies between nodes is not looked at: exchanged groups are on other links.
+ */
 static bool price(const struct ronde_explanation *found, const struct ronde_nccl_machine *machine,
                   const struct ronde_nccl_constants *constants, struct ronde_explain_placement *out)
 {
-    const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
     const struct ronde_explain_row *rows = found->rows.items;
-    struct ronde_error ignored = {0};
     out->now_us = out->other_us = 0;
     for (uint32_t r = 0; r < found->rows.count; r++) {
         const uint32_t stride = stride_of(&rows[r]);
         const bool is_inner = stride == 1 && rows[r].size == out->inner;
         struct ronde_nccl_call call;
-        struct ronde_nccl_choice choice;
         if (!is_inner && (stride != out->inner || rows[r].size != out->outer))
             continue;
         if (!ronde_explain_call(&rows[r], machine, &call))
             return false;
         const double weight = (double)rows[r].calls * rows[r].seen / found->ranks / found->steps;
-        out->now_us += weight * rows[r].expected_us;
+        out->now_us += weight * time_us(machine, constants, &call);
         call.nodes = nodes_at(call.ranks, is_inner ? out->outer : 1, machine->gpus);
-        if (ronde_nccl_call_check(machine, &call, &ignored) != RONDE_OK)
-            return false;
-        const double us = ronde_nccl_choose(constants, machine, &call, any, &choice);
-        if (!isfinite(us) && choice.algorithm != RONDE_NCCL_POINT)
-            return false;
-        out->other_us += weight * ronde_nccl_execution_us(constants, machine, &call, choice);
+        out->other_us += weight * time_us(machine, constants, &call);
     }
-    return out->now_us > 0;
+    return out->now_us > 0 && isfinite(out->other_us);
 }
 
 bool ronde_explain_place(const struct ronde_explanation *found,

@@ -38,17 +38,26 @@ bool ronde_explain_call(const struct ronde_explain_row *row,
            ronde_nccl_call_check(machine, out, &ignored) == RONDE_OK;
 }
 
+struct ronde_nccl_machine ronde_explain_machine(const struct ronde_explain_row *row,
+                                                const struct ronde_nccl_machine *machine)
+{
+    struct ronde_nccl_machine own = *machine;
+    own.limits = row->limits;
+    return own;
+}
+
 void ronde_explain_expect(struct ronde_explain_row *row, const struct ronde_nccl_call *call,
                           const struct ronde_nccl_machine *machine,
                           const struct ronde_nccl_constants *constants,
                           const struct ronde_doctor_spread *spread)
 {
     const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
+    const struct ronde_nccl_machine own = ronde_explain_machine(row, machine);
     struct ronde_nccl_choice choice;
-    const double nccl_us = ronde_nccl_choose(constants, machine, call, any, &choice);
+    const double nccl_us = ronde_nccl_choose(constants, &own, call, any, &choice);
     if (!isfinite(nccl_us) && choice.algorithm != RONDE_NCCL_POINT)
         return;
-    row->expected_us = ronde_nccl_execution_us(constants, machine, call, choice);
+    row->expected_us = ronde_nccl_execution_us(constants, &own, call, choice);
     row->expected_low_us = row->expected_us / ronde_doctor_tolerance(spread, call);
     row->expected_high_us = row->expected_us * ronde_doctor_tolerance(spread, call);
 }

@@ -39,8 +39,7 @@ enum ronde_status ronde_explanation_add_log(struct ronde_explanation *explanatio
                                             struct ronde_error *error)
 {
     const bool is_in_place = !has_out_of_place(published);
-    if (!explanation->log.is_log)
-        explanation->log = published->log;
+    ronde_log_facts_join(&explanation->log, &published->log);
     for (size_t r = 0; r < published->count; r++) {
         const struct ronde_published_row *from = &published->rows[r];
         if (from->is_in_place != is_in_place || !(from->measured_us > 0))

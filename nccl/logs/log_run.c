@@ -148,6 +148,19 @@ const char *ronde_log_setting(const struct ronde_log_facts *facts, const char *v
     return NULL;
 }
 
+void ronde_log_facts_join(struct ronde_log_facts *to, const struct ronde_log_facts *from)
+{
+    const size_t used = strlen(to->settings);
+    if (!to->is_log) {
+        *to = *from;
+        return;
+    }
+    snprintf(to->settings + used, sizeof to->settings - used, "%s%s", used > 0 ? " " : "",
+             from->settings);
+    for (unsigned v = 0; v < RONDE_LOG_VIA_COUNT; v++)
+        to->via[v] += from->via[v];
+}
+
 /** "NCCL_X=v", of a command line or a shell, and "NCCL_X set by environment to v", of NCCL's log. */
 static void read_settings(struct log_run *run, struct ronde_log_facts *facts, const char *text)
 {

@@ -162,6 +162,16 @@ enum ronde_status ronde_published_read(const char *path, const char *folder, con
     return ronde_published_open(&request, mem, out, error);
 }
 
+enum ronde_status ronde_published_join(struct ronde_published *to,
+                                       const struct ronde_published *from, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (size_t r = 0; status == RONDE_OK && r < from->count; r++)
+        status = published_add(to, &from->rows[r], error);
+    ronde_log_facts_join(&to->log, &from->log);
+    return status;
+}
+
 void ronde_published_close(struct ronde_published *published)
 {
     ronde_mem_free(published->mem, published->rows, published->capacity, sizeof *published->rows);

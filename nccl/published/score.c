@@ -132,6 +132,14 @@ void ronde_published_describe(struct ronde_published *published, uint32_t system
             choose(published, &published->rows[r], constants);
 }
 
+struct ronde_nccl_machine ronde_published_machine_of(const struct ronde_published *published,
+                                                     const struct ronde_published_row *row)
+{
+    struct ronde_nccl_machine machine = published->systems[row->system].machine;
+    machine.limits = row->limits ? row->limits : machine.limits;
+    return machine;
+}
+
 void ronde_published_predict(struct ronde_published *published, uint32_t system,
                              const struct ronde_nccl_constants *constants)
 {
@@ -139,9 +147,9 @@ void ronde_published_predict(struct ronde_published *published, uint32_t system,
         struct ronde_published_row *row = &published->rows[r];
         if (row->system != system || !ronde_published_is_predicted(row))
             continue;
-        const struct ronde_nccl_machine *machine = &published->systems[system].machine;
-        row->predicted_us = ronde_nccl_execution_us(constants, machine, &row->call, row->choice);
-        row->closed_form_us = ronde_published_closed_form_us(machine, &row->call, row->choice);
+        const struct ronde_nccl_machine machine = ronde_published_machine_of(published, row);
+        row->predicted_us = ronde_nccl_execution_us(constants, &machine, &row->call, row->choice);
+        row->closed_form_us = ronde_published_closed_form_us(&machine, &row->call, row->choice);
     }
 }
 

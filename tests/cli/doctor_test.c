@@ -63,6 +63,26 @@ static void fine_is_0_and_wrong_is_1(void)
     check_says(LOG " --topo H100-cluster01 --csv", 1, "range,false,all_reduce,8,1,auto,auto");
 }
 
+/* Logs of one machine tell together; what one of them says of itself has its name. */
+static void several_logs_are_of_one_machine(void)
+{
+    static const char second[] = RONDE_SCRATCH_DIR "/doctor_test_2.log";
+    static const char both[] =
+        LOG " " RONDE_SCRATCH_DIR "/doctor_test_2.log all_gather --topo H100-cluster01";
+    write_log(ABOVE, 190);
+    write_text(second, "# nThread 1 nGpus 8 minBytes 1024\n"
+                       "# size count type redop root time algbw busbw #wrong\n"
+                       "1073741824 33554432 float none -1 3000.0 357.91 313.17 0\n"
+                       "4294967296 134217728 float none -1 12000.0 357.91 313.17 3\n");
+    check_says(both, 1, "doctor_test_2.log:4: wrong results");
+    check_says(both, 1, "# WRONG: " RONDE_SCRATCH_DIR "/doctor_test_2.log:4: wrong");
+    check_says(both, 1, LOG " and 1 more on H100-cluster01 (hopper)\n");
+    check_says(both, 1, "    all_gather     8     1 ");
+    check_says(both, 1, "    all_reduce     8     1 ");
+    check_says(LOG " none.log --topo H100-cluster01", 2, "none.log: No such file");
+    remove(second);
+}
+
 static void programs_read_objects(void)
 {
     const char *reason;
@@ -167,6 +187,7 @@ int main(void)
         {"fine_is_0_and_wrong_is_1", fine_is_0_and_wrong_is_1},
         {"sizes_that_are_far_too_slow_are_wrong", sizes_that_are_far_too_slow_are_wrong},
         {"rows_left_out_are_named", rows_left_out_are_named},
+        {"several_logs_are_of_one_machine", several_logs_are_of_one_machine},
         {"programs_read_objects", programs_read_objects},
         {"platforms_are_machines", platforms_are_machines},
         {"troubles_of_the_log_are_wrong", troubles_of_the_log_are_wrong},

@@ -37,9 +37,10 @@ struct ronde_explain_row {
     double p90_us;      /**< the same, 90th percentile */
     double busbw_GBps;  /**< of time_us; below 0 */
     double expected_us; /**< of the model; below 0: no machine was given, or it has no such call */
-    double expected_low_us;  /**< band of the model's own error */
-    double expected_high_us; /**< likewise */
-    uint32_t late_rank;      /**< NONE: nobody */
+    double expected_low_us;                /**< band of the model's own error */
+    double expected_high_us;               /**< likewise */
+    uint32_t late_rank;                    /**< NONE: nobody */
+    const struct ronde_nccl_limit *limits; /**< of a platform, for this call; NULL: none is known */
     double late_share; /**< of calls in which one rank was last, late_rank or else who was it most often; below 0 */
     double waiting_us;      /**< median over calls of what the median rank waited; below 0 */
     double step_us;         /**< of a step, mean of ranks: without waiting */
@@ -54,7 +55,7 @@ struct ronde_explanation {
     struct ronde_list rows; /**< of struct ronde_explain_row: the longest first, calls without records last */
     uint32_t *loose; /**< ranks of rows of no group */
     size_t loose_count;
-    struct ronde_log_facts log; /**< what the first of its logs says beside its rows */
+    struct ronde_log_facts log; /**< what its logs say beside their rows */
     uint32_t *numbers;          /**< 0, 1, ...: ranks of rows of logs */
     size_t number_count;
     uint32_t steps;        /**< that rates a step are over; 1 where no trace has any */
@@ -89,6 +90,10 @@ RONDE_API void ronde_explanation_close(struct ronde_explanation *explanation);
 RONDE_API bool ronde_explain_call(const struct ronde_explain_row *row,
                                   const struct ronde_nccl_machine *machine,
                                   struct ronde_nccl_call *out);
+
+/** The machine with what its links leave of it for the row's call. */
+RONDE_API struct ronde_nccl_machine ronde_explain_machine(const struct ronde_explain_row *row,
+                                                          const struct ronde_nccl_machine *machine);
 
 /** Sets what a row should take: NCCL's own choice on the machine, and the band of the model's error. */
 RONDE_API void ronde_explain_expect(struct ronde_explain_row *row,

@@ -62,6 +62,9 @@ struct ronde_log_facts {
     char settings[512]; /**< NCCL_* variables that were set: "NCCL_P2P_DISABLE=1 ..." */
 };
 
+/** Adds what another log of the same machine says: ways and settings. Of what both say the first is kept. */
+RONDE_API void ronde_log_facts_join(struct ronde_log_facts *to, const struct ronde_log_facts *from);
+
 /** The value of a variable among the settings; NULL where it is not set. `bytes` of out_value are written at most. */
 RONDE_API const char *ronde_log_setting(const struct ronde_log_facts *facts, const char *variable,
                                         char *out_value, uint32_t bytes);

@@ -60,6 +60,7 @@ struct ronde_published_row {
     double nccl_us;                  /**< NCCL's own formula; 0 = it has none */
     double closed_form_us; /**< the library's closed form at data-sheet rates; 0 = it has none */
     double replayed_us;    /**< its schedule replayed on the machine's links; 0 = it was not */
+    const struct ronde_nccl_limit *limits; /**< of a platform, for this call; NULL: the machine's own */
     enum ronde_nccl_algorithm
         winner; /**< fastest of those forced at this point; the count = fewer than two were */
     enum ronde_nccl_algorithm predicted_winner; /**< of the same, as predicted */
@@ -167,6 +168,18 @@ RONDE_API void ronde_published_close(struct ronde_published *published);
 RONDE_API void ronde_published_describe(struct ronde_published *published, uint32_t system,
                                         const struct ronde_nccl_machine *machine,
                                         const struct ronde_nccl_constants *constants);
+
+/** The machine of a row, with the limits that the row's call has there. */
+RONDE_API struct ronde_nccl_machine
+ronde_published_machine_of(const struct ronde_published *published,
+                           const struct ronde_published_row *row);
+
+/**
+ * Adds the rows of another log of the same machine, and what that log says of itself. Both are of one system. Errors: NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_published_join(struct ronde_published *to,
+                                                                  const struct ronde_published *from,
+                                                                  struct ronde_error *error);
 
 /** What NCCL chooses in each row, and its formula's time; after it rows can be predicted. */
 RONDE_API void ronde_published_choose(struct ronde_published *published,

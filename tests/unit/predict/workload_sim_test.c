@@ -139,7 +139,7 @@ static enum ronde_status take_5_us(void *context, const struct ronde_workload_as
 /* A call whose time is given has that on the path, and not what its first rank waited for the last. */
 static void waiting_for_a_late_rank_is_not_on_the_path_of_a_given_call(void)
 {
-    for (int late = 0; platform_text_can_read() && late < 2; late++) {
+    for (int late = 0; suite_can_read_platforms() && late < 2; late++) {
         char text[160];
         snprintf(text, sizeof text,
                  HEAD "on %d\n a compute 30us\n r all_reduce dp 20000 after a\n"
