@@ -250,43 +250,129 @@ static double excess_us(const struct ronde_explain_view *view)
     return us;
 }
 
-/* One fault that explains all rows, as doctor has them. */
-static void print_causes(const struct ronde_explain_view *view)
+/* What is printed behind the rows, for people as sentences. */
+struct findings {
+    const struct ronde_explain_view *view;
+    enum ronde_status status; /* of records: the first failure */
+    struct ronde_error *error;
+};
+
+/* A finding as a record: with the keys that rows are told apart by, and no calls. `of`: the row that it is about, or NULL. */
+static void record(struct findings *findings, const char *kind, const struct ronde_explain_row *of,
+                   const struct ronde_row *more)
 {
-    const struct ronde_diagnosis *diagnosis = view->diagnosis;
+    struct ronde_sink *sink = findings->view->sink;
+    struct ronde_field fields[16] = {ronde_field_text("kind", kind),
+                                     {.name = "ranks",
+                                      .kind = RONDE_FIELD_NUMBERS,
+                                      .numbers = of ? of->ranks : NULL,
+                                      .count = of ? of->rank_count : 0},
+                                     ronde_field_text("collective",
+                                                      of && of->collective != RONDE_COLLECTIVE_COUNT
+                                                          ? ronde_collective_text(of->collective)
+                                                          : NULL),
+                                     of && of->bytes != RONDE_TRACE_NO_NUMBER
+                                         ? ronde_field_integer("bytes", of->bytes)
+                                         : ronde_field_null("bytes"),
+                                     ronde_field_integer("calls", 0)};
+    const size_t count = 5 + more->count;
+    memcpy(fields + 5, more->fields, more->count * sizeof *fields);
+    if (sink->json && findings->status == RONDE_OK)
+        findings->status = ronde_sink_row(sink, &(struct ronde_row){fields, count}, findings->error);
+}
+
+/* Ranks that a job waits for where it hangs: remarks say it to people. */
+static void print_hangs(struct findings *findings)
+{
+    const struct ronde_traces *traces = findings->view->traces;
+    const struct ronde_trace_remark *remarks = traces->remarks.items;
+    const struct ronde_job_group *groups = traces->groups.items;
+    for (uint32_t r = 0; r < traces->remarks.count; r++) {
+        const struct ronde_trace_hang *hang = &remarks[r].hang;
+        if (hang->behind == 0)
+            continue;
+        const struct ronde_explain_row of = {.ranks = groups[hang->group].ranks,
+                                             .rank_count = groups[hang->group].count,
+                                             .collective = RONDE_COLLECTIVE_COUNT,
+                                             .bytes = RONDE_TRACE_NO_NUMBER};
+        const struct ronde_field fields[] = {ronde_field_integer("call", (uint64_t)hang->call),
+                                             ronde_field_integer("waiting", hang->waiting),
+                                             ronde_field_integer("behind", hang->behind),
+                                             ronde_field_integer("behind_rank", hang->rank),
+                                             ronde_field_boolean("has_enqueued", hang->has_enqueued),
+                                             hang->last >= 0
+                                                 ? ronde_field_integer("last_call",
+                                                                       (uint64_t)hang->last)
+                                                 : ronde_field_null("last_call"),
+                                             ronde_field_text("text", remarks[r].text)};
+        record(findings, "hang", &of, &RONDE_ROW(fields));
+    }
+}
+
+static void print_cause(struct findings *findings, const struct ronde_doctor_cause *cause)
+{
     uint32_t count;
+    const struct ronde_doctor_variant *variant = cause->variant;
     const struct ronde_doctor_variant *healthy = ronde_doctor_variants(&count);
+    const struct ronde_sink *sink = findings->view->sink;
+    const struct ronde_field fields[] = {ronde_field_text("cause", variant ? variant->key
+                                                                           : "something_else"),
+                                         ronde_field_text("text", variant ? variant->says : NULL),
+                                         ronde_field_text("check", variant ? variant->check : NULL),
+                                         ronde_field_real("probability", cause->probability),
+                                         ronde_field_text("log_says",
+                                                          cause->said[0] ? cause->said : NULL)};
+    record(findings, "cause", NULL, &RONDE_ROW(fields));
+    if (cause->probability < least_probability || variant == healthy)
+        return;
+    if (variant)
+        ronde_sink_say(sink, "  %.0f%%: %s%s%s; to make sure: %s", 100 * cause->probability,
+                       variant->says, cause->said[0] ? "; the log itself: " : "", cause->said,
+                       variant->check);
+    else
+        ronde_sink_say(sink, "  %.0f%%: something that none of doctor's faults explains",
+                       100 * cause->probability);
+}
+
+/* One fault that explains all rows, as doctor has them. */
+static void print_causes(struct findings *findings)
+{
+    const struct ronde_explain_view *view = findings->view;
+    const struct ronde_diagnosis *diagnosis = view->diagnosis;
     const double saved_us = excess_us(view);
     char saves[160] = "";
-    if (!diagnosis || !diagnosis->is_wrong)
+    if (!diagnosis)
+        return;
+    const struct ronde_field fields[] = {ronde_field_text("machine", view->machine->name),
+                                         ronde_field_boolean("is_wrong", diagnosis->is_wrong),
+                                         ronde_field_real("healthy", diagnosis->healthy),
+                                         ronde_field_real("saved_us", saved_us)};
+    record(findings, "verdict", NULL, &RONDE_ROW(fields));
+    if (!diagnosis->is_wrong)
         return;
     if (saved_us > 0)
         snprintf(saves, sizeof saves, "; without it a step takes %s us less",
                  ronde_cell_us(1e3 * saved_us).text);
     ronde_sink_say(view->sink, "this is not what %s should give, of all rows together%s",
                    view->machine->name, saves);
-    for (uint32_t c = 0; c < diagnosis->cause_count; c++) {
-        const struct ronde_doctor_cause *cause = &diagnosis->causes[c];
-        if (cause->probability < least_probability || cause->variant == healthy)
-            continue;
-        if (!cause->variant) {
-            ronde_sink_say(view->sink, "  %.0f%%: something that none of doctor's faults explains",
-                           100 * cause->probability);
-            continue;
-        }
-        ronde_sink_say(view->sink, "  %.0f%%: %s%s%s; to make sure: %s", 100 * cause->probability,
-                       cause->variant->says, cause->said[0] ? "; the log itself: " : "",
-                       cause->said, cause->variant->check);
-    }
+    for (uint32_t c = 0; c < diagnosis->cause_count; c++)
+        print_cause(findings, &diagnosis->causes[c]);
 }
 
 /* Groups across nodes within them, and those within across. */
-static void print_placement(const struct ronde_explain_view *view)
+static void print_placement(struct findings *findings)
 {
+    const struct ronde_explain_view *view = findings->view;
     struct ronde_explain_placement place;
     if (!ronde_explain_place(view->found, view->machine, view->constants, &place) ||
         place.other_us > least_gain * place.now_us)
         return;
+    const struct ronde_field fields[] = {ronde_field_integer("inner", place.inner),
+                                         ronde_field_integer("outer", place.outer),
+                                         ronde_field_real("now_us", place.now_us),
+                                         ronde_field_real("other_us", place.other_us),
+                                         ronde_field_real("saved_us", place.now_us - place.other_us)};
+    record(findings, "placement", NULL, &RONDE_ROW(fields));
     ronde_sink_say(view->sink,
                    "groups of %" PRIu32 " ranks beside each other and groups of %" PRIu32
                    " across them take %s us a step by the model; the other way round %s us, %s us "
@@ -296,26 +382,61 @@ static void print_placement(const struct ronde_explain_view *view)
                    ronde_cell_us(1e3 * (place.now_us - place.other_us)).text, place.outer);
 }
 
-/* NCCL's choice beside the fastest of what it could choose, both by the model. */
-static void print_choice(const struct ronde_explain_view *view, const struct ronde_explain_row *row)
+/* What NCCL could be made to do, beside its own choice, both by the model; channels 0: its own. */
+static void print_advice(struct findings *findings, const struct ronde_explain_row *row,
+                         struct ronde_nccl_choice choice, uint32_t channels, double us)
 {
+    const double saved_us =
+        (row->expected_us - us) * (double)row->calls / findings->view->found->steps;
+    const char *collective = ronde_collective_text(row->collective);
+    char does[128];
+    if (channels > 0)
+        snprintf(does, sizeof does, "NCCL_MIN_NCHANNELS=%" PRIu32, channels);
+    else
+        snprintf(does, sizeof does, "ronde plan %s --style nccl --to nccl-tuner", collective);
+    const struct ronde_field fields[] = {
+        ronde_field_text("algorithm",
+                         channels > 0 ? NULL : ronde_nccl_algorithm_text(choice.algorithm)),
+        ronde_field_text("protocol", channels > 0 ? NULL : ronde_nccl_protocol_text(choice.protocol)),
+        channels > 0 ? ronde_field_integer("channels", channels) : ronde_field_null("channels"),
+        ronde_field_real("time_us", us),
+        ronde_field_real("expected_us", row->expected_us),
+        ronde_field_real("saved_us", saved_us),
+        ronde_field_text("does", does)};
+    record(findings, "advice", row, &RONDE_ROW(fields));
+    if (channels > 0)
+        ronde_sink_say(findings->view->sink,
+                       "%s of %s: %" PRIu32 " channels would take %.2f of the time of NCCL's own, "
+                       "%s us a step less by the model, which no forced channels were measured "
+                       "for; %s in the job's environment makes them (a tuner can only take fewer)",
+                       collective, ronde_cell_size(row->bytes).text, channels,
+                       us / row->expected_us, ronde_cell_us(1e3 * saved_us).text, does);
+    else
+        ronde_sink_say(findings->view->sink,
+                       "%s of %s: %s by %s would take %.2f of the time of NCCL's own choice, %s us "
+                       "a step less by the model; %s writes the file that makes NCCL take it",
+                       collective, ronde_cell_size(row->bytes).text,
+                       ronde_nccl_algorithm_text(choice.algorithm),
+                       ronde_nccl_protocol_text(choice.protocol), us / row->expected_us,
+                       ronde_cell_us(1e3 * saved_us).text, does);
+}
+
+/* The fastest of what NCCL could choose, and more channels, where they are faster by more than the model cannot tell. */
+static void print_choice(struct findings *findings, const struct ronde_explain_row *row)
+{
+    const struct ronde_explain_view *view = findings->view;
     struct ronde_nccl_call call;
     struct ronde_nccl_choice fastest;
     if (row->expected_us <= 0 || row->is_log || !ronde_explain_call(row, view->machine, &call))
         return;
-    const double us = ronde_nccl_fastest(view->constants, view->machine, &call, &fastest);
-    const double saved_us = (row->expected_us - us) * (double)row->calls / view->found->steps;
-    /* Less is within what the model cannot tell. */
-    if (!isfinite(us) || us > row->expected_low_us || fastest.algorithm == RONDE_NCCL_POINT)
-        return;
-    ronde_sink_say(view->sink,
-                   "%s of %s: %s by %s would take %.2f of the time of NCCL's own choice, %s us a "
-                   "step less by the model; ronde plan %s --style nccl --to nccl-tuner writes the "
-                   "file that makes NCCL take it",
-                   ronde_collective_text(row->collective), ronde_cell_size(row->bytes).text,
-                   ronde_nccl_algorithm_text(fastest.algorithm),
-                   ronde_nccl_protocol_text(fastest.protocol), us / row->expected_us,
-                   ronde_cell_us(1e3 * saved_us).text, ronde_collective_text(row->collective));
+    const struct ronde_nccl_machine machine = ronde_explain_machine(row, view->machine);
+    double us = ronde_nccl_fastest(view->constants, &machine, &call, &fastest);
+    if (isfinite(us) && us <= row->expected_low_us && fastest.algorithm != RONDE_NCCL_POINT)
+        print_advice(findings, row, fastest, 0, us);
+    const uint32_t channels =
+        ronde_nccl_more_channels(view->constants, &machine, &call, row->expected_low_us, &us);
+    if (channels > 0)
+        print_advice(findings, row, fastest, channels, us);
 }
 
 /* Groups of one shape have the same calls: what is to be said of them is said once, of the longest. */
@@ -345,23 +466,27 @@ static void print_step(const struct ronde_explain_view *view, const struct sums 
                        ronde_cell_us(1e3 * sums->hidden_us).text);
 }
 
-static void print_what_to_do(const struct ronde_explain_view *view, const struct sums *sums)
+static enum ronde_status print_what_to_do(const struct ronde_explain_view *view,
+                                          const struct sums *sums, struct ronde_error *error)
 {
     const struct ronde_explain_row *rows = view->found->rows.items;
+    struct findings findings = {view, RONDE_OK, error};
     print_gap(view->sink);
     if (view->found->ranks > 0)
         print_step(view, sums);
     print_late(view);
+    print_hangs(&findings);
     if (view->machine) {
-        print_causes(view);
-        print_placement(view);
+        print_causes(&findings);
+        print_placement(&findings);
     }
     for (uint32_t r = 0; view->machine && r < view->found->rows.count; r++) {
         if (is_repeated(rows, r))
             continue;
         print_slow(view, &rows[r]);
-        print_choice(view, &rows[r]);
+        print_choice(&findings, &rows[r]);
     }
+    return findings.status;
 }
 
 enum ronde_status ronde_explain_print(const struct ronde_explain_view *view,
@@ -375,7 +500,7 @@ enum ronde_status ronde_explain_print(const struct ronde_explain_view *view,
     for (uint32_t r = 0; status == RONDE_OK && r < view->found->rows.count; r++)
         status = print_row(view, &rows[r], error);
     if (status == RONDE_OK)
-        print_what_to_do(view, &sums);
+        status = print_what_to_do(view, &sums, error);
     ronde_answer_explain(view->sink->html, view);
     return status;
 }

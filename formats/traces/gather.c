@@ -151,7 +151,7 @@ bool gather_member(struct ronde_traces *traces, uint32_t group, uint32_t rank, u
 
 void gather_remark(struct ronde_traces *traces, const char *format, ...)
 {
-    struct ronde_trace_remark remark;
+    struct ronde_trace_remark remark = {.text = ""};
     const struct ronde_trace_remark *there = traces->remarks.items;
     va_list arguments;
     va_start(arguments, format);

@@ -38,6 +38,7 @@ static bool remark_group(struct ronde_traces *traces, const struct trace_standin
         (const struct ronde_job_group *)traces->groups.items + all->group;
     const struct ronde_trace_process *processes = traces->processes.items;
     const struct trace_standing *first = all;
+    const uint32_t before = traces->remarks.count;
     int64_t call = -1;
     bool is_waited = false;
     for (uint32_t s = 0; s < count; s++)
@@ -50,6 +51,13 @@ static bool remark_group(struct ronde_traces *traces, const struct trace_standin
         behind = count_behind(all, count, call, true, &first);
     if (!is_waited || behind == 0 || behind == count)
         return false;
+    const struct ronde_trace_hang hang = {.group = all->group,
+                                          .rank = processes[first->process].rank,
+                                          .waiting = count - behind,
+                                          .behind = behind,
+                                          .call = call,
+                                          .last = by_start ? first->started : first->enqueued,
+                                          .has_enqueued = by_start};
     char more[32] = "";
     if (behind > 1)
         snprintf(more, sizeof more, " and %" PRIu32 " more", behind - 1);
@@ -57,9 +65,11 @@ static bool remark_group(struct ronde_traces *traces, const struct trace_standin
                   "call %" PRId64 " of the %" PRIu32 " ranks %" PRIu32 ", ...: %" PRIu32
                   " ranks wait in it; rank %" PRIu32 "%s has not %s it (last: %" PRId64
                   "): a job that hangs, hangs there",
-                  call, group->size, group->count > 0 ? group->ranks[0] : 0, count - behind,
-                  processes[first->process].rank, more, by_start ? "started" : "enqueued",
-                  by_start ? first->started : first->enqueued);
+                  call, group->size, group->count > 0 ? group->ranks[0] : 0, hang.waiting,
+                  hang.rank, more, by_start ? "started" : "enqueued", hang.last);
+    struct ronde_trace_remark *remarks = traces->remarks.items;
+    if (traces->remarks.count > before)
+        remarks[before].hang = hang;
     return true;
 }
 

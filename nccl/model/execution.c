@@ -370,6 +370,34 @@ double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
     return least_us;
 }
 
+/** Channels that NCCL_MIN_NCHANNELS is asked for at most: what all of its versions take. */
+enum { MOST_CHANNELS = 32 };
+
+/** What is slower by no more is as good, and takes fewer blocks from what else the GPU does. */
+static const double as_good = 1.02;
+
+uint32_t ronde_nccl_more_channels(const struct ronde_nccl_constants *constants,
+                                  const struct ronde_nccl_machine *machine,
+                                  const struct ronde_nccl_call *call, double most_us, double *out_us)
+{
+    const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
+    struct ronde_nccl_call more = *call;
+    struct ronde_nccl_choice choice;
+    double least_us = INFINITY;
+    if (!isfinite(ronde_nccl_choose(constants, machine, call, any, &choice)) ||
+        choice.algorithm > RONDE_NCCL_TREE)
+        return 0;
+    for (more.channels = 2; more.channels <= MOST_CHANNELS; more.channels *= 2)
+        least_us = fmin(least_us, ronde_nccl_execution_us(constants, machine, &more, choice));
+    for (more.channels = 2; least_us < most_us && more.channels <= MOST_CHANNELS;
+         more.channels *= 2) {
+        *out_us = ronde_nccl_execution_us(constants, machine, &more, choice);
+        if (*out_us <= as_good * least_us)
+            return more.channels;
+    }
+    return 0;
+}
+
 bool ronde_nccl_models(enum ronde_collective collective)
 {
     return collective == RONDE_ALL_REDUCE || collective == RONDE_ALL_GATHER ||

@@ -69,6 +69,46 @@ static void programs_get_the_keys_they_were_promised(void)
     said_expect("explain --csv " TRACES "/kineto", 0, "\n2;3,all_reduce,524288,6,0,41.58");
 }
 
+/* A dump of a rank of two that has come to a call, which one of them has not begun. */
+static void write_dump(const char *path, int call, const char *state, int completed)
+{
+    char text[800];
+    snprintf(
+        text, sizeof text,
+        "{\"version\": \"2.10\", \"pg_config\": {\"0\": {\"name\": \"0\", \"ranks\": \"[0, 1]\"}}, "
+        "\"pg_status\": {\"0\": {\"last_completed_collective\": \"%d\"}}, \"entries\": "
+        "[{\"pg_id\": 0, \"process_group\": [\"0\", \"x\"], \"collective_seq_id\": %d, "
+        "\"profiling_name\": \"nccl:all_reduce\", \"input_sizes\": [[4]], \"input_dtypes\": "
+        "[\"Float\"], \"is_p2p\": false, \"output_sizes\": [[4]], \"output_dtypes\": [\"Float\"], "
+        "\"state\": \"%s\"}]}",
+        completed, call, state);
+    CU_ASSERT(files_write(path, text));
+}
+
+/* What is found beyond rows are records of kinds, in which readers of rows find no calls. */
+static void findings_are_records_of_kinds(void)
+{
+    static const char traces[] = "explain --json " TRACES "/kineto --topo H100-cluster01";
+    static const char hang[] = "explain --json " FOLDER "_rank_0 " FOLDER "_rank_1";
+    if (!has_json())
+        return;
+    said_expect(traces, 0,
+                "{\"kind\": \"verdict\", \"ranks\": [], \"collective\": null, \"bytes\": null, "
+                "\"calls\": 0, \"machine\": \"H100-cluster01\", \"is_wrong\": true, \"healthy\": ");
+    said_expect(traces, 0, "{\"kind\": \"cause\", \"ranks\": [], ");
+    said_expect(traces, 0, "\"cause\": \"something_else\", \"text\": null, \"check\": null, ");
+    said_expect(traces, 0,
+                "{\"kind\": \"advice\", \"ranks\": [0, 1, 2, 3], \"collective\": \"all_gather\", "
+                "\"bytes\": 1048576, \"calls\": 0, \"algorithm\": \"Ring\", \"protocol\": "
+                "\"LL128\", \"channels\": null, \"time_us\": ");
+    write_dump(FOLDER "_rank_0", 41, "started", 40);
+    write_dump(FOLDER "_rank_1", 39, "completed", 39);
+    said_expect(hang, 0,
+                "{\"kind\": \"hang\", \"ranks\": [0, 1], \"collective\": null, \"bytes\": null, "
+                "\"calls\": 0, \"call\": 41, \"waiting\": 1, \"behind\": 1, \"behind_rank\": 1, "
+                "\"has_enqueued\": false, \"last_call\": 39, \"text\": \"call 41 of ");
+}
+
 static void a_folder_is_a_job_and_other_files_are_passed_over(void)
 {
     char *said = NULL;
@@ -122,6 +162,7 @@ int main(void)
         {"people_get_a_table_and_what_to_do", people_get_a_table_and_what_to_do},
         {"programs_get_the_keys_they_were_promised", programs_get_the_keys_they_were_promised},
         {"the_step_is_a_workload", the_step_is_a_workload},
+        {"findings_are_records_of_kinds", findings_are_records_of_kinds},
         {"a_folder_is_a_job_and_other_files_are_passed_over",
          a_folder_is_a_job_and_other_files_are_passed_over},
         {"what_is_wrong_is_said_before_and_with_its_place",

@@ -93,8 +93,20 @@ struct ronde_trace_call {
     enum ronde_collective collective; /**< the count = not recorded */
 };
 
+/** Where a job that hangs, hangs: a call that some ranks of a group wait in, and others are behind. */
+struct ronde_trace_hang {
+    uint32_t group;    /**< index */
+    uint32_t rank;     /**< the first that is behind */
+    uint32_t waiting;  /**< ranks in the call */
+    uint32_t behind;   /**< ranks that are not; 0 = this is no such remark */
+    int64_t call;      /**< number among the group's calls */
+    int64_t last;      /**< the rank's last call */
+    bool has_enqueued; /**< it has enqueued the call and not started it, else not enqueued */
+};
+
 /** Something a reader saw that who reads the result should know. */
 struct ronde_trace_remark {
+    struct ronde_trace_hang hang; /**< of ranks that wait, else zeroes */
     char text[RONDE_TRACE_REMARK_BYTES];
 };
 

@@ -143,7 +143,8 @@ struct ronde_nccl_call {
     uint32_t ranks;
     uint32_t nodes;
     uint32_t version; /**< of NCCL: 100 major + minor; 0 = not known, taken as new */
-    uint64_t bytes;   /**< nccl-tests' size */
+    uint32_t channels; /**< NCCL_MIN_NCHANNELS: of rings and trees at least so many; 0 = as NCCL makes them */
+    uint64_t bytes; /**< nccl-tests' size */
 };
 
 /** A constant: what it is, where it starts from when it is fitted anew, and between which bounds it makes sense. */
@@ -276,6 +277,16 @@ RONDE_API double ronde_nccl_fastest(const struct ronde_nccl_constants *constants
                                     const struct ronde_nccl_machine *machine,
                                     const struct ronde_nccl_call *call,
                                     struct ronde_nccl_choice *out);
+
+/**
+ * The fewest channels, a power of two, by which NCCL's own choice for the call is surely faster than by those that it makes: below
+ * `most_us`, and no more than 2 % slower than by any other number. 0 where none are; *out_us is the time by them. No published
+ * measurement has forced channels: how far that holds is not known.
+ */
+RONDE_API uint32_t ronde_nccl_more_channels(const struct ronde_nccl_constants *constants,
+                                            const struct ronde_nccl_machine *machine,
+                                            const struct ronde_nccl_call *call, double most_us,
+                                            double *out_us);
 
 #ifdef __cplusplus
 }
