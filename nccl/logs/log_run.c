@@ -190,7 +190,8 @@ static enum ronde_status read_rank(struct log_run *run, struct ronde_log_facts *
 {
     unsigned rank = 0, group = 0, device = 0;
     const char *at = strstr(text, "Rank "), *host = at ? strstr(at, " on ") : NULL;
-    if (!host || !strstr(host, " device ") || sscanf(at, "Rank %7u", &rank) != 1)
+    const char *on = host ? strstr(host + 3, " device ") : NULL;
+    if (!on || sscanf(at, "Rank %7u", &rank) != 1)
         return RONDE_OK;
     host += 4;
     host += strspn(host, " ");
@@ -207,7 +208,7 @@ static enum ronde_status read_rank(struct log_run *run, struct ronde_log_facts *
     }
     if (rank >= run->ranks)
         run->ranks = rank + 1;
-    if (sscanf(strstr(host, " device "), " device %7u", &device) == 1 && device < LOG_MAX_DEVICES)
+    if (sscanf(on, " device %7u", &device) == 1 && device < LOG_MAX_DEVICES)
         run->device_ranks[device]++;
     if (!log_run_host(run, host, strcspn(host, " ")))
         return ronde_fail_at(error, RONDE_BAD_INPUT, line, "%s:%u: more than %u hosts", path, line,

@@ -93,4 +93,10 @@ void fuzz_traces(const unsigned char *data, size_t bytes, struct fuzz_verdict *o
  */
 size_t fuzz_mutate_text(unsigned char *data, size_t bytes, size_t capacity, uint64_t seed);
 
+/**
+ * Changes an input by its structure, as what it is: JSON, XML, lines of cells, length-delimited protobuf, a pickle. Values,
+ * elements, fields are left out, doubled, exchanged, wrapped, replaced; the rest stays well-formed. Otherwise as above.
+ */
+size_t fuzz_mutate_structure(unsigned char *data, size_t bytes, size_t capacity, uint64_t seed);
+
 #endif

@@ -201,10 +201,10 @@ static void channels_are_advised_where_few_limit(void)
     CU_ASSERT(channels >= 4 && channels <= 32 && us < own_us && us <= 1.02 * most_us);
     CU_ASSERT_EQUAL(ronde_nccl_more_channels(&constants, &l40s, &call, most_us, &us), 0);
     call.ranks = 8;
-    (void)ronde_nccl_choose(&constants, &h100, &call, any, &choice);
-    CU_ASSERT_EQUAL(ronde_nccl_more_channels(&constants, &h100, &call,
-                                             .9 * ronde_nccl_execution_us(&constants, &h100, &call,
-                                                                          choice),
+    (void)ronde_nccl_choose(&constants, &nccl_h100, &call, any, &choice);
+    CU_ASSERT_EQUAL(ronde_nccl_more_channels(&constants, &nccl_h100, &call,
+                                             .9 * ronde_nccl_execution_us(&constants, &nccl_h100,
+                                                                          &call, choice),
                                              &us),
                     0);
 }
