@@ -42,7 +42,7 @@ static uint32_t vertex_at(struct making *making, uint32_t element)
         return RONDE_NONE;
     const uint32_t point =
         meet->solid[root] != RONDE_NONE ? meet->solid[root] : meet->zone_point[root];
-    *vertex = (struct ronde_vertex){.name = "", .host = RONDE_NONE};
+    *vertex = (struct ronde_vertex){.name = "", .host = RONDE_NONE, .link = RONDE_NONE};
     if (point != RONDE_NONE) {
         const struct ronde_netpoint *named =
             RONDE_AT(meet->platform->points, struct ronde_netpoint, point);
@@ -53,6 +53,19 @@ static uint32_t vertex_at(struct making *making, uint32_t element)
     }
     making->vertex_of[root] = making->shape->vertex_count - 1;
     return making->vertex_of[root];
+}
+
+/* The same wire from its other end. */
+static struct ronde_edge turned(struct ronde_edge edge)
+{
+    const struct ronde_edge given = edge;
+    edge.a = given.b;
+    edge.b = given.a;
+    edge.rate_GBps = given.back_GBps;
+    edge.back_GBps = given.rate_GBps;
+    edge.link = given.back;
+    edge.back = given.link;
+    return edge;
 }
 
 /* Smaller vertex first; false when there is no memory. A wire from a place to itself is dropped. */
@@ -66,11 +79,8 @@ static bool push_edge(struct making *making, uint32_t from, uint32_t to, struct 
     if (edge.a == edge.b)
         return true;
     if (edge.a > edge.b) {
-        const struct ronde_edge given = edge;
-        edge.a = given.b;
-        edge.b = given.a;
-        edge.rate_GBps = given.is_shared ? given.rate_GBps : given.back_GBps;
-        edge.back_GBps = given.rate_GBps;
+        edge = turned(edge);
+        edge.rate_GBps = edge.is_shared ? edge.back_GBps : edge.rate_GBps;
     }
     if (!ronde_mem_grow(making->meet.mem, &shape->edges, &shape->edge_capacity,
                         (size_t)shape->edge_count + 1, sizeof edge))
@@ -92,11 +102,14 @@ static bool add_link(struct making *making, uint32_t index)
             return false;
         making->shape->vertices[vertex].rate_GBps = link->rate_GBps;
         making->shape->vertices[vertex].latency_ns = link->latency_ns;
+        making->shape->vertices[vertex].link = index;
         making->shape->vertices[vertex].is_fatpipe = link->is_fatpipe;
         return true;
     }
     struct ronde_edge edge = {.rate_GBps = link->rate_GBps,
                               .latency_ns = link->latency_ns,
+                              .link = index,
+                              .back = reverse != index ? reverse : RONDE_NONE,
                               .is_fatpipe = link->is_fatpipe};
     if (reverse != index)
         edge.back_GBps = RONDE_AT(platform->links, struct ronde_link, reverse)->rate_GBps;
@@ -115,7 +128,8 @@ static bool add_links(struct making *making)
     }
     for (uint32_t i = 0; i < making->meet.touches.count; i++) {
         const struct ronde_meeting touch = *RONDE_AT(making->meet.touches, struct ronde_meeting, i);
-        if (!push_edge(making, touch.a, touch.b, (struct ronde_edge){.a = 0}))
+        if (!push_edge(making, touch.a, touch.b,
+                       (struct ronde_edge){.link = RONDE_NONE, .back = RONDE_NONE}))
             return false;
     }
     return true;
@@ -158,10 +172,12 @@ static bool absorb(struct ronde_edge *edge, const struct ronde_edge *next)
         return true;
     if (edge->rate_GBps > 0 && edge->back_GBps == 0 && next->rate_GBps == 0) {
         edge->back_GBps = next->back_GBps;
+        edge->back = next->back;
         return true;
     }
     if (edge->back_GBps > 0 && edge->rate_GBps == 0 && next->back_GBps == 0) {
         edge->rate_GBps = next->rate_GBps;
+        edge->link = next->link;
         return true;
     }
     return false;
@@ -214,6 +230,7 @@ static bool join_wires(const struct ronde_vertex *place, const struct ronde_edge
         /* A medium that two places touch. */
         out->rate_GBps = out->back_GBps = place->rate_GBps;
         out->latency_ns = place->latency_ns;
+        out->link = out->back = place->link;
         out->is_shared = !place->is_fatpipe;
         out->is_fatpipe = place->is_fatpipe;
         return touch;
@@ -222,6 +239,8 @@ static bool join_wires(const struct ronde_vertex *place, const struct ronde_edge
     out->rate_GBps = rate_from(left, from);
     out->back_GBps = rate_from(right, to);
     out->latency_ns = left->latency_ns + right->latency_ns;
+    out->link = left->a == from ? left->link : left->back;
+    out->back = right->a == to ? right->link : right->back;
     out->is_shared = left->is_shared;
     out->is_fatpipe = left->is_fatpipe;
     return !touch && out->rate_GBps == rate_from(right, vertex) &&
@@ -244,15 +263,7 @@ static void contract(struct ronde_shape *shape, struct degree *degrees, uint32_t
     for (uint32_t i = 0; i < 2; i++)
         if (degrees[edge.b].edges[i] == degree->edges[1])
             degrees[edge.b].edges[i] = degree->edges[0];
-    if (edge.a > edge.b)
-        edge = (struct ronde_edge){.a = edge.b,
-                                   .b = edge.a,
-                                   .rate_GBps = edge.back_GBps,
-                                   .back_GBps = edge.rate_GBps,
-                                   .latency_ns = edge.latency_ns,
-                                   .is_shared = edge.is_shared,
-                                   .is_fatpipe = edge.is_fatpipe};
-    *first = edge;
+    *first = edge.a > edge.b ? turned(edge) : edge;
     second->a = second->b; /* from a place to itself: tidy drops it */
 }
 

@@ -189,7 +189,7 @@ static enum ronde_status show(struct ronde_call *call, struct ronde_error *error
                               : "topo show: which file?");
     enum ronde_status status = ronde_open_argument(options, 0, &call->platform, error);
     if (status == RONDE_OK)
-        status = ronde_topo_view_open(call->platform, &view, error);
+        status = ronde_topo_view_open(call->platform, NULL, &view, error);
     if (status == RONDE_OK)
         status = options->output.json || options->output.csv ? print_row(call, &view, error)
                                                              : print_view(options, &view, error);

@@ -13,9 +13,22 @@
 static const char *const colours[RONDE_WIRE_COLOURS] = {"#d55e00", "#0072b2", "#009e73",
                                                         "#cc79a7", "#b58900", "#7f7f7f"};
 
+/* Steps of how busy wires are. */
+#define USE_STEPS 5u
+
+/* From busy to idle. */
+static const char *const use_colours[USE_STEPS] = {"#b3261e", "#d55e00", "#e69f00", "#56b4e9",
+                                                   "#9aa4ae"};
+
 static double rate_of(const struct ronde_edge *edge)
 {
     return fmax(edge->rate_GBps, edge->back_GBps);
+}
+
+/* What colours a wire. */
+static double shown_of(const struct ronde_topo_view *view, const struct ronde_edge *edge)
+{
+    return view->use ? 100 * ronde_topo_view_use(view, edge) : rate_of(edge);
 }
 
 static int compare_rates(const void *left, const void *right)
@@ -56,14 +69,21 @@ static void gather_ranges(const struct ronde_topo_view *view, struct ronde_page 
 
 static struct ronde_page page_of(const struct ronde_topo_view *view, FILE *file)
 {
-    struct ronde_page page = {.file = file};
+    struct ronde_page page = {.file = file, .view = view};
     bool fits = true;
     for (uint32_t i = 0; i < view->shape.edge_count; i++) {
         const double rate = rate_of(&view->shape.edges[i]);
         page.has_touches |= rate == 0;
+        page.has_faults |= ronde_topo_view_is_faulty(view, &view->shape.edges[i]);
         fits &= rate == 0 || add_rate(page.rates, &page.rate_count, RONDE_WIRE_COLOURS, rate);
     }
-    if (fits)
+    if (view->use) {
+        page.rate_count = USE_STEPS;
+        for (uint32_t k = 0; k < USE_STEPS; k++) {
+            page.limits[k] = 100. - 100. / USE_STEPS * k;
+            page.rates[k] = 100. - 100. / USE_STEPS * (k + 1);
+        }
+    } else if (fits)
         memcpy(page.limits, page.rates, sizeof page.limits);
     else
         gather_ranges(view, &page);
@@ -82,7 +102,7 @@ static uint32_t colour_of(const struct ronde_page *page, double rate)
 /* Wider where faster, over the logarithm of what is on the page. */
 static double width_of(const struct ronde_page *page, double rate)
 {
-    const double fastest = page->limits[0], slowest = page->rates[page->rate_count - 1];
+    const double fastest = page->limits[0], slowest = fmax(page->rates[page->rate_count - 1], 1);
     return fastest > slowest ? 1.3 + 2.7 * log(rate / slowest) / log(fastest / slowest) : 2.0;
 }
 
@@ -119,11 +139,12 @@ static void print_style(const struct ronde_page *page)
           ".host { fill: #ddf4e4; stroke: #3d8b57; }\n"
           ".switch { fill: #e4ecfb; stroke: #5a78b8; }\n"
           ".wire { fill: none; stroke-opacity: 0.85; stroke-linecap: round; }\n"
+          ".fault { stroke-dasharray: 2 7; }\n"
           ".touch { fill: none; stroke: #8c959f; stroke-width: 1.2; stroke-dasharray: 4 3; }\n",
           page->file);
     for (uint32_t k = 0; k < page->rate_count; k++)
-        fprintf(page->file, ".w%u { stroke: %s; stroke-width: %.2fpx; }\n", k, colours[k],
-                width_of(page, page->limits[k]));
+        fprintf(page->file, ".w%u { stroke: %s; stroke-width: %.2fpx; }\n", k,
+                page->view->use ? use_colours[k] : colours[k], width_of(page, page->limits[k]));
     fputs("@media (prefers-color-scheme: dark) {\n"
           "text { fill: #e6edf3; }\n"
           ".page { fill: #0d1117; }\n"
@@ -183,7 +204,9 @@ void ronde_page_legend(const struct ronde_page *page, double x, double y)
     for (uint32_t k = 0; k < page->rate_count; k++) {
         char style[24], text[64];
         snprintf(style, sizeof style, "wire w%u", k);
-        if (page->limits[k] > page->rates[k])
+        if (page->view->use)
+            snprintf(text, sizeof text, "%.0f to %.0f %%", page->rates[k], page->limits[k]);
+        else if (page->limits[k] > page->rates[k])
             snprintf(text, sizeof text, "%.3g to %.3g GB/s", page->rates[k], page->limits[k]);
         else
             ronde_topo_view_GBps(page->rates[k], text, sizeof text);
@@ -191,8 +214,12 @@ void ronde_page_legend(const struct ronde_page *page, double x, double y)
     }
     if (page->has_touches)
         print_sample(page, "touch", &x, y, "attached");
+    if (page->has_faults)
+        print_sample(page, "wire w0 fault", &x, y, "degraded");
     if (page->rate_count > 0)
-        ronde_page_text(page, "note", x, y, 1e6, "each direction");
+        ronde_page_text(page, "note", x, y, 1e6,
+                        page->view->use ? "of what its busier direction can carry"
+                                        : "each direction");
 }
 
 void ronde_page_close(const struct ronde_page *page)
@@ -203,7 +230,9 @@ void ronde_page_close(const struct ronde_page *page)
 void ronde_page_wire(const struct ronde_page *page, const struct ronde_edge *edge)
 {
     if (rate_of(edge) > 0)
-        fprintf(page->file, "<path class=\"wire w%u\" d=\"", colour_of(page, rate_of(edge)));
+        fprintf(page->file, "<path class=\"wire w%u%s\" d=\"",
+                colour_of(page, shown_of(page->view, edge)),
+                ronde_topo_view_is_faulty(page->view, edge) ? " fault" : "");
     else
         fputs("<path class=\"touch\" d=\"", page->file);
 }

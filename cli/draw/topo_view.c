@@ -187,13 +187,31 @@ static uint64_t stir_double(uint64_t seed, double value)
     return stir(seed ^ bits);
 }
 
-/* A wire as seen from one of its ends. */
-static uint64_t colour_edge(const struct ronde_edge *edge, bool is_from_a)
+double ronde_topo_view_use(const struct ronde_topo_view *view, const struct ronde_edge *edge)
 {
+    const double there = view->use && edge->link != RONDE_NONE ? view->use[edge->link] : 0;
+    const double back = view->use && edge->back != RONDE_NONE ? view->use[edge->back] : 0;
+    return fmax(there, back);
+}
+
+bool ronde_topo_view_is_faulty(const struct ronde_topo_view *view, const struct ronde_edge *edge)
+{
+    return (edge->link != RONDE_NONE &&
+            ronde_platform_link(view->platform, edge->link)->is_degraded) ||
+           (edge->back != RONDE_NONE && ronde_platform_link(view->platform, edge->back)->is_degraded);
+}
+
+/* A wire as seen from one of its ends; of two that are alike one may be twice as busy. */
+static uint64_t colour_edge(const struct ronde_topo_view *view, const struct ronde_edge *edge,
+                            bool is_from_a)
+{
+    const double use = round(5 * ronde_topo_view_use(view, edge));
     uint64_t colour = stir_double(1, is_from_a ? edge->rate_GBps : edge->back_GBps);
     colour = stir_double(colour, is_from_a ? edge->back_GBps : edge->rate_GBps);
     colour = stir_double(colour, edge->latency_ns);
-    return stir(colour + (edge->is_shared ? 2 : 0) + (edge->is_fatpipe ? 4 : 0));
+    colour = use > 0 ? stir_double(colour, use) : colour;
+    return stir(colour + (edge->is_shared ? 2 : 0) + (edge->is_fatpipe ? 4 : 0) +
+                (ronde_topo_view_is_faulty(view, edge) ? 8 : 0));
 }
 
 static uint64_t first_colour(const struct ronde_topo_view *view, uint32_t vertex)
@@ -213,7 +231,7 @@ static void refine(const struct ronde_topo_view *view, const uint64_t *colours,
         for (uint32_t i = view->first_edge[v]; i < view->first_edge[v + 1]; i++) {
             const struct ronde_edge *edge = &view->shape.edges[view->edge_of[i]];
             const uint32_t other = ronde_topo_view_other(view, view->edge_of[i], v);
-            sum += stir(colour_edge(edge, edge->a == v) ^ colours[other]);
+            sum += stir(colour_edge(view, edge, edge->a == v) ^ colours[other]);
         }
         out_colours[v] = stir(colours[v] ^ stir(sum));
     }
@@ -319,11 +337,11 @@ static enum ronde_status look(struct ronde_topo_view *view, struct ronde_error *
                                  view->shape.vertex_count);
 }
 
-enum ronde_status ronde_topo_view_open(const struct ronde_platform *platform,
+enum ronde_status ronde_topo_view_open(const struct ronde_platform *platform, const double *use,
                                        struct ronde_topo_view *out_view, struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
-    *out_view = (struct ronde_topo_view){.platform = platform};
+    *out_view = (struct ronde_topo_view){.platform = platform, .use = use};
     enum ronde_status status = ronde_shape_of(platform, mem, &out_view->shape, error);
     if (status == RONDE_OK)
         status = ronde_nodes_find(platform, mem, &out_view->nodes, error);

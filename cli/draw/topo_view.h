@@ -12,9 +12,10 @@
 /** A platform as it is drawn. */
 struct ronde_topo_view {
     const struct ronde_platform *platform; /**< whose */
-    struct ronde_shape shape;              /**< places and wires */
-    struct ronde_nodes nodes;              /**< hosts in nodes */
-    struct ronde_torus torus;              /**< axes 0 unless it is one */
+    const double *use; /**< per link: share of its capacity that was carried, which colours wires; NULL: rates do */
+    struct ronde_shape shape; /**< places and wires */
+    struct ronde_nodes nodes; /**< hosts in nodes */
+    struct ronde_torus torus; /**< axes 0 unless it is one */
     bool has_nodes;  /**< false where every host is one: then no boxes are drawn around them */
     size_t numbers;  /**< of all of the following but leads_out, which lie one behind the other */
     uint32_t *owner; /**< per vertex: its node, RONDE_NONE for what nodes share */
@@ -27,16 +28,22 @@ struct ronde_topo_view {
     uint32_t *edge_of;    /**< edges of a vertex, both ends listed */
 };
 
-/** Looks at a platform. Owner: the caller closes the view, also after an error. Errors: NO_MEMORY; as ronde_nodes_find. */
-RONDE_MUST_CHECK enum ronde_status ronde_topo_view_open(const struct ronde_platform *platform,
-                                                        struct ronde_topo_view *out_view,
-                                                        struct ronde_error *error);
+/** Looks at a platform; use: as in the view. Owner: the caller closes the view, also after an error. Errors: NO_MEMORY; as ronde_nodes_find. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_topo_view_open(const struct ronde_platform *platform, const double *use,
+                     struct ronde_topo_view *out_view, struct ronde_error *error);
 
 /** Frees what a view holds. */
 void ronde_topo_view_close(struct ronde_topo_view *view);
 
 /** The other end of an edge. */
 uint32_t ronde_topo_view_other(const struct ronde_topo_view *view, uint32_t edge, uint32_t vertex);
+
+/** How busy a wire is in its busier direction; 0 where nothing is known of its load. */
+double ronde_topo_view_use(const struct ronde_topo_view *view, const struct ronde_edge *edge);
+
+/** Whether a wire is slower than its file says (--degrade). */
+bool ronde_topo_view_is_faulty(const struct ronde_topo_view *view, const struct ronde_edge *edge);
 
 /** Whether a vertex lies at the bottom of a picture: a host, or what only serves the inside of a node. */
 bool ronde_topo_view_is_low(const struct ronde_topo_view *view, uint32_t vertex);
@@ -69,13 +76,15 @@ RONDE_MUST_CHECK enum ronde_status ronde_topo_view_print_svg(const struct ronde_
 /** Colours of wires. */
 #define RONDE_WIRE_COLOURS 6u
 
-/** A page being drawn: the rates it shows, fastest first. */
+/** A page being drawn: the rates it shows, fastest first, or how busy wires are, in percent. */
 struct ronde_page {
-    FILE *file;                        /**< the SVG */
-    double rates[RONDE_WIRE_COLOURS];  /**< slowest of each colour */
-    double limits[RONDE_WIRE_COLOURS]; /**< fastest of each colour */
-    uint32_t rate_count;               /**< colours in use */
-    bool has_touches;                  /**< some wires carry no rate */
+    FILE *file;                         /**< the SVG */
+    const struct ronde_topo_view *view; /**< what is drawn */
+    double rates[RONDE_WIRE_COLOURS];   /**< slowest of each colour */
+    double limits[RONDE_WIRE_COLOURS];  /**< fastest of each colour */
+    uint32_t rate_count;                /**< colours in use */
+    bool has_touches;                   /**< some wires carry no rate */
+    bool has_faults;                    /**< some are slower than their file says */
 };
 
 /** Opens the page: size, style, title and subtitle. */

@@ -2,6 +2,7 @@
 #include "results.h"
 
 #include "cli/draw/svg.h"
+#include "cli/draw/topo_view.h"
 #include "cli/html/html.h"
 #include "report.h"
 #include "ronde/output_file.h"
@@ -360,6 +361,27 @@ static enum ronde_status draw_in_page(void *context, FILE *file, struct ronde_er
     return draw_timeline(view, &trace, PAGE_BARS, file, &ranks, error);
 }
 
+/* The machine with its wires as busy as the replay keeps them. A machine that cannot be drawn is left out. */
+static enum ronde_status draw_links(void *context, FILE *file, struct ronde_error *error)
+{
+    const struct ronde_result_view *view = context;
+    const struct ronde_platform *platform = view->kept.replay.platform;
+    const struct ronde_mem *mem = ronde_mem_default();
+    const uint32_t links = ronde_platform_link_count(platform);
+    double *use = ronde_mem_new(mem, links, sizeof *use);
+    struct ronde_topo_view machine = {.platform = NULL};
+    enum ronde_status status =
+        use ? ronde_why_links(&view->kept.replay, mem, use, error)
+            : ronde_fail(error, RONDE_NO_MEMORY, "no memory for the load of %u links", links);
+    if (status == RONDE_OK)
+        status = ronde_topo_view_open(platform, use, &machine, error);
+    if (status == RONDE_OK)
+        status = ronde_topo_view_print_svg(&machine, file, error);
+    ronde_topo_view_close(&machine);
+    ronde_mem_free(mem, use, links, sizeof *use);
+    return status;
+}
+
 enum ronde_status ronde_view_page(struct ronde_result_view *view, struct ronde_html *html,
                                   struct ronde_error *error)
 {
@@ -371,11 +393,21 @@ enum ronde_status ronde_view_page(struct ronde_result_view *view, struct ronde_h
         "first "
         "are shown.",
         true};
+    static const struct ronde_html_picture machine = {
+        "Which links are busy, and which are slower than they should be?",
+        "Wires are coloured by how much of what they can carry the run puts on them; dashed ones "
+        "are degraded. What is alike is drawn once.",
+        true};
     char why[200] = "";
     if (view->is_kept)
         write_sentence(&view->kept.why, view->kept.replay.platform, why, sizeof why);
     ronde_answer_view(html, view, why);
-    return view->is_kept ? ronde_html_draw(html, &timeline, draw_in_page, view, error) : RONDE_OK;
+    if (!view->is_kept)
+        return RONDE_OK;
+    const enum ronde_status status = ronde_html_draw(html, &timeline, draw_in_page, view, error);
+    return status == RONDE_OK && ronde_platform_link_count(view->kept.replay.platform) > 0
+               ? ronde_html_draw(html, &machine, draw_links, view, error)
+               : status;
 }
 
 enum ronde_status ronde_view_draw(const struct ronde_result_view *view,

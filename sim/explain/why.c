@@ -29,6 +29,7 @@ struct inquiry {
     double *load;   /* per link, bytes carried until then */
     double *blame;  /* per link and then per rank, ns of the largest part */
     bool *on_path;  /* the caller's, or NULL */
+    double *use;    /* the caller's, or NULL: per link */
 };
 
 /* What the critical path does at one operation, from the end of the previous one to the end of this. */
@@ -289,6 +290,8 @@ static void rank_links(const struct inquiry *inquiry, struct ronde_why *why)
 {
     for (uint32_t link = 0; link < inquiry->links; link++) {
         const double use = utilisation(inquiry, link);
+        if (inquiry->use)
+            inquiry->use[link] = use;
         uint32_t place = why->link_count;
         while (place > 0 && use > why->utilisation[place - 1] * (1 + ROUNDING))
             place--;
@@ -342,9 +345,9 @@ static enum ronde_status inquire(struct inquiry *inquiry, const struct ronde_sim
     return status;
 }
 
-enum ronde_status ronde_why_find(const struct ronde_replay *replay, const struct ronde_mem *mem,
-                                 bool *out_on_path, struct ronde_why *out_why,
-                                 struct ronde_error *error)
+static enum ronde_status find(const struct ronde_replay *replay, const struct ronde_mem *mem,
+                              bool *out_on_path, double *out_use, struct ronde_why *out_why,
+                              struct ronde_error *error)
 {
     const struct ronde_sim_options *options = replay->options;
     const struct ronde_sim_scene scene = {replay->platform, replay->dag, options, mem, error};
@@ -357,6 +360,7 @@ enum ronde_status ronde_why_find(const struct ronde_replay *replay, const struct
         .is_shared = ronde_sim_is_shared(replay->platform),
         .links = ronde_platform_link_count(replay->platform),
         .on_path = out_on_path,
+        .use = out_use,
     };
     *out_why = (struct ronde_why){.bottleneck_link = RONDE_NONE, .bottleneck_rank = RONDE_NONE};
     if (!inquiry.start_ns || !inquiry.finish_ns)
@@ -368,6 +372,20 @@ enum ronde_status ronde_why_find(const struct ronde_replay *replay, const struct
     if (out_on_path)
         memset(out_on_path, 0, replay->dag->op_count * sizeof *out_on_path);
     return inquire(&inquiry, &scene, out_why);
+}
+
+enum ronde_status ronde_why_find(const struct ronde_replay *replay, const struct ronde_mem *mem,
+                                 bool *out_on_path, struct ronde_why *out_why,
+                                 struct ronde_error *error)
+{
+    return find(replay, mem, out_on_path, NULL, out_why, error);
+}
+
+enum ronde_status ronde_why_links(const struct ronde_replay *replay, const struct ronde_mem *mem,
+                                  double *out_use, struct ronde_error *error)
+{
+    struct ronde_why why;
+    return find(replay, mem, NULL, out_use, &why, error);
 }
 
 const char *ronde_why_part_key(enum ronde_why_part part)

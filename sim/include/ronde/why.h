@@ -66,6 +66,13 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_why_find(const struct ronde_replay *replay, const struct ronde_mem *mem, bool *out_on_path,
                struct ronde_why *out_why, struct ronde_error *error);
 
+/**
+ * How busy a replay keeps each link: bytes carried / (capacity * time), 0..1, an entry per link of the platform. Errors: as above.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_why_links(const struct ronde_replay *replay, const struct ronde_mem *mem, double *out_use,
+                struct ronde_error *error);
+
 /** Key of a part in records, e.g. "share_wait"; "?" if out of range. */
 RONDE_API const char *ronde_why_part_key(enum ronde_why_part part);
 

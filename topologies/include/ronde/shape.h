@@ -20,6 +20,7 @@ struct ronde_vertex {
     uint32_t host;     /**< index of the host; RONDE_NONE for anything else */
     double rate_GBps;  /**< capacity of a medium that all traffic through here shares; 0 = none */
     double latency_ns; /**< of that medium */
+    uint32_t link;     /**< that medium; RONDE_NONE */
     bool is_fatpipe;   /**< the medium caps each flow and is not shared */
     bool is_opaque;    /**< a zone whose links are only SimGrid's */
 };
@@ -31,6 +32,8 @@ struct ronde_edge {
     double rate_GBps;  /**< from a to b; 0 = no link, a and b only touch */
     double back_GBps;  /**< from b to a; 0 = one way, or no link */
     double latency_ns; /**< from a to b, or back where there is no other way */
+    uint32_t link;     /**< from a to b, of several one after the other the first; RONDE_NONE */
+    uint32_t back;     /**< likewise from b to a */
     bool is_shared;    /**< one capacity for both directions */
     bool is_fatpipe;   /**< caps each flow, is not shared */
 };
