@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* More columns than that nobody can read; the rest is in the records. */
 #define MAX_COLUMNS 6u
@@ -118,24 +120,52 @@ static void print_axes(FILE *gnuplot, const struct ronde_sweep *sweep)
             sweep->options.size_count - 1, options->rank_counts - 1);
 }
 
+/* Pixels of a letter, of a cell and of a line of the key. */
+enum { LETTER = 8, CELL = 34, KEY_LINE = 20 };
+
+static uint32_t most(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A few cells are narrower than what stands above them, and many algorithms higher than a few rows: all of it has room. */
+static enum ronde_status open_map(const struct ronde_sweep *sweep, const char *path,
+                                  const char *title, struct ronde_gnuplot *drawing,
+                                  struct ronde_error *error)
+{
+    const struct ronde_sweep_options *options = &sweep->options;
+    uint32_t name = 0;
+    for (uint32_t a = 0; a < options->algorithm_count; a++)
+        name = most(name, (uint32_t)strlen(options->algorithms[a]));
+    const uint32_t across = 150 + LETTER * name + CELL * options->size_count;
+    const uint32_t down = 190 + CELL * options->rank_counts;
+    return ronde_gnuplot_open(path, most(across, 40 + LETTER * (uint32_t)strlen(title)),
+                              most(down, 120 + KEY_LINE * options->algorithm_count), drawing, error);
+}
+
 enum ronde_status ronde_sweep_map(const struct ronde_sweep *sweep, const char *path,
                                   struct ronde_error *error)
 {
     const struct ronde_sweep_options *options = &sweep->options;
     struct ronde_gnuplot drawing;
-    const enum ronde_status status =
-        ronde_gnuplot_open(path, 260 + 34 * sweep->options.size_count,
-                           190 + 34 * options->rank_counts, &drawing, error);
+    char title[400];
+    snprintf(title, sizeof title, "%s: fastest algorithm, simulated on %.300s",
+             ronde_collective_text(options->collective), sweep->machine);
+    const enum ronde_status status = open_map(sweep, path, title, &drawing, error);
     if (status != RONDE_OK)
         return status;
     FILE *gnuplot = drawing.script;
     print_axes(gnuplot, sweep);
-    fprintf(gnuplot,
-            "set style fill solid 0.75 border rgb 'white'\nset tics scale 0\n"
-            "set key outside right top noenhanced\nset xlabel 'bytes'\nset ylabel 'ranks'\n"
-            "set title \"%s: fastest algorithm, simulated on %s\\n"
-            "numbers: how many times slower the next one is\" noenhanced\nplot ",
-            ronde_collective_text(sweep->options.collective), sweep->machine);
+    /* A title would be centred above the cells and cut at the left. */
+    fputs("set tmargin 5\nset label 1 '", gnuplot);
+    ronde_gnuplot_quote(gnuplot, title);
+    fputs("' at screen 0, screen 1 offset 2, -1.2 noenhanced\n"
+          "set label 2 'numbers: how many times slower the next one is' at screen 0, screen 1 "
+          "offset 2, -2.6\n",
+          gnuplot);
+    fputs("set style fill solid 0.75 border rgb 'white'\nset tics scale 0\n"
+          "set key outside right top noenhanced\nset xlabel 'bytes'\nset ylabel 'ranks'\nplot ",
+          gnuplot);
     for (uint32_t a = 0; a < options->algorithm_count; a++) {
         fprintf(gnuplot, "'-' using 1:2:(0.5):(0.5) with boxxyerror lc rgb '%s' title '",
                 ronde_colour(a));
