@@ -28,6 +28,22 @@ static double sum_of(const struct ronde_why *why)
     return sum;
 }
 
+/* All links' use says of the busiest what the explanation says, and more of none. */
+static void expect_use(struct replayed *replayed, const struct ronde_why *why)
+{
+    double use[256] = {0}, most = 0;
+    const uint32_t links = ronde_platform_link_count(replayed->replay.platform);
+    if (links > sizeof use / sizeof *use)
+        return;
+    CU_ASSERT_EQUAL(ronde_why_links(&replayed->replay, ronde_mem_default(), use, &replayed->error),
+                    RONDE_OK);
+    for (uint32_t link = 0; link < links; link++)
+        most = fmax(most, use[link]);
+    for (uint32_t i = 0; i < why->link_count; i++)
+        CU_ASSERT_EQUAL(use[why->links[i]], why->utilisation[i]);
+    CU_ASSERT(most <= (why->link_count > 0 ? why->utilisation[0] * (1 + 1e-9) : 0));
+}
+
 static bool explain(struct replayed *replayed, const struct ronde_dag *dag, const char *engine,
                     struct ronde_why *why)
 {
@@ -37,6 +53,8 @@ static bool explain(struct replayed *replayed, const struct ronde_dag *dag, cons
     CU_ASSERT_EQUAL(status, RONDE_OK);
     if (status != RONDE_OK)
         suite_note("%s: %s", engine, replayed->error.message);
+    else
+        expect_use(replayed, why);
     return status == RONDE_OK;
 }
 
@@ -126,6 +144,7 @@ static void a_slot_that_is_not_free_is_waiting(void)
     const uint32_t second = messages_add(&messages, 0, 2, 0, 100);
     messages_after(&messages, first);
     messages_after(&messages, taken);
+    messages.dag.edges[messages.dag.edge_count - 1].is_credit = true;
     messages_add(&messages, 2, 2, 0, 50);
     messages_after_arrival(&messages, second);
     for (size_t e = 0; e < 2; e++) {
