@@ -81,11 +81,10 @@ enum ronde_status ronde_sweep_plot(const struct ronde_sweep *sweep, const char *
     return ronde_gnuplot_close(&drawing, error);
 }
 
-/* The fields an algorithm wins, as boxes; a field of no width keeps a curve without a win in the legend. */
+/* The fields an algorithm wins, as boxes. */
 static void print_wins(FILE *gnuplot, const struct ronde_sweep *sweep, uint32_t algorithm)
 {
     double gain = 0.0;
-    fputs("-9 -9\n", gnuplot);
     for (uint32_t r = 0; r < sweep->options.rank_counts; r++)
         for (uint32_t s = 0; s < sweep->options.size_count; s++)
             if (ronde_sweep_winner(sweep, r, s, &gain) == algorithm)
@@ -128,19 +127,32 @@ static uint32_t most(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+/* Whether an algorithm is the fastest anywhere: others have no colour, of which there are few. */
+static bool wins(const struct ronde_sweep *sweep, uint32_t algorithm)
+{
+    double gain;
+    for (uint32_t r = 0; r < sweep->options.rank_counts; r++)
+        for (uint32_t s = 0; s < sweep->options.size_count; s++)
+            if (ronde_sweep_winner(sweep, r, s, &gain) == algorithm)
+                return true;
+    return false;
+}
+
 /* A few cells are narrower than what stands above them, and many algorithms higher than a few rows: all of it has room. */
 static enum ronde_status open_map(const struct ronde_sweep *sweep, const char *path,
                                   const char *title, struct ronde_gnuplot *drawing,
                                   struct ronde_error *error)
 {
     const struct ronde_sweep_options *options = &sweep->options;
-    uint32_t name = 0;
-    for (uint32_t a = 0; a < options->algorithm_count; a++)
-        name = most(name, (uint32_t)strlen(options->algorithms[a]));
+    uint32_t name = 0, winners = 0;
+    for (uint32_t a = 0; a < options->algorithm_count; a++) {
+        name = wins(sweep, a) ? most(name, (uint32_t)strlen(options->algorithms[a])) : name;
+        winners += wins(sweep, a);
+    }
     const uint32_t across = 150 + LETTER * name + CELL * options->size_count;
     const uint32_t down = 190 + CELL * options->rank_counts;
     return ronde_gnuplot_open(path, most(across, 40 + LETTER * (uint32_t)strlen(title)),
-                              most(down, 120 + KEY_LINE * options->algorithm_count), drawing, error);
+                              most(down, 120 + KEY_LINE * winners), drawing, error);
 }
 
 enum ronde_status ronde_sweep_map(const struct ronde_sweep *sweep, const char *path,
@@ -166,15 +178,18 @@ enum ronde_status ronde_sweep_map(const struct ronde_sweep *sweep, const char *p
     fputs("set style fill solid 0.75 border rgb 'white'\nset tics scale 0\n"
           "set key outside right top noenhanced\nset xlabel 'bytes'\nset ylabel 'ranks'\nplot ",
           gnuplot);
-    for (uint32_t a = 0; a < options->algorithm_count; a++) {
+    for (uint32_t a = 0, colour = 0; a < options->algorithm_count; a++) {
+        if (!wins(sweep, a))
+            continue;
         fprintf(gnuplot, "'-' using 1:2:(0.5):(0.5) with boxxyerror lc rgb '%s' title '",
-                ronde_colour(a));
+                ronde_colour(colour++));
         ronde_gnuplot_quote(gnuplot, options->algorithms[a]);
         fputs("', ", gnuplot);
     }
     fputs("'-' using 1:2:3 with labels font ',8' notitle\n", gnuplot);
     for (uint32_t a = 0; a < options->algorithm_count; a++)
-        print_wins(gnuplot, sweep, a);
+        if (wins(sweep, a))
+            print_wins(gnuplot, sweep, a);
     print_gains(gnuplot, sweep);
     return ronde_gnuplot_close(&drawing, error);
 }

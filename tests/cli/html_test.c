@@ -82,6 +82,14 @@ static void each_command_answers_shows_and_has_its_data(void)
         return;
     expect_page(page_of("sim all_reduce -a ring -N 8 --topo crossbar-64 -b 64K -e 1M", 0),
                 "all_reduce by ring on 8 ranks of crossbar-64: 1 MiB takes ", "critical path");
+    expect_page(page_of("sim all_reduce -a ring -N 8 --topo dgx-h100 -b 1M -e 1M "
+                        "--degrade n0g0_v_UP=.5",
+                        0),
+                "all_reduce by ring on 8 ranks of ", "of what its busier direction can carry");
+    expect_page(page_of("sim all_reduce -a ring -N 8 --topo dgx-h100 -b 1M -e 1M "
+                        "--degrade n0g0_v_UP=.5",
+                        0),
+                "Which links are busy", " fault\" d=\"");
     expect_page(page_of("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K", 0),
                 "all_reduce of 8 ranks on crossbar-64: direct_one_step, from 9.38K on direct",
                 "from here: direct");

@@ -66,6 +66,20 @@ static void expect_wire(const char *text, double rate_GBps, double back_GBps, do
     ronde_shape_free(&shape, ronde_mem_default());
 }
 
+/* A wire knows the links that it is made of, from its first end to the other and back. */
+static void wires_name_their_links(void)
+{
+    struct ronde_shape shape = {0};
+    if (!open_shape(LINK("g", "5", "100") LINK("f", "8", "100") ROUTE("b", "a", OVER("g"))
+                        ROUTE("a", "b", OVER("f")),
+                    &shape))
+        return;
+    const struct ronde_edge *wire = wire_between(&shape, 0, 1);
+    CU_ASSERT_FATAL(wire != NULL);
+    CU_ASSERT(wire->link == 1 && wire->back == 0);
+    ronde_shape_free(&shape, ronde_mem_default());
+}
+
 static void links_that_run_against_each_other_are_one_wire(void)
 {
     expect_wire(LINK("f", "5", "100") LINK("g", "8", "100") ROUTE("a", "b", OVER("f"))
@@ -103,6 +117,7 @@ static void links_in_series_of_other_rates_meet_at_a_place(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"wires_name_their_links", wires_name_their_links},
         {"links_that_run_against_each_other_are_one_wire",
          links_that_run_against_each_other_are_one_wire},
         {"links_in_series_are_one_wire_where_they_are_alike",
