@@ -381,19 +381,19 @@ uint32_t ronde_nccl_more_channels(const struct ronde_nccl_constants *constants,
                                   const struct ronde_nccl_call *call, double most_us, double *out_us)
 {
     const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
-    struct ronde_nccl_call more = *call;
+    struct ronde_nccl_machine more = *machine;
     struct ronde_nccl_choice choice;
     double least_us = INFINITY;
     if (!isfinite(ronde_nccl_choose(constants, machine, call, any, &choice)) ||
         choice.algorithm > RONDE_NCCL_TREE)
         return 0;
-    for (more.channels = 2; more.channels <= MOST_CHANNELS; more.channels *= 2)
-        least_us = fmin(least_us, ronde_nccl_execution_us(constants, machine, &more, choice));
-    for (more.channels = 2; least_us < most_us && more.channels <= MOST_CHANNELS;
-         more.channels *= 2) {
-        *out_us = ronde_nccl_execution_us(constants, machine, &more, choice);
+    for (more.min_channels = 2; more.min_channels <= MOST_CHANNELS; more.min_channels *= 2)
+        least_us = fmin(least_us, ronde_nccl_execution_us(constants, &more, call, choice));
+    for (more.min_channels = 2; least_us < most_us && more.min_channels <= MOST_CHANNELS;
+         more.min_channels *= 2) {
+        *out_us = ronde_nccl_execution_us(constants, &more, call, choice);
         if (*out_us <= as_good * least_us)
-            return more.channels;
+            return more.min_channels;
     }
     return 0;
 }

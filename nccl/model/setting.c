@@ -245,7 +245,7 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
                                          .between_GBps = INFINITY};
     const bool is_ring = choice.algorithm == RONDE_NCCL_RING;
     setting.opening_bytes = opening_bytes(&setting, is_ring);
-    setting.channels = fmax(1, fmin(fmax(ronde_nccl_most_channels(&setting), call->channels),
+    setting.channels = fmax(1, fmin(fmax(ronde_nccl_most_channels(&setting), machine->min_channels),
                                     setting.bytes / setting.opening_bytes));
     const double ratio = NCCL_OWN(&setting, channel_ratio);
     /* A block by LL waits for the lines that it takes in, and for nothing where it sends what it has. */

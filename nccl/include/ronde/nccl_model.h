@@ -102,6 +102,7 @@ struct ronde_nccl_machine {
     bool behind_bridge;    /**< GPU and NIC meet in the host bridge, not in a PCIe switch */
     bool is_one_process;   /**< one process launches on all GPUs of a node, in turn */
     bool is_one_on_one_node; /**< so it does where one node takes part, while several have one for each GPU */
+    uint32_t min_channels; /**< NCCL_MIN_NCHANNELS: of rings and trees at least so many; 0 = not set */
     uint32_t nvlink_nodes; /**< nodes that NVLink joins, 18 in a rack of GB200 NVL72; 0 or 1 = each ends at itself */
     /**
      * By enum ronde_nccl_algorithm, for the ranks and the collective of the call: what the links of the machine's platform
@@ -143,8 +144,7 @@ struct ronde_nccl_call {
     uint32_t ranks;
     uint32_t nodes;
     uint32_t version; /**< of NCCL: 100 major + minor; 0 = not known, taken as new */
-    uint32_t channels; /**< NCCL_MIN_NCHANNELS: of rings and trees at least so many; 0 = as NCCL makes them */
-    uint64_t bytes; /**< nccl-tests' size */
+    uint64_t bytes;   /**< nccl-tests' size */
 };
 
 /** A constant: what it is, where it starts from when it is fitted anew, and between which bounds it makes sense. */

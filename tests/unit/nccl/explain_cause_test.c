@@ -174,33 +174,37 @@ static void calls_beside_compute_are_no_evidence(void)
     ronde_list_free(found.mem, &found.rows, sizeof(struct ronde_explain_row));
 }
 
-/* Where NCCL opens two channels for a wide slot more are advised; where it opens many they are not. */
+/* Where NCCL opens two channels of sockets for a fast NIC more are advised; where it opens many they are not. */
 static void channels_are_advised_where_few_limit(void)
 {
-    static const struct ronde_nccl_machine l40s = {.name = "l40s",
-                                                   .generation = RONDE_NCCL_ADA,
-                                                   .link = RONDE_NCCL_PCIE,
-                                                   .gpu_path = RONDE_NCCL_GPU_SWITCH,
-                                                   .gpus = 4,
-                                                   .sockets = 1};
+    static const struct ronde_nccl_machine tcp = {.name = "tcp",
+                                                  .generation = RONDE_NCCL_AMPERE,
+                                                  .link = RONDE_NCCL_SWITCH,
+                                                  .fabric = RONDE_NCCL_ETHERNET,
+                                                  .gpus = 8,
+                                                  .sockets = 2,
+                                                  .nics = 1,
+                                                  .nvlink_GBps = 300,
+                                                  .nic_GBps = 12.5};
     const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
     struct ronde_nccl_call call = {.collective = RONDE_ALL_REDUCE,
-                                   .ranks = 4,
-                                   .nodes = 1,
+                                   .ranks = 16,
+                                   .nodes = 2,
                                    .bytes = 1 << 28};
     struct ronde_nccl_choice choice;
     double us = 0;
     read_shipped();
-    (void)ronde_nccl_choose(&constants, &l40s, &call, any, &choice);
-    const double own_us = ronde_nccl_execution_us(&constants, &l40s, &call, choice);
-    call.channels = 32;
-    const double most_us = ronde_nccl_execution_us(&constants, &l40s, &call, choice);
-    call.channels = 0;
-    const uint32_t channels = ronde_nccl_more_channels(&constants, &l40s, &call, own_us, &us);
+    (void)ronde_nccl_choose(&constants, &tcp, &call, any, &choice);
+    const double own_us = ronde_nccl_execution_us(&constants, &tcp, &call, choice);
+    struct ronde_nccl_machine many = tcp;
+    many.min_channels = 32;
+    const double most_us = ronde_nccl_execution_us(&constants, &many, &call, choice);
+    const uint32_t channels = ronde_nccl_more_channels(&constants, &tcp, &call, own_us, &us);
     suite_note("own %.0f us, 32 channels %.0f, %u channels %.0f", own_us, most_us, channels, us);
     CU_ASSERT(channels >= 4 && channels <= 32 && us < own_us && us <= 1.02 * most_us);
-    CU_ASSERT_EQUAL(ronde_nccl_more_channels(&constants, &l40s, &call, most_us, &us), 0);
+    CU_ASSERT_EQUAL(ronde_nccl_more_channels(&constants, &tcp, &call, .9 * us, &us), 0);
     call.ranks = 8;
+    call.nodes = 1;
     (void)ronde_nccl_choose(&constants, &nccl_h100, &call, any, &choice);
     CU_ASSERT_EQUAL(ronde_nccl_more_channels(&constants, &nccl_h100, &call,
                                              .9 * ronde_nccl_execution_us(&constants, &nccl_h100,
