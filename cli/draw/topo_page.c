@@ -139,9 +139,10 @@ static void print_style(const struct ronde_page *page)
           ".host { fill: #ddf4e4; stroke: #3d8b57; }\n"
           ".switch { fill: #e4ecfb; stroke: #5a78b8; }\n"
           ".wire { fill: none; stroke-opacity: 0.85; stroke-linecap: round; }\n"
-          ".fault { stroke-dasharray: 2 7; }\n"
           ".touch { fill: none; stroke: #8c959f; stroke-width: 1.2; stroke-dasharray: 4 3; }\n",
           page->file);
+    if (page->has_faults)
+        fputs(".fault { stroke-dasharray: 2 7; }\n", page->file);
     for (uint32_t k = 0; k < page->rate_count; k++)
         fprintf(page->file, ".w%u { stroke: %s; stroke-width: %.2fpx; }\n", k,
                 page->view->use ? use_colours[k] : colours[k], width_of(page, page->limits[k]));

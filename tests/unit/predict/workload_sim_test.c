@@ -47,8 +47,9 @@ static struct step run_on(struct ronde_platform *platform, const char *text, con
                           const char *algorithm, uint32_t alternatives)
 {
     return run_how(platform, text,
-                   &(struct ronde_workload_sim){
-                       .engine = engine, .algorithm = algorithm, .alternatives = alternatives});
+                   &(struct ronde_workload_sim){.engine = engine,
+                                                .algorithm = algorithm,
+                                                .alternatives = alternatives});
 }
 
 static struct step run(const char *text, const char *engine, const char *algorithm,
