@@ -253,19 +253,23 @@ static uint64_t hash_program(const struct ronde_program *program)
                       program->connection_count * sizeof *program->connections);
 }
 
+/** Arrays without elements may be NULL. */
+static bool are_same(const void *a, const void *b, size_t bytes)
+{
+    return bytes == 0 || memcmp(a, b, bytes) == 0;
+}
+
 static bool are_equal(const struct ronde_program *a, const struct ronde_program *b)
 {
     return a->step_count == b->step_count && a->lane_count == b->lane_count &&
            a->connection_count == b->connection_count &&
            a->dependency_count == b->dependency_count && a->range_count == b->range_count &&
-           memcmp(a->steps, b->steps, a->step_count * sizeof *a->steps) == 0 &&
-           memcmp(a->ranges, b->ranges, a->range_count * sizeof *a->ranges) == 0 &&
-           memcmp(a->lane_first, b->lane_first,
-                  (a->lane_count + (size_t)1) * sizeof *a->lane_first) == 0 &&
-           memcmp(a->connections, b->connections, a->connection_count * sizeof *a->connections) ==
-               0 &&
-           (a->dependency_count == 0 || memcmp(a->dependencies, b->dependencies,
-                                               a->dependency_count * sizeof *a->dependencies) == 0);
+           are_same(a->steps, b->steps, a->step_count * sizeof *a->steps) &&
+           are_same(a->ranges, b->ranges, a->range_count * sizeof *a->ranges) &&
+           are_same(a->lane_first, b->lane_first,
+                    (a->lane_count + (size_t)1) * sizeof *a->lane_first) &&
+           are_same(a->connections, b->connections, a->connection_count * sizeof *a->connections) &&
+           are_same(a->dependencies, b->dependencies, a->dependency_count * sizeof *a->dependencies);
 }
 
 /** Whether fusing left any step that keeps something in scratch. */

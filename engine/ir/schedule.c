@@ -70,12 +70,12 @@ enum ronde_status ronde_raw_create(const struct ronde_mem *mem,
     return RONDE_OK;
 }
 
-/** Copies an array into an arena; false when there is no memory. NULL and 0 elements copy to NULL. */
+/** Copies an array into an arena; false when there is no memory. NULL copies to NULL. */
 static bool copy_array(struct ronde_arena *arena, void *out_copy, const void *array, size_t count,
                        size_t element_bytes)
 {
     void *copy = NULL;
-    if (array && count > 0) {
+    if (array) {
         copy = ronde_arena_new(arena, count, element_bytes);
         if (!copy)
             return false;
