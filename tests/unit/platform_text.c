@@ -119,17 +119,30 @@ struct ronde_platform *platform_text_good(const char *text)
     return platform;
 }
 
-struct ronde_platform *platform_text_generated(const struct ronde_generate_request *request)
+char *platform_text_generate(const struct ronde_generate_request *request, size_t *out_bytes,
+                             struct ronde_error *error)
 {
     char *text = NULL;
+    *out_bytes = 0;
+    FILE *file = open_memstream(&text, out_bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    const enum ronde_status status = ronde_generate(request, file, error);
+    (void)fclose(file);
+    if (status == RONDE_OK)
+        return text;
+    CU_ASSERT_EQUAL(*out_bytes, 0);
+    free(text);
+    return NULL;
+}
+
+struct ronde_platform *platform_text_generated(const struct ronde_generate_request *request)
+{
     size_t bytes = 0;
     struct ronde_platform *platform = NULL;
     struct ronde_error error = {0};
-    FILE *file = open_memstream(&text, &bytes);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
-    enum ronde_status status = ronde_generate(request, file, &error);
-    (void)fclose(file);
-    if (status == RONDE_OK && suite_can_read_platforms())
+    char *text = platform_text_generate(request, &bytes, &error);
+    enum ronde_status status = error.status;
+    if (text && suite_can_read_platforms())
         status =
             ronde_platform_parse("generated", text, bytes, ronde_mem_default(), &platform, &error);
     free(text);

@@ -34,6 +34,10 @@ struct ronde_platform *platform_text_open(const char *relative);
 /** Reads a text that must be a good platform; NULL after a skip or a failure. */
 struct ronde_platform *platform_text_good(const char *text);
 
+/** What a generator writes, ended by NUL; the caller frees it. NULL, the error and not a byte where it refuses. */
+char *platform_text_generate(const struct ronde_generate_request *request, size_t *out_bytes,
+                             struct ronde_error *error);
+
 /** A machine that is generated, which must succeed; NULL after a skip where platform files cannot be read. */
 struct ronde_platform *platform_text_generated(const struct ronde_generate_request *request);
 

@@ -40,28 +40,6 @@ static const struct {
 
 #define LIBRARY_COUNT (sizeof library / sizeof library[0])
 
-/* What a generator writes; the caller frees it. NULL and the error where it refuses. */
-static char *generate_text(const struct ronde_generate_request *request, size_t *out_bytes,
-                           struct ronde_error *error)
-{
-    char *text = NULL;
-    FILE *file = tmpfile();
-    CU_ASSERT_PTR_NOT_NULL(file);
-    if (!file)
-        return NULL;
-    const enum ronde_status status = ronde_generate(request, file, error);
-    const long bytes = ftell(file);
-    if (status != RONDE_OK)
-        CU_ASSERT_EQUAL(bytes, 0);
-    if (status == RONDE_OK && bytes > 0 && (text = malloc((size_t)bytes)) != NULL) {
-        rewind(file);
-        *out_bytes = fread(text, 1, (size_t)bytes, file);
-        CU_ASSERT_EQUAL(*out_bytes, (size_t)bytes);
-    }
-    fclose(file);
-    return text;
-}
-
 static void library_files_are_what_the_generators_write(void)
 {
     for (size_t i = 0; i < LIBRARY_COUNT; i++) {
@@ -70,7 +48,7 @@ static void library_files_are_what_the_generators_write(void)
         size_t bytes = 0;
         struct ronde_error error = {0};
         snprintf(relative, sizeof relative, "topologies/%s.xml", library[i].file);
-        char *expected = generate_text(&library[i].request, &bytes, &error);
+        char *expected = platform_text_generate(&library[i].request, &bytes, &error);
         CU_ASSERT_PTR_NOT_NULL(expected);
         FILE *file = suite_source(path, sizeof path, relative) ? fopen(path, "rb") : NULL;
         CU_ASSERT_PTR_NOT_NULL(file);
@@ -323,7 +301,7 @@ static void requests_that_cannot_be_met_are_refused(void)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct ronde_error error = {0};
         size_t bytes;
-        char *text = generate_text(&bad[i].request, &bytes, &error);
+        char *text = platform_text_generate(&bad[i].request, &bytes, &error);
         CU_ASSERT_PTR_NULL(text);
         CU_ASSERT_EQUAL(error.status, RONDE_BAD_ARGUMENT);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, bad[i].message));
@@ -381,15 +359,13 @@ static void simgrid_loads_the_library_and_takes_the_same_routes(void)
     }
 }
 
-/* The text of a request, NUL at its end; free it. */
+/* The text of a request; free it. */
 static char *text_of(const struct ronde_generate_request *request)
 {
     struct ronde_error error = {.status = RONDE_OK};
     size_t bytes = 0;
-    char *text = generate_text(request, &bytes, &error);
+    char *text = platform_text_generate(request, &bytes, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-    text = realloc(text, bytes + 1);
-    text[bytes] = '\0';
     return text;
 }
 
@@ -521,7 +497,7 @@ static void nodes_without_sense_are_refused(void)
                                                        USUAL};
         struct ronde_error error = {.status = RONDE_OK};
         size_t bytes = 0;
-        CU_ASSERT_PTR_NULL(generate_text(&request, &bytes, &error));
+        CU_ASSERT_PTR_NULL(platform_text_generate(&request, &bytes, &error));
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, rows[r].says));
     }
 }
