@@ -170,7 +170,7 @@ static int run_verb(const struct ronde_command *command, int argc, char **argv)
 static int run_command(const struct ronde_command *command, int argc, char **argv)
 {
     static struct ronde_options options;
-    struct ronde_call call = {.options = &options};
+    struct ronde_invocation call = {.options = &options};
     struct ronde_error error = {0};
 
     if (command->verbs)

@@ -94,7 +94,7 @@ static enum ronde_status print_sizes(const struct ronde_options *options,
     return status;
 }
 
-static enum ronde_status bound_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status bound_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct ronde_compile_request request;

@@ -109,7 +109,7 @@ static enum ronde_status measure(const struct ronde_options *options, uint32_t r
                     : ronde_calibrate(&how, ranks, out_report, error);
 }
 
-static enum ronde_status calibrate_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status calibrate_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct ronde_calibration_report report;

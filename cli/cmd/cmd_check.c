@@ -327,7 +327,7 @@ static enum ronde_status check_options(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-static enum ronde_status check_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status check_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     uint32_t rejected = 0;

@@ -215,7 +215,7 @@ static enum ronde_status convert_to_workload(const struct ronde_options *options
     return status;
 }
 
-static enum ronde_status convert_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status convert_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_options own = *call->options;
     struct ronde_msccl_style style;

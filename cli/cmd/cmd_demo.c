@@ -324,7 +324,7 @@ static enum ronde_status show_trust(const struct demo *demo, struct ronde_error 
     return status;
 }
 
-static enum ronde_status demo_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status demo_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct demo demo = {.options = options, .screen = ronde_screen_of(stdout)};

@@ -195,7 +195,7 @@ static enum ronde_status draw(struct session *session, struct ronde_error *error
                                 error);
 }
 
-static enum ronde_status doctor_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status doctor_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     static struct session session;
     const struct ronde_options *options = call->options;

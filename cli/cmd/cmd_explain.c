@@ -275,7 +275,7 @@ static enum ronde_status explain(struct session *session, struct ronde_error *er
     return status == RONDE_OK ? ronde_explain_print(&view, error) : status;
 }
 
-static enum ronde_status explain_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status explain_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     static struct session session;
 

@@ -428,7 +428,7 @@ static enum ronde_status list_plugins(struct ronde_sink *sink, struct ronde_erro
                          error);
 }
 
-static enum ronde_status list_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status list_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     static enum ronde_status (*const parts[])(struct ronde_sink * sink,
                                               struct ronde_error * error) = {

@@ -334,7 +334,7 @@ static enum ronde_status check_options(const struct ronde_options *options,
     return ronde_plot_check(options->output.plot, error);
 }
 
-static enum ronde_status print_plan(struct ronde_call *call, const struct ronde_plan *plan,
+static enum ronde_status print_plan(struct ronde_invocation *call, const struct ronde_plan *plan,
                                     struct ronde_error *error)
 {
     const char *plot = call->options->output.plot;
@@ -379,7 +379,7 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
                             (unsigned)total);
 }
 
-static enum ronde_status plan_by_table(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status plan_by_table(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct ronde_compile_request request;
@@ -423,7 +423,7 @@ static const char *format_of(const struct ronde_options *options)
     return !to && dot && strcmp(dot, ".tuner") == 0 ? "nccl-tuner" : to;
 }
 
-static enum ronde_status plan_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status plan_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     const char *to = format_of(options);

@@ -404,7 +404,7 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
     return session.wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
 }
 
-static enum ronde_status run_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status run_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_options options = *call->options;
     struct ronde_launcher launcher;

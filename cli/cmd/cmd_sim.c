@@ -32,7 +32,7 @@ static const struct sim_options *own_of(const struct ronde_options *options)
 struct session {
     const struct ronde_options *options;
     struct ronde_tune_options how;        /* the same as predict/ takes it */
-    struct ronde_call *call;              /* has the platform and the sink */
+    struct ronde_invocation *call;        /* has the platform and the sink */
     struct ronde_compile_request request; /* before ranks are placed */
     struct ronde_schedule *given;         /* from a file, the same for all placements; else NULL */
     struct ronde_placements placements;
@@ -430,7 +430,7 @@ walk_placements(struct session *session,
 }
 
 static enum ronde_status
-predict(struct ronde_call *call, const struct ronde_options *options,
+predict(struct ronde_invocation *call, const struct ronde_options *options,
         enum ronde_status (*one_size)(struct session *, struct ronde_error *),
         struct ronde_error *error)
 {
@@ -466,7 +466,7 @@ static enum ronde_status check_no_replay(const char *who, const struct ronde_opt
     return RONDE_OK;
 }
 
-static enum ronde_status price(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status price(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_options own = *call->options;
     own.engine.name = "auto"; /* of the comparison, where the best is priced */
@@ -474,7 +474,7 @@ static enum ronde_status price(struct ronde_call *call, struct ronde_error *erro
     return status == RONDE_OK ? predict(call, &own, price_size, error) : status;
 }
 
-static enum ronde_status sim_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status sim_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     const bool is_mpi = options->style && ronde_is_mpi_style(options->style);

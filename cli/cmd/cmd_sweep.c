@@ -430,7 +430,7 @@ static enum ronde_status check_components(const struct ronde_options *options,
     return status == RONDE_OK ? ronde_plot_check(own_of(options)->map, error) : status;
 }
 
-static enum ronde_status sweep_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status sweep_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct ronde_options own = *options;

@@ -118,7 +118,7 @@ static enum ronde_status draw(const struct ronde_options *options,
     return status == RONDE_OK ? closed : status;
 }
 
-static enum ronde_status synthesize_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status synthesize_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct ronde_schedule *schedule = NULL;

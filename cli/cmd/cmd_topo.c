@@ -21,8 +21,8 @@ static const struct ronde_topo_options *own_of(const struct ronde_options *optio
 }
 
 /* The numbers of the title, for programs. */
-static enum ronde_status print_row(struct ronde_call *call, const struct ronde_topo_view *view,
-                                   struct ronde_error *error)
+static enum ronde_status print_row(struct ronde_invocation *call,
+                                   const struct ronde_topo_view *view, struct ronde_error *error)
 {
     const struct ronde_platform_facts *facts = ronde_platform_facts(view->platform);
     const struct ronde_field fields[] = {
@@ -159,7 +159,7 @@ static void print_matrix(FILE *file, const struct ronde_gpu_survey *survey)
     print_places(file, survey);
 }
 
-static enum ronde_status show_local(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status show_local(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_gpu_survey survey;
 
@@ -175,7 +175,7 @@ static enum ronde_status show_local(struct ronde_call *call, struct ronde_error 
 }
 
 /* ronde topo show FILE: a tree on a terminal, or an SVG. */
-static enum ronde_status show(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status show(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct ronde_topo_view view = {.platform = NULL};
@@ -287,7 +287,7 @@ static void print_table(const struct ronde_sink *sink, const struct answer *answ
     }
 }
 
-static enum ronde_status check(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status check(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct answer answer = {.count = 0};
 
@@ -362,7 +362,7 @@ static void print_summary(const struct ronde_import *import)
     fprintf(stderr, "%u hosts\n", summary.hosts);
 }
 
-enum ronde_status ronde_topo_import(struct ronde_call *call, struct ronde_error *error)
+enum ronde_status ronde_topo_import(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_import_request request;
     struct ronde_import *import = NULL;

@@ -424,7 +424,7 @@ static void print_next(const struct ronde_tuning *session)
                options->backend.name);
 }
 
-static enum ronde_status tune_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status tune_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct ronde_tuning session = {.options = options};

@@ -123,7 +123,7 @@ static enum ronde_status open_comparison(struct session *session, struct ronde_e
 }
 
 /* What an earlier run has measured: summed up, and drawn again where that is asked for. */
-static enum ronde_status sum_up(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status sum_up(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct ronde_recorded recorded = {.grid = {.points = NULL}};
@@ -150,7 +150,7 @@ static enum ronde_status sum_up(struct ronde_call *call, struct ronde_error *err
 }
 
 /* Measured here, or between the hosts of a rig. */
-static enum ronde_status measure(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status measure(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_options own = *call->options;
     struct session session = {.options = &own, .sink = &call->sink};
@@ -181,7 +181,7 @@ static enum ronde_status measure(struct ronde_call *call, struct ronde_error *er
     return status;
 }
 
-static enum ronde_status validate_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status validate_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     const char *published = own_of(options)->published;

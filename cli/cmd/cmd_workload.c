@@ -234,7 +234,7 @@ static enum ronde_status open_step(const struct ronde_options *options,
     return status;
 }
 
-static enum ronde_status sim_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status sim_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     /* A machine that is described has as many nodes as the step's ranks need. */
@@ -280,7 +280,7 @@ static enum ronde_status sim_command(struct ronde_call *call, struct ronde_error
 
 /* --- gpt ------------------------------------------------------------------------------------------------ */
 
-static enum ronde_status gpt_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status gpt_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_gpt gpt = own_of(call->options)->gpt;
     char *text = NULL;
@@ -332,7 +332,7 @@ static enum ronde_status expand(const struct ronde_options *options,
     return status;
 }
 
-static enum ronde_status convert_command(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status convert_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_options own = *call->options;
     struct ronde_workload *step = NULL;

@@ -357,7 +357,8 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
     return print_rows(session, error);
 }
 
-enum ronde_status ronde_validate_collectives(struct ronde_call *call, struct ronde_error *error)
+enum ronde_status ronde_validate_collectives(struct ronde_invocation *call,
+                                             struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct session session = {.options = options, .sink = &call->sink};

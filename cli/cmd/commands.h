@@ -11,7 +11,7 @@
 #include "ronde/workload.h"
 
 /** A command at work. Whoever calls it closes what is open here, prints the error, and ends with the code where there is none. */
-struct ronde_call {
+struct ronde_invocation {
     const struct ronde_options *options; /**< as typed */
     struct ronde_platform *platform;     /**< the machine, once it is opened */
     struct ronde_sink sink; /**< results, once it is opened: when nothing can be refused any more */
@@ -43,10 +43,10 @@ extern const struct ronde_command ronde_command_tune;  /**< times of this machin
 extern const struct ronde_command ronde_command_calibrate; /**< this machine as a platform file */
 
 /** ronde topo generate KIND: a platform file of any size. */
-RONDE_MUST_CHECK enum ronde_status ronde_topo_generate(struct ronde_call *call,
+RONDE_MUST_CHECK enum ronde_status ronde_topo_generate(struct ronde_invocation *call,
                                                        struct ronde_error *error);
 /** ronde topo import FILE: NCCL topology XML or hwloc XML to a platform file. */
-RONDE_MUST_CHECK enum ronde_status ronde_topo_import(struct ronde_call *call,
+RONDE_MUST_CHECK enum ronde_status ronde_topo_import(struct ronde_invocation *call,
                                                      struct ronde_error *error);
 
 /* What the verbs of `ronde topo` share. */

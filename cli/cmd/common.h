@@ -62,10 +62,10 @@ RONDE_MUST_CHECK enum ronde_status ronde_open_platform(const struct ronde_option
                                                        struct ronde_platform **out_platform,
                                                        struct ronde_error *error);
 
-struct ronde_call;
+struct ronde_invocation;
 
 /** sim --steps: the schedule alone, round by round. Errors: those of the schedule; as ronde_rounds_print. */
-RONDE_MUST_CHECK enum ronde_status ronde_steps_command(struct ronde_call *call,
+RONDE_MUST_CHECK enum ronde_status ronde_steps_command(struct ronde_invocation *call,
                                                        struct ronde_error *error);
 
 #endif

@@ -299,7 +299,8 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
     return status;
 }
 
-enum ronde_status ronde_mpi_style(struct ronde_call *call, bool is_plan, struct ronde_error *error)
+enum ronde_status ronde_mpi_style(struct ronde_invocation *call, bool is_plan,
+                                  struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct session session = {.options = options,

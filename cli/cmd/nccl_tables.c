@@ -162,7 +162,8 @@ static enum ronde_status check_options(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-enum ronde_status ronde_validate_nccl_tables(struct ronde_call *call, struct ronde_error *error)
+enum ronde_status ronde_validate_nccl_tables(struct ronde_invocation *call,
+                                             struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct session session = {.options = options, .sink = &call->sink};
@@ -249,7 +250,7 @@ static enum ronde_status find_nodes(const struct ronde_options *options,
     return RONDE_OK;
 }
 
-enum ronde_status ronde_nccl_tuner_file(struct ronde_call *call, const char *to,
+enum ronde_status ronde_nccl_tuner_file(struct ronde_invocation *call, const char *to,
                                         struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;

@@ -440,7 +440,7 @@ static enum ronde_status check_options(const struct ronde_options *options, unsi
     return RONDE_OK;
 }
 
-enum ronde_status ronde_validate_published(struct ronde_call *call, struct ronde_error *error)
+enum ronde_status ronde_validate_published(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct session session = {.options = options, .sink = &call->sink};

@@ -100,7 +100,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_refuse_anchor(const struct ronde_option
  * Predicts every size, rank count and algorithm that is asked for; `is_plan`: sets what NCCL would choose beside what would
  * be fastest. Errors: BAD_ARGUMENT; those of the model and the sink.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_nccl_style(struct ronde_call *call, bool is_plan,
+RONDE_MUST_CHECK enum ronde_status ronde_nccl_style(struct ronde_invocation *call, bool is_plan,
                                                     struct ronde_error *error);
 
 /* --nccl-log: the rings and trees of an NCCL log as the schedule that a command is about. */
@@ -117,11 +117,11 @@ RONDE_MUST_CHECK enum ronde_status ronde_nccl_log_schedule(const struct ronde_op
  * records. */
 
 /** Writes the file of a whole machine; `to` is to be nccl-tuner. */
-RONDE_MUST_CHECK enum ronde_status ronde_nccl_tuner_file(struct ronde_call *call, const char *to,
-                                                         struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status ronde_nccl_tuner_file(struct ronde_invocation *call,
+                                                         const char *to, struct ronde_error *error);
 
 /** NCCL's own costs (RONDE_TUNER_RECORD) beside our copy of its formula on the machine of --topo. */
-RONDE_MUST_CHECK enum ronde_status ronde_validate_nccl_tables(struct ronde_call *call,
+RONDE_MUST_CHECK enum ronde_status ronde_validate_nccl_tables(struct ronde_invocation *call,
                                                               struct ronde_error *error);
 
 /* ronde validate --published: measurements that others have published beside the model of NCCL. */
@@ -140,11 +140,11 @@ struct ronde_validate_options {
 };
 
 /** Reads, predicts, scores and prints. */
-RONDE_MUST_CHECK enum ronde_status ronde_validate_published(struct ronde_call *call,
+RONDE_MUST_CHECK enum ronde_status ronde_validate_published(struct ronde_invocation *call,
                                                             struct ronde_error *error);
 
 /** The same of collectives whose algorithms are ronde's (ronde/collective_table.h), replayed on --topo. */
-RONDE_MUST_CHECK enum ronde_status ronde_validate_collectives(struct ronde_call *call,
+RONDE_MUST_CHECK enum ronde_status ronde_validate_collectives(struct ronde_invocation *call,
                                                               struct ronde_error *error);
 
 /* --style openmpi and mpich of ronde sim and plan: what an MPI library takes by itself, and how long that takes on
@@ -156,7 +156,7 @@ bool ronde_is_mpi_style(const char *style);
 /**
  * Replays what the library takes at every size; `is_plan`: sets the fastest of its algorithms beside it.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_mpi_style(struct ronde_call *call, bool is_plan,
+RONDE_MUST_CHECK enum ronde_status ronde_mpi_style(struct ronde_invocation *call, bool is_plan,
                                                    struct ronde_error *error);
 
 #endif

@@ -137,7 +137,7 @@ static enum ronde_status request_of(const struct ronde_options *options,
 }
 
 /* A refused request must not empty the file of an earlier one, so the output is opened only for a good one. */
-static enum ronde_status generate(struct ronde_call *call,
+static enum ronde_status generate(struct ronde_invocation *call,
                                   const struct ronde_generate_request *request,
                                   struct ronde_error *error)
 {
@@ -165,7 +165,7 @@ static bool asks_for_generator(const struct ronde_options *options)
            options->what.shape.count > 0 || options->argument_count > 1;
 }
 
-enum ronde_status ronde_topo_generate(struct ronde_call *call, struct ronde_error *error)
+enum ronde_status ronde_topo_generate(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
     struct ronde_generate_request request;

@@ -215,7 +215,7 @@ struct ronde_option_use {
     bool is_own;       /**< in the command's own */
 };
 
-struct ronde_call;
+struct ronde_invocation;
 
 /** A command. */
 struct ronde_command {
@@ -228,7 +228,7 @@ struct ronde_command {
     bool is_rare;                        /**< shown by `ronde --help all` only */
     const struct ronde_command *verbs; /**< where the first word says which, those; else NULL */
     uint32_t verb_count;               /**< how many; each is called as typed, "topo show" */
-    enum ronde_status (*run)(struct ronde_call *call,
+    enum ronde_status (*run)(struct ronde_invocation *call,
                              struct ronde_error *error); /**< see cmd/commands.h */
 };
 

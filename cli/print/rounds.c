@@ -152,7 +152,7 @@ static enum ronde_status print_schedule(const struct ronde_schedule *schedule,
 }
 
 /* --steps: no machine and no times, the schedule alone; of all_reduce where no collective is named. */
-enum ronde_status ronde_steps_command(struct ronde_call *call, struct ronde_error *error)
+enum ronde_status ronde_steps_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_options own = *call->options;
     struct ronde_schedule *schedule = NULL;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static enum ronde_status never_run(struct ronde_call *call, struct ronde_error *error)
+static enum ronde_status never_run(struct ronde_invocation *call, struct ronde_error *error)
 {
     (void)call, (void)error;
     return RONDE_OK;
