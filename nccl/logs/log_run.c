@@ -32,17 +32,6 @@ static const char *const via_marks[] = {
 #undef RONDE_TEXT
 };
 
-static const char *const via_texts[] = {
-#define RONDE_TEXT(name, text, what) what,
-    RONDE_LOG_VIA_LIST(RONDE_TEXT)
-#undef RONDE_TEXT
-};
-
-const char *ronde_log_via_text(enum ronde_log_via via)
-{
-    return via < RONDE_LOG_VIA_COUNT ? via_texts[via] : "?";
-}
-
 static bool is_lower(char c)
 {
     return (c >= 'a' && c <= 'z') || c == '_';

@@ -11,6 +11,17 @@
 #include <string.h>
 #include <strings.h>
 
+static const char *const via_texts[] = {
+#define RONDE_TEXT(name, text, what) what,
+    RONDE_LOG_VIA_LIST(RONDE_TEXT)
+#undef RONDE_TEXT
+};
+
+const char *ronde_log_via_text(enum ronde_log_via via)
+{
+    return via < RONDE_LOG_VIA_COUNT ? via_texts[via] : "?";
+}
+
 /** How far busbw over algbw may be from its factor: both are printed with two decimals. */
 static const double factor_slack = .02;
 
