@@ -252,18 +252,19 @@ static void machines_of_the_vectors_too(void)
                                         "nccl-topo/oci-H100-topology.xml",
                                         "nccl-topo/rccl-topo_8p1h_2.xml",
                                         "hwloc/power8gpudistances.xml"};
-    const struct kind kind = {.name = "machines", .available = ronde_topologies_available};
+    const struct kind kind = {.name = "machines"};
     struct replay replay = {.target = fuzz_import};
     char path[512];
     char relative[128];
-    for (size_t i = 0; is_there(&kind) && i < sizeof files / sizeof files[0]; i++) {
+    if (!suite_can_read_platforms())
+        return;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         snprintf(relative, sizeof relative, "vectors/%s", files[i]);
         if (!suite_shared(path, sizeof path, relative))
             return;
         replay_file(path, &replay);
     }
-    if (replay.inputs > 0)
-        report(&kind, &replay);
+    report(&kind, &replay);
 }
 
 int main(void)
