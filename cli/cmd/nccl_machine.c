@@ -11,27 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* With the nearest name, or else all of them, as far as there is room. */
-static enum ronde_status refuse_name(const char *text, struct ronde_error *error)
-{
-    char list[384] = "";
-    struct ronde_shipped_names names;
-    size_t used = 0;
-    ronde_shipped_machines_read(&names);
-    const char *nearest = ronde_shipped_nearest(&names, text);
-    for (uint32_t i = 0; i < names.count && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
-                                 names.name[i]);
-    return nearest
-               ? ronde_fail(error, RONDE_IO,
-                            "--topo %.80s: neither a file nor a machine that is shipped; did you "
-                            "mean %s?",
-                            text, nearest)
-               : ronde_fail(error, RONDE_IO,
-                            "--topo %.80s: neither a file nor a machine that is shipped: %s", text,
-                            list);
-}
-
 /* The file that --topo names. */
 static enum ronde_status find_file(const char *text, char *out_path, size_t bytes,
                                    struct ronde_error *error)
@@ -43,7 +22,9 @@ static enum ronde_status find_file(const char *text, char *out_path, size_t byte
     ronde_find_nccl_machine(text, out_path, bytes);
     if (access(out_path, R_OK) != 0)
         ronde_find_topology(text, out_path, bytes);
-    return access(out_path, F_OK) != 0 && !strchr(text, '/') ? refuse_name(text, error) : RONDE_OK;
+    return access(out_path, F_OK) != 0 && !strchr(text, '/')
+               ? ronde_refuse_machine(text, RONDE_IO, error)
+               : RONDE_OK;
 }
 
 static bool is_whole(const struct ronde_options *options)

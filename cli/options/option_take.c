@@ -368,13 +368,8 @@ static void append_choices(char words[RONDE_WORDS_BYTES])
 /* Shipped platforms and described machines. */
 static void append_machines(char words[RONDE_WORDS_BYTES])
 {
-    char folder[RONDE_PATH_BYTES];
-    struct ronde_shipped_names names = {.count = 0};
-    if (ronde_topologies_folder(folder, sizeof folder))
-        ronde_shipped_names_read(folder, ".xml", &names);
-    for (uint32_t i = 0; i < names.count; i++)
-        append(words, names.name[i]);
-    ronde_shipped_machines_read(&names);
+    struct ronde_shipped_names names;
+    ronde_shipped_read(&names);
     for (uint32_t i = 0; i < names.count; i++)
         append(words, names.name[i]);
 }

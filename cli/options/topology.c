@@ -17,11 +17,11 @@ static int by_alphabet(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-void ronde_shipped_names_read(const char *folder, const char *suffix,
-                              struct ronde_shipped_names *out)
+/* Adds names in a folder that end in suffix, without it, in the order of the alphabet. */
+static void add_shipped(const char *folder, const char *suffix, struct ronde_shipped_names *out)
 {
     DIR *const directory = opendir(folder);
-    out->count = 0;
+    const uint32_t first = out->count;
     for (struct dirent *entry;
          directory && out->count < RONDE_SHIPPED_MOST && (entry = readdir(directory));) {
         const char *dot = strrchr(entry->d_name, '.');
@@ -33,24 +33,57 @@ void ronde_shipped_names_read(const char *folder, const char *suffix,
     }
     if (directory)
         (void)closedir(directory);
-    qsort(out->name, out->count, sizeof out->name[0], by_alphabet);
+    qsort(out->name + first, out->count - first, sizeof out->name[0], by_alphabet);
+}
+
+static void add_machines(struct ronde_shipped_names *out)
+{
+    char folder[RONDE_PATH_BYTES];
+    const uint32_t first = out->count;
+    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT && out->count == first; p++)
+        if (ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder))
+            add_shipped(folder, ".txt", out);
 }
 
 void ronde_shipped_machines_read(struct ronde_shipped_names *out)
 {
-    char folder[RONDE_PATH_BYTES];
     out->count = 0;
-    for (unsigned p = 0; p < RONDE_DATA_PLACE_COUNT && out->count == 0; p++)
-        if (ronde_data_folder(RONDE_DATA_MACHINES, (enum ronde_data_place)p, folder, sizeof folder))
-            ronde_shipped_names_read(folder, ".txt", out);
+    add_machines(out);
 }
 
-const char *ronde_shipped_nearest(const struct ronde_shipped_names *names, const char *text)
+void ronde_shipped_read(struct ronde_shipped_names *out)
+{
+    char folder[RONDE_PATH_BYTES];
+    out->count = 0;
+    if (ronde_topologies_folder(folder, sizeof folder))
+        add_shipped(folder, ".xml", out);
+    add_machines(out);
+}
+
+/* The name nearest to a text, or else the first that begins with it; or NULL. */
+static const char *nearest_name(const struct ronde_shipped_names *names, const char *text)
 {
     const char *pointers[RONDE_SHIPPED_MOST];
     for (uint32_t i = 0; i < names->count; i++)
         pointers[i] = names->name[i];
-    return ronde_nearest(text, pointers, names->count);
+    const char *nearest = ronde_nearest(text, pointers, names->count);
+    for (uint32_t i = 0; !nearest && i < names->count; i++)
+        if (text[0] != '\0' && strncmp(names->name[i], text, strlen(text)) == 0)
+            nearest = names->name[i];
+    return nearest;
+}
+
+enum ronde_status ronde_refuse_machine(const char *text, enum ronde_status status,
+                                       struct ronde_error *error)
+{
+    struct ronde_shipped_names names;
+    ronde_shipped_read(&names);
+    const char *nearest = nearest_name(&names, text);
+    return ronde_fail(error, status,
+                      "%.200s: neither a file nor a machine that is shipped%s%s%s; `ronde "
+                      "list` names these",
+                      text, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                      nearest ? "?" : "");
 }
 
 /* Room for the name of a link. */
@@ -61,19 +94,6 @@ const char *ronde_shipped_nearest(const struct ronde_shipped_names *names, const
 
 /* Bytes of a file that are looked at for its root element: prologues and comments are shorter. */
 #define SNIFFED_BYTES 65536u
-
-static enum ronde_status fail_name(const char *text, struct ronde_error *error)
-{
-    char path[RONDE_PATH_BYTES];
-    struct ronde_shipped_names names = {.count = 0};
-    if (ronde_topologies_folder(path, sizeof path))
-        ronde_shipped_names_read(path, ".xml", &names);
-    const char *nearest = ronde_shipped_nearest(&names, text);
-    return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                      "%s: neither a file nor a shipped topology%s%s%s; `ronde list` names these",
-                      text, nearest ? "; did you mean " : "", nearest ? nearest : "",
-                      nearest ? "?" : "");
-}
 
 /* Behind prologue, comments and declarations: the first element of a text, or NULL. */
 static const char *first_element(const char *text)
@@ -216,7 +236,7 @@ static enum ronde_status open_topology(const struct topology_request *request,
         return open_node(request, out_platform, error);
     /* What has a slash is a path, and the system knows best what is wrong with it. */
     if (ronde_topologies_available(&reason) && !strchr(text, '/') && !is_there)
-        return fail_name(text, error);
+        return ronde_refuse_machine(text, RONDE_BAD_ARGUMENT, error);
     const enum ronde_status status = refuse_nodes(request, error);
     return status == RONDE_OK ? ronde_platform_read(path, ronde_mem_default(), out_platform, error)
                               : status;

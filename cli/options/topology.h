@@ -33,7 +33,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_node_open(const struct ronde_import_req
 /* Names of the files of one kind that a folder has. */
 
 /* The most files looked at, and the longest of their names. */
-#define RONDE_SHIPPED_MOST 64u
+#define RONDE_SHIPPED_MOST 128u
 #define RONDE_SHIPPED_NAME_BYTES 64u
 
 struct ronde_shipped_names {
@@ -41,14 +41,14 @@ struct ronde_shipped_names {
     uint32_t count;
 };
 
-/* Names in folder that end in suffix, without it, in the order of the alphabet; none where there is no such folder. */
-void ronde_shipped_names_read(const char *folder, const char *suffix,
-                              struct ronde_shipped_names *out);
-
 /* Descriptions of machines that are shipped, for --topo and NCCL's model. */
 void ronde_shipped_machines_read(struct ronde_shipped_names *out);
 
-/* The name nearest to text, or NULL. */
-const char *ronde_shipped_nearest(const struct ronde_shipped_names *names, const char *text);
+/* These behind the platforms that are shipped: all that --topo may name. */
+void ronde_shipped_read(struct ronde_shipped_names *out);
+
+/* Refuses what is no machine, with the name that may have been meant; returns `status`. */
+enum ronde_status ronde_refuse_machine(const char *text, enum ronde_status status,
+                                       struct ronde_error *error);
 
 #endif

@@ -155,10 +155,11 @@ static void an_unknown_machine_points_to_the_list(void)
     if (!has_all_components())
         return;
     expect("$RONDE sim all_reduce -a ring -N 4 --topo dgx-h10", 2,
-           "dgx-h10: neither a file nor a shipped topology; did you mean dgx-h100?; `ronde list` "
-           "names these");
+           "dgx-h10: neither a file nor a machine that is shipped; did you mean dgx-h100?; "
+           "`ronde list` names these");
+    expect("$RONDE sim all_reduce -N 4 --topo H100-cluster1", 2, "did you mean H100-cluster01?");
     expect("$RONDE topo show zzzzzzzzzzzz", 2, "`ronde list` names these");
-    expect("$RONDE topo check no-such.xml", 2, "neither a file nor a shipped topology");
+    expect("$RONDE topo check no-such.xml", 2, "neither a file nor a machine that is shipped");
     expect("$RONDE sim all_reduce -N 4 --topo dgx-h100 --nodes 2", 2,
            "dgx-h100: a platform file says itself how many nodes there are");
     expect("$RONDE sim all_reduce -N 4 -b 1K -e 1K --topo H100-cluster01", 0, "4 ranks on");

@@ -76,7 +76,7 @@ class JobsTest(unittest.TestCase):
             (ValueError, '^placement: unknown "foo"', lambda: ronde.simulate(self.ring, self.machine, "4M", placement="foo")),
             (ValueError, "^late_ns or slow: rank 99 of 16 ranks",
              lambda: ronde.simulate(self.ring, self.machine, "4M", scenario=ronde.Scenario(late_ns={99: 5}))),
-            (ValueError, "^topology nowhere: neither a file", lambda: ronde.nccl("all_reduce", "nowhere", "1M", ranks=8)),
+            (ValueError, "^nowhere: neither a file", lambda: ronde.nccl("all_reduce", "nowhere", "1M", ranks=8)),
             (ValueError, "expected 'ronde 1'", lambda: ronde.Schedule.read("x")),
             (TypeError, "scenario: expected a ronde.Scenario", lambda: ronde.why(self.ring, self.machine, "4M", scenario=4)),
             (TypeError, "degrade: expected a number",
