@@ -134,6 +134,11 @@ static enum ronde_status run_auto(struct ronde_sim_job_state *run)
     run->error = error;
     if (status == RONDE_OK && run->result->is_contention_free)
         return RONDE_OK;
+    /* Messages that meet only make it later. */
+    run->result->is_beyond = status == RONDE_OK && run->options->until_ns > 0 &&
+                             run->result->time_ns > run->options->until_ns;
+    if (run->result->is_beyond)
+        return RONDE_OK;
     /* With a graph in hand it is the zones that flat cannot route; without, the graph is too large. */
     if (status == RONDE_UNSUPPORTED && run->dag && !run->dag->group_of)
         return ronde_sim_simgrid(run->job->platform, run->dag, run->options, run->result, error);

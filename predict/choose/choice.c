@@ -209,15 +209,26 @@ static double compared_ns(const struct ronde_choice *choice, const struct ronde_
     return ronde_candidate_compared(&choice->candidates[candidate], quotes[candidate].time_ns);
 }
 
-/** The cheapest of those whose price is a bound, or is none. */
+/** Whose price is the cheapest of: those that have a time, those that have a bound, and of these who is not long to replay. */
+enum priced { TIMED, BOUND, BOUND_SHORT };
+
+static bool is_priced(const struct ronde_choice *choice, const struct ronde_quote *quotes,
+                      const struct ronde_load *load, uint32_t candidate, enum priced priced)
+{
+    const struct ronde_candidate *one = &choice->candidates[candidate];
+    return one->is_eligible && isfinite(quotes[candidate].time_ns) &&
+           quotes[candidate].is_bound == (priced != TIMED) &&
+           (priced != BOUND_SHORT || ronde_candidate_cut_steps(one, load) < RONDE_LONG_STEPS);
+}
+
+/** The cheapest of those; load: only to know who is long. */
 static uint32_t find_cheapest(const struct ronde_choice *choice, const struct ronde_quote *quotes,
-                              uint32_t without, bool is_bound)
+                              const struct ronde_load *load, uint32_t without, enum priced priced)
 {
     uint32_t best = RONDE_NONE;
     for (uint32_t i = 0; i < choice->count; i++) {
         const struct ronde_candidate *candidates = choice->candidates;
-        if (is_of(choice, i, without) || quotes[i].is_bound != is_bound ||
-            !candidates[i].is_eligible || !isfinite(quotes[i].time_ns))
+        if (is_of(choice, i, without) || !is_priced(choice, quotes, load, i, priced))
             continue;
         /* Equal but for rounding is equal, so that the last bit of a sum decides nothing. */
         const double least_ns = best == RONDE_NONE ? INFINITY : compared_ns(choice, quotes, best);
@@ -233,19 +244,24 @@ static uint32_t find_cheapest(const struct ronde_choice *choice, const struct ro
 uint32_t ronde_choice_best(const struct ronde_choice *choice, const struct ronde_quote *quotes,
                            uint32_t without)
 {
-    return find_cheapest(choice, quotes, without, false);
+    return find_cheapest(choice, quotes, NULL, without, TIMED);
 }
 
-/** A closer bound, or the time instead of one. */
+/** A closer bound, or the time instead of one, if that is not above the time of another. */
 static enum ronde_status settle(const struct ronde_choice *choice, uint32_t candidate,
                                 const struct ronde_load *load, const struct ronde_pricer *pricer,
-                                struct ronde_quote *quote, struct ronde_error *error)
+                                double other_ns, struct ronde_quote *quote,
+                                struct ronde_error *error)
 {
-    return pricer->settle(pricer->self, &choice->candidates[candidate], load, choice->mem, quote,
-                          error);
+    struct ronde_candidate *one = &choice->candidates[candidate];
+    const double most_ns = other_ns / ronde_candidate_compared(one, 1.0) * (1.0 + 2 * ROUNDING);
+    return pricer->settle(pricer->self, one, load, most_ns, quote, error);
 }
 
-/** Settles the cheapest bound until some time is less than all that are left, or less than `slack` of itself above them. */
+/**
+ * Settles the cheapest bound until some time is less than all that are left, or less than `slack` of itself above them. Long
+ * replays wait for a time that can end them.
+ */
 static enum ronde_status
 settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
             const struct ronde_pricer *pricer, uint32_t without, double slack,
@@ -253,13 +269,16 @@ settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
 {
     enum ronde_status status = RONDE_OK;
     while (status == RONDE_OK) {
-        const uint32_t next = find_cheapest(choice, quotes, without, true);
-        const uint32_t best = find_cheapest(choice, quotes, without, false);
-        if (next == RONDE_NONE ||
-            (best != RONDE_NONE && compared_ns(choice, quotes, best) * (1.0 - slack) <=
-                                       compared_ns(choice, quotes, next)))
+        const uint32_t best = find_cheapest(choice, quotes, load, without, TIMED);
+        const double best_ns = best == RONDE_NONE ? INFINITY : compared_ns(choice, quotes, best);
+        uint32_t next = RONDE_NONE;
+        if (best == RONDE_NONE)
+            next = find_cheapest(choice, quotes, load, without, BOUND_SHORT);
+        if (next == RONDE_NONE)
+            next = find_cheapest(choice, quotes, load, without, BOUND);
+        if (next == RONDE_NONE || best_ns * (1.0 - slack) <= compared_ns(choice, quotes, next))
             break;
-        status = settle(choice, next, load, pricer, &quotes[next], error);
+        status = settle(choice, next, load, pricer, best_ns, &quotes[next], error);
     }
     return status;
 }
@@ -306,7 +325,7 @@ enum ronde_status ronde_choice_settle(const struct ronde_choice *choice,
     for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++) {
         uint32_t least = ronde_choice_least_of(choice, quotes, i);
         while (status == RONDE_OK && quotes[least].is_bound) {
-            status = settle(choice, least, load, pricer, &quotes[least], error);
+            status = settle(choice, least, load, pricer, INFINITY, &quotes[least], error);
             least = ronde_choice_least_of(choice, quotes, i);
         }
     }
@@ -320,7 +339,7 @@ enum ronde_status ronde_choice_time(const struct ronde_choice *choice, uint32_t 
     enum ronde_status status = pricer->price(pricer->self, &choice->candidates[candidate], load,
                                              choice->mem, out_quote, error);
     while (status == RONDE_OK && out_quote->is_bound)
-        status = settle(choice, candidate, load, pricer, out_quote, error);
+        status = settle(choice, candidate, load, pricer, INFINITY, out_quote, error);
     return status;
 }
 

@@ -72,7 +72,7 @@ enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
         status = replay(&whole, outline->large, 0, &outline->large_ns, &outline->link_ns, error);
         /* No line that is the largest there rises faster than one through nought. */
         twice_ns = 2 * outline->large_ns;
-        if (status == RONDE_OK && ronde_forecast_steps(&whole) < RONDE_OUTLINE_LONG_STEPS)
+        if (status == RONDE_OK && ronde_forecast_steps(&whole) < RONDE_LONG_STEPS)
             status = replay(&whole, 2 * outline->large, 0, &twice_ns, NULL, error);
         outline->slope_ns = (twice_ns - outline->large_ns) / (double)outline->large;
         outline->likes_pieces =

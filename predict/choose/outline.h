@@ -15,9 +15,6 @@
 #define RONDE_OUTLINE_SLOTS 13u
 #define RONDE_OUTLINE_LEAST_SLOT (UINT64_C(8) << 10)
 
-/** A candidate of so many steps is looked at no more than it must be. */
-#define RONDE_OUTLINE_LONG_STEPS ((uint64_t)1 << 20)
-
 /** A time above another one by this factor is clearly more. */
 #define RONDE_OUTLINE_CLEARLY 1.05
 

@@ -112,6 +112,8 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, const cha
             (struct ronde_quote){.time_ns = prediction.time_ns,
                                  .engine = prediction.engine,
                                  .slot_bytes = forecast->load.slot_bytes,
+                                 .is_bound = prediction.result.is_beyond,
+                                 .is_tight = prediction.result.is_beyond,
                                  .is_exact = prediction.result.is_contention_free &&
                                              !ronde_prediction_has(&prediction, "approximate")};
     return status;
@@ -132,6 +134,9 @@ static bool is_short(const struct ronde_candidate *candidate, const struct ronde
 
 /* Estimates are of messages as fast as alone, for some lengths of pieces: others may take so much less. */
 #define ESTIMATED 0.95
+
+/* Work (ronde_sim_options.work_limit) of a long replay beside others that are known: some 5 s. */
+#define MOST_LONG_WORK UINT64_C(300000000)
 
 /* Slots whose estimates differ by less are as good as one another. */
 #define AS_GOOD 1.01
@@ -174,8 +179,7 @@ static enum ronde_status bound(const struct ronde_platform_pricer *platform_pric
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the routes of %s",
                           candidate->request.algorithm);
     forecast->sim.memo = outline->memo;
-    if (!outline->is_known &&
-        ronde_candidate_steps(candidate, &forecast->load) < RONDE_OUTLINE_LONG_STEPS)
+    if (!outline->is_known && ronde_candidate_steps(candidate, &forecast->load) < RONDE_LONG_STEPS)
         status = ronde_outline_find(forecast, outline, error);
     if (status == RONDE_OK)
         *out_quote =
@@ -192,6 +196,16 @@ struct slots {
     uint64_t bytes[RONDE_OUTLINE_SLOTS + 1];
     double estimated_ns[RONDE_OUTLINE_SLOTS + 1];
     uint32_t count;
+};
+
+/** The best time of a load by any slot so far. */
+struct search {
+    const struct ronde_forecast *forecast;
+    struct ronde_quote *quote; /**< the time, INFINITY at first */
+    double most_ns;   /**< times above are of no interest; INFINITY = all are, whatever the work */
+    double beyond_ns; /**< the least that was found to be above; or INFINITY */
+    uint64_t tried[RONDE_OUTLINE_SLOTS + 2]; /**< slots */
+    uint32_t tried_count;
 };
 
 static void add_slot(struct slots *slots, uint64_t bytes, double estimated_ns)
@@ -254,17 +268,34 @@ static uint32_t least_slot(const struct slots *slots)
     return slots->estimated_ns[0] <= AS_GOOD * slots->estimated_ns[least] ? 0 : longest;
 }
 
-/** A replay that is too much work is no candidate, and no failure. */
-static enum ronde_status try_slot(const struct ronde_forecast *forecast, uint64_t slot_bytes,
-                                  struct ronde_quote *quote, struct ronde_error *error)
+static bool has_tried(struct search *search, uint64_t slot_bytes)
 {
-    struct ronde_forecast cut = *forecast;
+    for (uint32_t i = 0; i < search->tried_count; i++)
+        if (search->tried[i] == slot_bytes)
+            return true;
+    search->tried[search->tried_count++] = slot_bytes;
+    return false;
+}
+
+/** A replay that is too much work is no candidate, and no failure; one that is no better than what is known ends early. */
+static enum ronde_status try_slot(struct search *search, uint64_t slot_bytes,
+                                  struct ronde_error *error)
+{
+    struct ronde_forecast cut = *search->forecast;
     struct ronde_quote found;
     struct ronde_error why = {RONDE_OK, 0, ""};
+    const double until_ns = fmin(search->quote->time_ns, search->most_ns);
+    if (has_tried(search, slot_bytes))
+        return RONDE_OK;
     cut.load.slot_bytes = slot_bytes;
+    cut.sim.until_ns = isfinite(until_ns) ? until_ns : 0;
+    if (isfinite(search->most_ns))
+        cut.sim.work_limit = MOST_LONG_WORK;
     const enum ronde_status status = replay(&cut, "auto", &found, &why);
-    if (status == RONDE_OK && found.time_ns < quote->time_ns)
-        *quote = found;
+    if (status == RONDE_OK && found.is_bound)
+        search->beyond_ns = fmin(search->beyond_ns, found.time_ns);
+    else if (status == RONDE_OK && found.time_ns < search->quote->time_ns)
+        *search->quote = found;
     return status == RONDE_OK || status == RONDE_UNSUPPORTED
                ? RONDE_OK
                : ronde_fail(error, status, "%s", why.message);
@@ -289,65 +320,73 @@ static enum ronde_status tighten(const struct ronde_forecast *forecast,
 #define MOST_TRIES 4u
 
 /** The slots that look best, as long as their estimates are below the time that was found, or near it where that is quick. */
-static enum ronde_status try_best(const struct ronde_forecast *forecast, struct slots *slots,
-                                  struct ronde_quote *quote, struct ronde_error *error)
+static enum ronde_status try_best(struct search *search, struct slots *slots,
+                                  struct ronde_error *error)
 {
+    const double enough_ns = search->most_ns / ESTIMATED;
     enum ronde_status status = RONDE_OK;
     for (uint32_t tries = 0; status == RONDE_OK && tries < MOST_TRIES; tries++) {
         const uint32_t least = least_slot(slots);
-        const bool is_quick = steps_of(forecast, slots->bytes[least]) <= QUICK_STEPS;
-        if (slots->estimated_ns[least] > (is_quick ? QUICK_NEAR : NEAR) * quote->time_ns ||
-            (tries > 1 && !is_quick))
+        const bool is_quick = steps_of(search->forecast, slots->bytes[least]) <= QUICK_STEPS;
+        const double near_ns = (is_quick ? QUICK_NEAR : NEAR) * search->quote->time_ns;
+        if (isinf(slots->estimated_ns[least]) ||
+            slots->estimated_ns[least] > fmin(near_ns, enough_ns) || (tries > 1 && !is_quick))
             break;
         slots->estimated_ns[least] = INFINITY;
-        status = try_slot(forecast, slots->bytes[least], quote, error);
+        status = try_slot(search, slots->bytes[least], error);
     }
     return status;
 }
 
 /** Where sharing links costs much, pieces may break up what is in each other's way, of which estimates know nothing. */
-static enum ronde_status try_pieces(const struct ronde_forecast *forecast,
-                                    const struct ronde_outline *outline, struct ronde_quote *quote,
+static enum ronde_status try_pieces(struct search *search, const struct ronde_outline *outline,
                                     struct ronde_error *error)
 {
+    const struct ronde_forecast *forecast = search->forecast;
     const double bound_ns = ronde_outline_bound(outline, forecast->load.count);
     enum ronde_status status = RONDE_OK;
     for (uint32_t s = CONTENDED_FIRST; status == RONDE_OK && s < RONDE_OUTLINE_SLOTS;
          s += CONTENDED_STEP) {
         const uint64_t slot_bytes = ronde_outline_slot_bytes(s);
-        if (quote->time_ns > RONDE_OUTLINE_CLEARLY * bound_ns &&
+        if (search->quote->time_ns > RONDE_OUTLINE_CLEARLY * bound_ns &&
             steps_of(forecast, slot_bytes) <= CONTENDED_STEPS &&
             steps_of(forecast, slot_bytes) > ronde_forecast_steps(forecast))
-            status = try_slot(forecast, slot_bytes, quote, error);
+            status = try_slot(search, slot_bytes, error);
     }
     return status;
 }
 
 /** With links shared: of the load cut by default and, where pieces help, by the slots that look best. */
 static enum ronde_status find_time(const struct ronde_forecast *forecast, bool is_open,
-                                   struct ronde_candidate *candidate, struct ronde_quote *quote,
-                                   struct ronde_error *error)
+                                   double most_ns, struct ronde_candidate *candidate,
+                                   struct ronde_quote *quote, struct ronde_error *error)
 {
     struct slots slots = {.count = 0};
+    struct search search = {forecast, quote, most_ns, .beyond_ns = INFINITY};
     enum ronde_status status = RONDE_OK;
     *quote = (struct ronde_quote){.time_ns = INFINITY, .engine = "none"};
     if (is_open && candidate->outline->likes_pieces) {
         status = list_slots(forecast, candidate, &slots, error);
         if (status == RONDE_OK)
-            status = try_best(forecast, &slots, quote, error);
+            status = try_best(&search, &slots, error);
     }
     /* Trees that were packed for the machine, and what a user wrote, come with a cut that suits them. */
     if (status == RONDE_OK &&
         (!isfinite(quote->time_ns) ||
          (!candidate->algorithm && ronde_forecast_steps(forecast) <= most_steps(candidate))))
-        status = try_slot(forecast, forecast->load.slot_bytes, quote, error);
+        status = try_slot(&search, forecast->load.slot_bytes, error);
     if (status == RONDE_OK && is_open)
-        status = try_pieces(forecast, candidate->outline, quote, error);
+        status = try_pieces(&search, candidate->outline, error);
+    if (isinf(quote->time_ns) && isfinite(search.beyond_ns))
+        *quote = (struct ronde_quote){.time_ns = search.beyond_ns,
+                                      .engine = "flat",
+                                      .is_bound = true,
+                                      .is_tight = true};
     return status;
 }
 
 static enum ronde_status settle(const void *self, struct ronde_candidate *candidate,
-                                const struct ronde_load *load, const struct ronde_mem *mem,
+                                const struct ronde_load *load, double most_ns,
                                 struct ronde_quote *quote, struct ronde_error *error)
 {
     const struct ronde_forecast forecast = forecast_of(self, candidate, load);
@@ -357,10 +396,12 @@ static enum ronde_status settle(const void *self, struct ronde_candidate *candid
         return status;
     }
     const bool is_open = load->slot_bytes == 0;
-    (void)mem;
+    /* Short replays end, so that more is known of who has lost, and by how much. */
+    if (ronde_forecast_steps(&forecast) < RONDE_LONG_STEPS)
+        most_ns = INFINITY;
     return is_open && candidate->outline->likes_pieces && !quote->is_tight
                ? tighten(&forecast, candidate, quote, error)
-               : find_time(&forecast, is_open, candidate, quote, error);
+               : find_time(&forecast, is_open, most_ns, candidate, quote, error);
 }
 
 /** Whether SimGrid is told how to model the network. */

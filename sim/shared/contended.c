@@ -54,6 +54,7 @@ static struct ronde_sim_options probe_options(const struct ronde_sim_job_state *
     struct ronde_sim_options limited = ronde_sim_job_limited(run->options, RONDE_SIM_MOST_WORK);
     limited.out_start_ns = NULL;
     limited.out_finish_ns = NULL;
+    limited.until_ns = 0;
     return limited;
 }
 
@@ -155,8 +156,14 @@ static enum ronde_status replay_at_length(struct ronde_sim_job_state *run, doubl
         ronde_sim_job_limited(run->options, LENGTH_TIMES * RONDE_SIM_MOST_WORK);
     struct ronde_error refusal = {RONDE_OK, 0, ""};
     char text[64] = "";
-    const enum ronde_status status =
-        ronde_sim_maxmin(run->job->platform, run->dag, &limited, run->mem, run->result, &refusal);
+    enum ronde_status status = RONDE_UNSUPPORTED;
+    /* As much has just been too little. */
+    if (limited.work_limit <= RONDE_SIM_MOST_WORK)
+        (void)ronde_fail(&refusal, status, "more than %.1e visits of flows to links",
+                         (double)limited.work_limit);
+    else
+        status = ronde_sim_maxmin(run->job->platform, run->dag, &limited, run->mem, run->result,
+                                  &refusal);
     if (!ronde_sim_job_is_refusal(status))
         return status == RONDE_OK ? status : ronde_fail(run->error, status, "%s", refusal.message);
     if (isfinite(off))

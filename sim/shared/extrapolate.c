@@ -373,6 +373,7 @@ ronde_sim_extrapolate(const struct ronde_sim_job *job, const struct ronde_sim_op
     struct extrapolation run = {.job = job, .mem = mem, .error = &refusal};
     run.options = options ? *options : ronde_sim_defaults;
     run.work_limit = run.options.work_limit;
+    run.options.until_ns = 0; /* of the whole run: windows are shorter */
     memset(out_result, 0, sizeof *out_result);
     if ((unsigned)job->load->dtype >= RONDE_DTYPE_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "data type %u does not exist",

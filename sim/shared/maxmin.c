@@ -222,6 +222,18 @@ static enum ronde_status check_time(const struct maxmin *maxmin)
                       limit_s);
 }
 
+/* The next moment lies above what is of interest: so does the end of the run. */
+static bool is_beyond(const struct maxmin *maxmin, struct ronde_sim_result *out_result)
+{
+    const struct ronde_sim_forward *walk = maxmin->walk;
+    const double next_ns = fmax(walk->end_ns, fmin(first_arrival(maxmin), first_end(maxmin)));
+    if (walk->scene.options->until_ns <= 0 || maxmin->flow_count == 0 || isinf(next_ns))
+        return false;
+    out_result->time_ns = ronde_dag_end_ns(walk->scene.dag, next_ns);
+    out_result->is_beyond = out_result->time_ns > walk->scene.options->until_ns;
+    return out_result->is_beyond;
+}
+
 static void tell(const struct maxmin *maxmin)
 {
     const struct ronde_sim_progress *progress = &maxmin->walk->scene.options->progress;
@@ -238,7 +250,8 @@ static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *
         ronde_sim_share_open(&maxmin->share, &maxmin->walk->graph, maxmin->walk->scene.mem) &&
         ronde_sim_forward_begin(maxmin->walk);
     for (uint32_t moment = 1; fits && status == RONDE_OK; moment++) {
-        if (maxmin->end_count == 0 && maxmin->walk->queue.heap_count == 0)
+        if ((maxmin->end_count == 0 && maxmin->walk->queue.heap_count == 0) ||
+            is_beyond(maxmin, out_result))
             break;
         fits = live_moment(maxmin);
         count_work(maxmin);
@@ -255,8 +268,11 @@ static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *
     /* As of simgrid: what flows share is in the times. */
     out_result->is_contention_free = true;
     out_result->work = maxmin->work;
-    return status == RONDE_OK ? ronde_sim_forward_report(maxmin->walk, "maxmin", out_result)
-                              : status;
+    if (out_result->is_beyond)
+        out_result->engine = "maxmin";
+    return status == RONDE_OK && !out_result->is_beyond
+               ? ronde_sim_forward_report(maxmin->walk, "maxmin", out_result)
+               : status;
 }
 
 enum ronde_status ronde_sim_maxmin_walk(struct ronde_sim_forward *walk,

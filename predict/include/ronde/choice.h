@@ -67,12 +67,16 @@ struct ronde_pricer {
                                struct ronde_quote *out_quote, struct ronde_error *error);
     /**
      * The time itself where `price` gave a bound, which is never more, or a closer bound; NULL where it never gives one. It
-     * may take long, so it is asked for only while the bound is the cheapest. Errors: its own.
+     * may take long, so it is asked for only while the bound is the cheapest; a bound above most_ns will do, where the time
+     * takes long to find. Errors: its own.
      */
     enum ronde_status (*settle)(const void *self, struct ronde_candidate *candidate,
-                                const struct ronde_load *load, const struct ronde_mem *mem,
+                                const struct ronde_load *load, double most_ns,
                                 struct ronde_quote *out_quote, struct ronde_error *error);
 };
+
+/** A candidate of so many steps is looked at no more than it must be. */
+#define RONDE_LONG_STEPS ((uint64_t)1 << 20)
 
 /** Steps of all ranks, channels and pieces up to which the longest path is looked for where no formula is exact. */
 #define RONDE_MOST_PRICED_STEPS ((uint64_t)1 << 19)

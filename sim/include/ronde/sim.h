@@ -38,6 +38,11 @@ struct ronde_sim_options {
      * replay is given up on every machine or on none, however busy the machine is. `auto` sets limits of its own below this.
      */
     uint64_t work_limit;
+    /**
+     * Time of the run, launch included, above which it is of no interest: `auto` and `maxmin` end there, and say so
+     * (ronde_sim_result.is_beyond). 0 = any is. Others go on to the end.
+     */
+    double until_ns;
     const double *release_ns; /**< per rank, before which none of its steps starts; NULL = 0 */
     double *out_start_ns;     /**< op_count entries, or NULL: when each operation's delay began */
     double *out_finish_ns;    /**< op_count entries, or NULL */
@@ -50,7 +55,8 @@ struct ronde_sim_options {
 
 /** What a replay found. */
 struct ronde_sim_result {
-    double time_ns;          /**< end of the run, launch included */
+    double time_ns; /**< end of the run, launch included */
+    bool is_beyond; /**< the run ends after time_ns, which is above ronde_sim_options.until_ns: nothing else was found */
     const char *engine;      /**< "simgrid", "flat", "maxmin", "flat_fifo", "ports" or "cores" */
     bool is_contention_free; /**< flat: no link was overloaded, so max-plus is exact; simgrid
                                   and maxmin: true */

@@ -263,13 +263,18 @@ static enum ronde_status bound(const void *self, struct ronde_candidate *candida
 }
 
 static enum ronde_status settle(const void *self, struct ronde_candidate *candidate,
-                                const struct ronde_load *load, const struct ronde_mem *mem,
+                                const struct ronde_load *load, double most_ns,
                                 struct ronde_quote *out_quote, struct ronde_error *error)
 {
     const struct bounded *row = bounded_of(self, candidate);
-    (void)load, (void)mem, (void)error;
+    const bool is_beyond =
+        row->time_ns > most_ns && ronde_candidate_steps(candidate, load) >= RONDE_LONG_STEPS;
+    (void)error;
     ++*row->asked;
-    *out_quote = (struct ronde_quote){.time_ns = row->time_ns, .engine = "time", .is_exact = true};
+    *out_quote = (struct ronde_quote){.time_ns = is_beyond ? most_ns : row->time_ns,
+                                      .engine = "time",
+                                      .is_bound = is_beyond,
+                                      .is_exact = !is_beyond};
     return RONDE_OK;
 }
 
@@ -299,6 +304,32 @@ static void bounds_are_settled_while_they_may_win(void)
                                       &quotes[0], &error),
                     RONDE_OK);
     CU_ASSERT_EQUAL(quotes[0].time_ns, 9);
+    ronde_choice_fini(&choice);
+}
+
+/* A million steps of direct, the cheapest by its bound, are replayed only as far as the others take. */
+static void long_replays_end_where_another_has_won(void)
+{
+    unsigned asked = 0;
+    const struct bounded rows[] = {{"direct", 1, 90, &asked},
+                                   {"tree", 2, 3, &asked},
+                                   {NULL, 8, 8.5, &asked}};
+    const struct ronde_pricer pricer = {.self = rows, .price = bound, .settle = settle};
+    const struct ronde_load load = {.count = 1, .dtype = RONDE_FLOAT32};
+    struct ronde_choice choice = open_choice(RONDE_ALL_REDUCE, 520);
+    struct ronde_quote quotes[MOST_CANDIDATES];
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL_FATAL(ronde_choice_price(&choice, &load, &pricer, quotes, &error), RONDE_OK);
+    const uint32_t best = ronde_choice_best(&choice, quotes, RONDE_NONE);
+    const uint32_t direct = ronde_choice_find(&choice, "direct");
+    CU_ASSERT_STRING_EQUAL(choice.candidates[best].request.algorithm, "tree");
+    CU_ASSERT(ronde_candidate_steps(&choice.candidates[direct], &load) >= RONDE_LONG_STEPS);
+    CU_ASSERT(quotes[direct].is_bound);
+    CU_ASSERT_DOUBLE_EQUAL(quotes[direct].time_ns, 8.5, 1e-6);
+    CU_ASSERT_EQUAL(asked, 4);
+    CU_ASSERT_EQUAL(ronde_choice_time(&choice, direct, &load, &pricer, &quotes[direct], &error),
+                    RONDE_OK);
+    CU_ASSERT_EQUAL(quotes[direct].time_ns, 90);
     ronde_choice_fini(&choice);
 }
 
@@ -381,6 +412,7 @@ int main(void)
         {"two_ranks_choose_alike", two_ranks_choose_alike},
         {"rank_dependent_bits_never_win", rank_dependent_bits_never_win},
         {"bounds_are_settled_while_they_may_win", bounds_are_settled_while_they_may_win},
+        {"long_replays_end_where_another_has_won", long_replays_end_where_another_has_won},
         {"offered_schedule_competes", offered_schedule_competes},
         {"simpler_of_equals_is_chosen", simpler_of_equals_is_chosen},
         {"impossible_requests_are_refused", impossible_requests_are_refused},

@@ -115,6 +115,35 @@ static void a_replay_ends_at_its_limit(void)
     leaves_end(&leaves);
 }
 
+/* What takes longer than is of interest is replayed that far, and no further. */
+static void a_replay_ends_where_it_is_of_no_interest(void)
+{
+    struct leaves leaves;
+    struct ronde_sim_options options = {.until_ns = 0};
+    struct ronde_sim_result whole, part;
+    if (!leaves_begin(&leaves, &two_leaves_shape))
+        return;
+    struct ronde_schedule *schedule = leaves_compile(RONDE_ALL_REDUCE, "direct", 16);
+    const struct ronde_load load = leaves_load(schedule, 64, 65536);
+    struct ronde_dag *dag =
+        leaves_graph(schedule, &load, &(struct ronde_time_params){.launch_ns = 500});
+    const struct ronde_mem *mem = ronde_mem_default();
+    CU_ASSERT_EQUAL(ronde_sim_maxmin(leaves.platform, dag, &options, mem, &whole, NULL), RONDE_OK);
+    CU_ASSERT(!whole.is_beyond);
+    options.until_ns = whole.time_ns / 2;
+    CU_ASSERT_EQUAL(ronde_sim_maxmin(leaves.platform, dag, &options, mem, &part, NULL), RONDE_OK);
+    CU_ASSERT(part.is_beyond && part.time_ns > options.until_ns && part.time_ns <= whole.time_ns);
+    CU_ASSERT(part.work < whole.work);
+    options.until_ns = whole.time_ns;
+    CU_ASSERT_EQUAL(ronde_sim_maxmin(leaves.platform, dag, &options, mem, &part, NULL), RONDE_OK);
+    CU_ASSERT(!part.is_beyond);
+    CU_ASSERT_EQUAL(part.time_ns, whole.time_ns);
+    CU_ASSERT_EQUAL(part.work, whole.work);
+    ronde_dag_destroy(dag, mem);
+    ronde_schedule_destroy(schedule);
+    leaves_end(&leaves);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -126,6 +155,7 @@ int main(void)
         {"bad_graphs_are_refused", two_leaves_bad_graphs},
         {"nothing_takes_no_time", two_leaves_nothing},
         SUITE_CASE(a_replay_ends_at_its_limit),
+        SUITE_CASE(a_replay_ends_where_it_is_of_no_interest),
         {"allocation_failures_are_clean", two_leaves_allocations},
     };
     two_leaves_engine =
