@@ -49,8 +49,8 @@ in_root() {
         mount --bind "$1.packages" "$1/var/cache/apt/archives"
         root=$1
         shift
-        # Not the last command, which the shell would make process 1.
-        env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CI="${CI:-}" http_proxy="${http_proxy:-}" \
+        # The PATH of Debian, where pip installs too. Not the last command, which the shell would make process 1.
+        env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin CI="${CI:-}" http_proxy="${http_proxy:-}" \
             https_proxy="${https_proxy:-}" chroot "$root" sh -c "cd /ronde && $*" || exit
         exit 0' in_root "$root" "$@"
 }
