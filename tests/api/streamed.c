@@ -77,6 +77,15 @@ static enum ronde_status add(struct sequence *to, struct item item, struct ronde
                     : ronde_fail(error, RONDE_NO_MEMORY, "no memory for an item of a stream");
 }
 
+/* A stream as it is: others may move it on. */
+static struct sequence look_at(const char *stream)
+{
+    pthread_mutex_lock(&lock);
+    const struct sequence found = sequences[stream - streamed_names];
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
 /* Moves a stream on as far as it goes. */
 static enum ronde_status advance(char *stream, struct ronde_error *error)
 {
@@ -142,8 +151,7 @@ static struct mark *mark_of(void *queue, uint64_t number)
 
 static enum ronde_status mark(void *queue, void *stream, uint64_t number, struct ronde_error *error)
 {
-    const struct sequence *of = &sequences[(char *)stream - streamed_names];
-    *mark_of(queue, number) = (struct mark){stream, of->count};
+    *mark_of(queue, number) = (struct mark){stream, look_at(stream).count};
     return streamed_is_capturing ? ronde_fail(error, RONDE_DEVICE, "marked in a capture") : RONDE_OK;
 }
 
@@ -162,7 +170,7 @@ static enum ronde_status is_past(void *queue, uint64_t number, bool *out_past,
     enum ronde_status status = advance(&streamed_names[0], error);
     if (status == RONDE_OK)
         status = advance(&streamed_names[1], error);
-    *out_past = sequences[of->stream - streamed_names].done >= of->count;
+    *out_past = look_at(of->stream).done >= of->count;
     return status;
 }
 
@@ -177,20 +185,24 @@ enum ronde_status streamed_replay(char *stream, struct ronde_error *error)
 
 enum ronde_status streamed_synchronise(char *stream, struct ronde_error *error)
 {
-    const struct sequence *of = &sequences[stream - streamed_names];
+    struct sequence of = look_at(stream);
     enum ronde_status status = RONDE_OK;
-    while (of->done < of->count && status == RONDE_OK)
+    while (of.done < of.count && status == RONDE_OK) {
         status = advance(stream, error);
+        of = look_at(stream);
+    }
     return status;
 }
 
 static void close_queue(void *queue)
 {
     size_t k = 0;
+    pthread_mutex_lock(&lock);
     while (k < OPENED_MAX * RONDE_KEPT_PROGRAMS && marks[k].queue != queue)
         k++;
     for (; k + 1 < OPENED_MAX * RONDE_KEPT_PROGRAMS; k++)
         marks[k] = marks[k + 1];
+    pthread_mutex_unlock(&lock);
     devices[0].inner->close_queue(queue);
 }
 
