@@ -282,6 +282,12 @@ static void movers_give_up_on_a_line_that_never_comes(void)
     CU_ASSERT_FALSE(wait.has_forwarded);
 }
 
+/* Lines arrive before the counter of their sender does, and a host that runs ahead begins the next run in between. */
+static void a_counter_that_is_late_hides_no_message(void)
+{
+    CU_ASSERT(emulated_block_hears_behind_a_late_counter());
+}
+
 /* Of each line of a chain's messages in turn: ranks behind the one that misses it receive nothing. */
 static void a_lost_line_reaches_no_rank_as_data(void)
 {
@@ -387,6 +393,7 @@ int main(void)
          a_stuck_run_ends_and_names_what_it_waits_for},
         {"a_run_is_right_after_one_that_got_stuck", a_run_is_right_after_one_that_got_stuck},
         {"movers_give_up_on_a_line_that_never_comes", movers_give_up_on_a_line_that_never_comes},
+        {"a_counter_that_is_late_hides_no_message", a_counter_that_is_late_hides_no_message},
         {"a_lost_line_reaches_no_rank_as_data", a_lost_line_reaches_no_rank_as_data},
         {"abort_ends_a_run_without_limit", abort_ends_a_run_without_limit},
         {"every_failed_allocation_is_reported_and_leaves_nothing",

@@ -195,6 +195,26 @@ struct emulated_wait emulated_block_await_nothing(void)
     return (struct emulated_wait){stop, memcmp(lines[0], lines[1], sizeof lines[0]) != 0};
 }
 
+bool emulated_block_hears_behind_a_late_counter(void)
+{
+    static _Alignas(16) unsigned char lines[2 * 32];
+    uint64_t received = 1;
+    const uint64_t sent = 0;
+    struct ronde_end end = {.mine = &received,
+                            .theirs = &sent,
+                            .slots = place_of_lines(lines) + RONDE_LINE_DATA_BYTES};
+    struct ronde_block block;
+    memset(&block, 0, sizeof block);
+    block.frame.depth = 2;
+    block.frame.slot_stride = 2 * RONDE_LINE_DATA_BYTES;
+    block.frame.has_lines = true;
+    ronde_block_start_end(&block, 0, &end);
+    if (ronde_end_has_message(&block.frame, &end))
+        return false;
+    ronde_block_write_length(&block.frame, &end, RONDE_LINE_DATA_BYTES);
+    return ronde_end_has_message(&block.frame, &end);
+}
+
 bool emulated_block_has_program(const struct emulated_block *block)
 {
     const struct ronde_program *program = block->block.lane_slots[0].task.view.program;

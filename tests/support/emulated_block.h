@@ -23,6 +23,12 @@ struct emulated_wait {
  */
 struct emulated_wait emulated_block_await_nothing(void);
 
+/**
+ * Whether a receiver that begins a run before its sender's counter counts the last run's message, whose lines it has had, takes
+ * the next message that arrives in lines.
+ */
+bool emulated_block_hears_behind_a_late_counter(void);
+
 /** Of the lines that blocks of this process store from now on, the `which`th gets lost; 0 = none. */
 void emulated_block_lose_line(uint32_t which);
 
