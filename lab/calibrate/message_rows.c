@@ -2,6 +2,7 @@
 #include "lab/measure/collective_rows.h"
 
 #include "ronde/csv.h"
+#include "ronde/mem.h"
 
 #include <errno.h>
 #include <math.h>
@@ -38,14 +39,8 @@ static enum ronde_status add(struct message_rows *to, const struct message_row *
 {
     if (to->count == MOST_ROWS)
         return ronde_fail(error, RONDE_UNSUPPORTED, "more than %u rows", MOST_ROWS);
-    if (to->count == to->room) {
-        const uint32_t room = to->room > 0 ? 2 * to->room : 64;
-        struct message_row *rows = realloc(to->rows, room * sizeof *rows);
-        if (!rows)
-            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u rows", room);
-        to->rows = rows;
-        to->room = room;
-    }
+    if (!ronde_mem_grow(NULL, &to->rows, &to->room, (size_t)to->count + 1, sizeof *to->rows))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u rows", to->count + 1);
     to->rows[to->count++] = *row;
     return RONDE_OK;
 }
@@ -174,7 +169,7 @@ enum ronde_status message_rows_read(const char *path, struct message_rows *out,
 
 void message_rows_free(struct message_rows *rows)
 {
-    free(rows->rows);
+    ronde_mem_free(NULL, rows->rows, rows->room, sizeof *rows->rows);
     *rows = (struct message_rows){.count = 0};
 }
 

@@ -88,7 +88,8 @@ struct message_row {
 /** Rows of a file. */
 struct message_rows {
     struct message_row *rows;
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     uint32_t skipped; /**< of other algorithms */
 };
 

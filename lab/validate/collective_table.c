@@ -2,6 +2,7 @@
 #include "ronde/collective_table.h"
 
 #include "lab/measure/collective_rows.h"
+#include "ronde/mem.h"
 #include "ronde/setup.h"
 #include "ronde/stats.h"
 
@@ -30,14 +31,8 @@ static enum ronde_status take(const struct collective_row *from, void *context,
                               struct ronde_error *error)
 {
     struct ronde_collective_table *to = context;
-    if (to->count == to->room) {
-        const size_t room = to->room > 0 ? 2 * to->room : 256;
-        struct ronde_table_row *rows = realloc(to->rows, room * sizeof *rows);
-        if (!rows)
-            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", room);
-        to->rows = rows;
-        to->room = room;
-    }
+    if (!ronde_mem_grow(NULL, &to->rows, &to->room, to->count + 1, sizeof *to->rows))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", to->count + 1);
     struct ronde_table_row *row = &to->rows[to->count++];
     *row = (struct ronde_table_row){.collective = from->collective,
                                     .ranks = from->ranks,
@@ -88,7 +83,7 @@ enum ronde_status ronde_collective_table_read(const char *path, const char *mean
 
 void ronde_collective_table_close(struct ronde_collective_table *table)
 {
-    free(table->rows);
+    ronde_mem_free(NULL, table->rows, table->room, sizeof *table->rows);
     *table = (struct ronde_collective_table){.count = 0};
 }
 
