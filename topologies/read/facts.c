@@ -162,21 +162,37 @@ static bool read_pair(const char **at, double *out_bytes, double *out_value)
            *out_bytes >= ranges[BYTES].least && *out_bytes <= ranges[BYTES].most;
 }
 
-/* Ascending points, or the prop is refused whole. */
+/* Ascending points with blanks between them; false where they are not that, or more than `room`. */
+static bool read_points(const char *text, double least, double most, uint32_t room, double *bytes,
+                        double *values, uint32_t *out_count)
+{
+    uint32_t i = 0;
+    for (const char *at = text; *at != '\0'; i++)
+        if (i == room || !read_pair(&at, &bytes[i], &values[i]) || values[i] < least ||
+            values[i] > most || (i > 0 && bytes[i] <= bytes[i - 1]))
+            return false;
+    *out_count = i;
+    return true;
+}
+
+static enum ronde_status refuse_points(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                       uint32_t row, const char *value, uint32_t room,
+                                       const char *unit)
+{
+    return ronde_reader_fail(reader, tag,
+                             "ronde.%s is '%s', expected at most %u ascending points "
+                             "'bytes:%s' with blanks between them",
+                             props[row].name, value, room, unit);
+}
+
+/* Refused whole, as all that has points. */
 static enum ronde_status store_curve(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                      uint32_t row, const char *value)
 {
     struct ronde_curve curve = {0};
-    for (const char *at = value; *at != '\0'; curve.count++) {
-        const uint32_t i = curve.count;
-        if (i == RONDE_MAX_CURVE || !read_pair(&at, &curve.bytes[i], &curve.GBps[i]) ||
-            curve.GBps[i] < RONDE_LEAST_GBPS || curve.GBps[i] > RONDE_MOST_GBPS ||
-            (i > 0 && curve.bytes[i] <= curve.bytes[i - 1]))
-            return ronde_reader_fail(reader, tag,
-                                     "ronde.%s is '%s', expected at most %u ascending points "
-                                     "'bytes:GBps' with blanks between them",
-                                     props[row].name, value, RONDE_MAX_CURVE);
-    }
+    if (!read_points(value, RONDE_LEAST_GBPS, RONDE_MOST_GBPS, RONDE_MAX_CURVE, curve.bytes,
+                     curve.GBps, &curve.count))
+        return refuse_points(reader, tag, row, value, RONDE_MAX_CURVE, "GBps");
     memcpy((char *)&reader->platform->facts + props[row].offset, &curve, sizeof curve);
     return RONDE_OK;
 }
@@ -186,16 +202,8 @@ static enum ronde_status store_sized(struct ronde_xml_reader *reader, const stru
                                      uint32_t row, const char *value)
 {
     struct ronde_sized_ns sized = {0};
-    for (const char *at = value; *at != '\0'; sized.count++) {
-        const uint32_t i = sized.count;
-        if (i == RONDE_MAX_SIZED || !read_pair(&at, &sized.bytes[i], &sized.ns[i]) ||
-            sized.ns[i] < 0 || sized.ns[i] > RONDE_MOST_NS ||
-            (i > 0 && sized.bytes[i] <= sized.bytes[i - 1]))
-            return ronde_reader_fail(reader, tag,
-                                     "ronde.%s is '%s', expected at most %u ascending points "
-                                     "'bytes:ns' with blanks between them",
-                                     props[row].name, value, RONDE_MAX_SIZED);
-    }
+    if (!read_points(value, 0, RONDE_MOST_NS, RONDE_MAX_SIZED, sized.bytes, sized.ns, &sized.count))
+        return refuse_points(reader, tag, row, value, RONDE_MAX_SIZED, "ns");
     memcpy((char *)&reader->platform->facts + props[row].offset, &sized, sizeof sized);
     return RONDE_OK;
 }

@@ -136,16 +136,22 @@ static enum ronde_status check_routable(struct ronde_xml_reader *reader,
     return RONDE_OK;
 }
 
+/* Between what: `src` and `dst`. */
+static enum ronde_status find_ends(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                   uint32_t zone, struct ronde_route *route)
+{
+    enum ronde_status status = check_routable(reader, tag, zone);
+    if (status == RONDE_OK)
+        status = find_end(reader, tag, "src", zone, &route->src);
+    return status == RONDE_OK ? find_end(reader, tag, "dst", zone, &route->dst) : status;
+}
+
 /* Between hosts or routers, which are their own gateways. */
 enum ronde_status ronde_read_route(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                    uint32_t zone)
 {
     struct ronde_route route = {.line = tag->line};
-    enum ronde_status status = check_routable(reader, tag, zone);
-    if (status == RONDE_OK)
-        status = find_end(reader, tag, "src", zone, &route.src);
-    if (status == RONDE_OK)
-        status = find_end(reader, tag, "dst", zone, &route.dst);
+    const enum ronde_status status = find_ends(reader, tag, zone, &route);
     if (status != RONDE_OK)
         return status;
     route.gw_src = route.src;
@@ -158,11 +164,7 @@ enum ronde_status ronde_read_zone_route(struct ronde_xml_reader *reader,
                                         const struct ronde_tag *tag, uint32_t zone)
 {
     struct ronde_route route = {.line = tag->line};
-    enum ronde_status status = check_routable(reader, tag, zone);
-    if (status == RONDE_OK)
-        status = find_end(reader, tag, "src", zone, &route.src);
-    if (status == RONDE_OK)
-        status = find_end(reader, tag, "dst", zone, &route.dst);
+    enum ronde_status status = find_ends(reader, tag, zone, &route);
     if (status == RONDE_OK)
         status = find_gateway(reader, tag, "gw_src", route.src, &route.gw_src);
     if (status == RONDE_OK)
