@@ -21,14 +21,7 @@
 /* ---- What is printed -------------------------------------------------------------------------------------------- */
 
 static const struct ronde_column columns[] = {
-    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},
-    {"count", "count", "(elements)", RONDE_CELL_PLAIN, 11, true},
-    {"dtype", "type", "", RONDE_CELL_PLAIN, 8, true},
-    {"algorithm", "algorithm", "", RONDE_CELL_PLAIN, 24, false},
-    {"time_ns", "time", "(us)", RONDE_CELL_NS, 8, false},
-    {"algbw_GBps", "algbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},
-    {"busbw_GBps", "busbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},
-    {"bound_share", "bound", "(%)", RONDE_CELL_PERCENT, 5, false},
+    RONDE_COLUMNS_OF_A_SIZE,
     {"engine", "engine", "", RONDE_CELL_PLAIN, 11, true},
     {"exact", "exact", "", RONDE_CELL_PLAIN, 5, false},
     {"messages", "messages", "in a row", RONDE_CELL_PLAIN, 8, true},

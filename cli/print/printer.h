@@ -40,6 +40,19 @@ struct ronde_column {
     bool is_wide; /**< shown with --wide and in Markdown only */
 };
 
+/** What a size took by an algorithm: the columns that tables of plans and of replays begin with. */
+#define RONDE_COLUMNS_OF_A_SIZE                                                                    \
+    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},                                         \
+        {"count", "count", "(elements)", RONDE_CELL_PLAIN, 11, true},                              \
+        {"dtype", "type", "", RONDE_CELL_PLAIN, 8, true},                                          \
+        {"algorithm", "algorithm", "", RONDE_CELL_PLAIN, 24, false},                               \
+        {"time_ns", "time", "(us)", RONDE_CELL_NS, 8, false},                                      \
+        {"algbw_GBps", "algbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},                              \
+        {"busbw_GBps", "busbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},                              \
+    {                                                                                              \
+        "bound_share", "bound", "(%)", RONDE_CELL_PERCENT, 5, false                                \
+    }
+
 /** The columns of a table. */
 struct ronde_table {
     const struct ronde_column *columns; /**< left to right */

@@ -42,14 +42,7 @@ double ronde_bound_share_of(const struct ronde_bound_share *share, uint64_t byte
 }
 
 static const struct ronde_column columns[] = {
-    {"bytes", "size", "(B)", RONDE_CELL_PLAIN, 10, false},
-    {"count", "count", "(elements)", RONDE_CELL_PLAIN, 11, true},
-    {"dtype", "type", "", RONDE_CELL_PLAIN, 8, true},
-    {"algorithm", "algorithm", "", RONDE_CELL_PLAIN, 24, false},
-    {"time_ns", "time", "(us)", RONDE_CELL_NS, 8, false},
-    {"algbw_GBps", "algbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},
-    {"busbw_GBps", "busbw", "(GB/s)", RONDE_CELL_GBPS, 6, false},
-    {"bound_share", "bound", "(%)", RONDE_CELL_PERCENT, 5, false},
+    RONDE_COLUMNS_OF_A_SIZE,
     {"channels", "channels", "", RONDE_CELL_PLAIN, 8, true},
     {"pieces", "pieces", "", RONDE_CELL_PLAIN, 6, true},
     {"engine", "engine", "", RONDE_CELL_PLAIN, 11, false},
