@@ -345,7 +345,7 @@ static enum ronde_status find_count(struct ronde_queue *queue, const struct rond
     return status;
 }
 
-/* Replays of graphs report to nobody: one that was stopped shows in the next call. */
+/* A replay of a graph has no request that could fail; the next call reports one that was stopped. */
 static enum ronde_status check_replays(struct ronde_queue *queue, struct ronde_error *error)
 {
     for (uint32_t k = 0; k < NOWHERE; k++) {

@@ -360,7 +360,7 @@ static enum ronde_status make_plan(const struct ronde_options *options,
     return ronde_plan_make(selector, sizes, count, out_plan, error);
 }
 
-/* How long a size takes, nobody knows before: each is a part like the others. */
+/* How long a size will take is not known: each counts as the same part. */
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
     (void)context;

@@ -102,7 +102,7 @@ enum ronde_status ronde_run_backend(struct ronde_options *options,
         const enum ronde_status status = ronde_launcher_find(NULL, NULL, out_launcher, error);
         if (status != RONDE_OK)
             return status;
-        /* What was started alone, such as a shell of Slurm's (srun --pty), is no rank of several. */
+        /* A process that was started alone, such as a shell of Slurm's (srun --pty), is not one of several ranks. */
         has_processes = out_launcher->name && out_launcher->ranks > 1;
         if (!has_processes)
             ronde_launcher_close(out_launcher);

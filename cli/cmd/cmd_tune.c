@@ -35,7 +35,7 @@ struct ronde_tuning {
     uint32_t rank_counts;                   /**< how many */
     struct ronde_measured *parts[RONDE_TUNE_ROUNDS][RONDE_TUNE_RANK_COUNTS]; /**< what was measured */
     uint32_t rounds;                                                         /**< that are whole */
-    struct ronde_measured *old; /**< what stands at the path and still holds; or NULL */
+    struct ronde_measured *old; /**< the table at the path, if it is still valid; or NULL */
 };
 
 /* One number of ranks in one round of `ronde tune`, in the processes that run it. */
@@ -215,7 +215,7 @@ static double median_time(const struct ronde_tuning *session, uint32_t index, ui
     return (times[n / 2] + times[(n - 1) / 2]) / 2.0;
 }
 
-/* What stands at the path, where it was measured on this machine at these sizes. */
+/* The table at the path, if it was measured on this machine at these sizes. */
 static struct ronde_measured *read_old(const char *path, const struct ronde_measured *table)
 {
     struct ronde_measured *old = NULL;

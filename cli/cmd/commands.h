@@ -10,7 +10,7 @@
 #include "ronde/import.h"
 #include "ronde/workload.h"
 
-/** A command at work. Whoever calls it closes what is open here, prints the error, and ends with the code where there is none. */
+/** A command that runs. Its caller closes what is open here and prints the error; without an error it ends with the code. */
 struct ronde_invocation {
     const struct ronde_options *options; /**< as typed */
     struct ronde_platform *platform;     /**< the machine, once it is opened */

@@ -140,7 +140,7 @@ static void print_panel(void *context, FILE *gnuplot, uint32_t panel)
 
 /*
  * All curves, and what the marks mean. gnuplot 5.4 writes neighbours that differ in their dashes alone as one line of SVG,
- * all with the dashes of the first: so they differ in width, which nobody sees.
+ * all with the dashes of the first: so they differ in width only a little.
  */
 static uint32_t list_key(const struct ronde_curves *curves, const char *mark,
                          char lines[RONDE_CURVES][24], struct ronde_key_entry *key)

@@ -27,7 +27,7 @@ void ronde_markup_print(FILE *file, const char *text);
 
 /* Pictures of what ranks do over time, as SVG: a row a rank, bars in it, the critical path drawn through them. */
 
-/** Ranks a picture shows at most; beyond that nobody can read it. */
+/** Ranks a picture shows at most; more are too small to read. */
 #define RONDE_TIMELINE_RANKS 64u
 
 /** Kinds of bars at most. */

@@ -203,7 +203,7 @@ static double time_of(const struct ronde_plan *plan, uint32_t row, uint32_t firs
     return quotes[ronde_choice_least_of(&plan->selector->choice, quotes, first)].time_ns;
 }
 
-/* Curves of a picture: nobody tells more of them apart. */
+/* Curves of a picture: more colours look alike. */
 #define MOST_CURVES 5u
 
 /*

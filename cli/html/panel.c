@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Names that have a colour; nobody tells more of them apart. */
+/* Names that have a colour: more colours look alike. */
 #define MOST_NAMES 5u
 #define HEIGHT 380.0
 #define LEFT 66.0

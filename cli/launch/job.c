@@ -111,7 +111,7 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct r
         status = ronde_launcher_find(NULL, NULL, launcher, error);
     if (status != RONDE_OK)
         return status;
-    /* What was started alone, such as a shell of Slurm's (srun --pty), is no rank of those it is told to make. */
+    /* A process that was started alone, such as a shell of Slurm's (srun --pty), is none of the ranks that it makes. */
     if (launcher->ranks == 1 && wanted > 1)
         ronde_launcher_close(launcher);
     out->is_made_here = options->backend.rank == RONDE_NONE && !launcher->name;

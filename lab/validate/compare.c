@@ -292,7 +292,7 @@ static enum ronde_status predict(const struct lineup *lineup, uint32_t algorithm
     return status;
 }
 
-/* Of all numbers of ranks and sizes, replays and measurements as halves: nobody knows which take longer. */
+/* Of all numbers of ranks and sizes, replays and measurements as halves: which take longer is not known. */
 static double share_of(const struct ronde_comparison *comparison, uint32_t rank_index,
                        bool is_measured, uint32_t size_index)
 {

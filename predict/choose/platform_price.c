@@ -268,13 +268,14 @@ static uint32_t least_slot(const struct slots *slots)
     return slots->estimated_ns[0] <= AS_GOOD * slots->estimated_ns[least] ? 0 : longest;
 }
 
-static bool has_tried(struct search *search, uint64_t slot_bytes)
+/* Notes a slot; false where it was noted before: a load is replayed once with each. */
+static bool note_slot(struct search *search, uint64_t slot_bytes)
 {
     for (uint32_t i = 0; i < search->tried_count; i++)
         if (search->tried[i] == slot_bytes)
-            return true;
+            return false;
     search->tried[search->tried_count++] = slot_bytes;
-    return false;
+    return true;
 }
 
 /** A replay that is too much work is no candidate, and no failure; one that is no better than what is known ends early. */
@@ -285,7 +286,7 @@ static enum ronde_status try_slot(struct search *search, uint64_t slot_bytes,
     struct ronde_quote found;
     struct ronde_error why = {RONDE_OK, 0, ""};
     const double until_ns = fmin(search->quote->time_ns, search->most_ns);
-    if (has_tried(search, slot_bytes))
+    if (!note_slot(search, slot_bytes))
         return RONDE_OK;
     cut.load.slot_bytes = slot_bytes;
     cut.sim.until_ns = isfinite(until_ns) ? until_ns : 0;

@@ -135,7 +135,7 @@ def estimates(machine: Machine) -> Estimates:
     import torch._inductor.config as config
     options = getattr(config, "aten_distributed_optimizations", None)
     if not hasattr(options, "custom_runtime_estimation"):
-        raise RuntimeError(f"torch {torch.__version__} asks nobody for times of collectives: its Inductor has no "
+        raise RuntimeError(f"torch {torch.__version__} takes no times of collectives from others: its Inductor has no "
                            "custom_runtime_estimation; install torch 2.15")
     function = Estimates(machine)
     options.custom_runtime_estimation = function
