@@ -238,11 +238,14 @@ static const char *verdict_text(const struct ronde_doctor_view *view,
         snprintf(
             text, VERDICT_BYTES,
             "%s: this is what the machine should give, as far as the model can tell (%s sure)%s",
-            is_sure(diagnosis) ? "FINE" : "PROBABLY FINE", share(diagnosis->healthy).text,
+            is_sure(diagnosis)         ? "FINE"
+            : diagnosis->healthy >= .5 ? "PROBABLY FINE"
+                                       : "PERHAPS FINE",
+            share(diagnosis->healthy).text,
             is_short ? "; where it is slow, no fault explains that better than the model's own "
                        "error"
                      : "");
-    else if (diagnosis->jumps > 0 && !(diagnosis->healthy < .5))
+    else if (diagnosis->jumps > 0 && !(diagnosis->healthy < RONDE_DOCTOR_LEAST_HEALTHY))
         snprintf(text, VERDICT_BYTES,
                  "WRONG: the rate jumps between sizes (%.0f%% of neighbours differ by 1.5 times): "
                  "two states of the machine, or other load",

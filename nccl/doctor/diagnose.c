@@ -1,10 +1,12 @@
 /**
  * Which fault explains the rows. See doctor.h.
  *
- * x of a class is the mean of log(measured / predicted) of its rows, s how far the model is off by itself there; likely
- * is a variant as the product over classes of Student's t with 3 degrees of freedom at x / s, over s. Its tails leave room
- * for a class that the model has wrong altogether. Several strengths of a variant share its prior. Half of the prior is
- * the healthy machine's, a twentieth that of something else, whose x lie anywhere between 0 and log(1000).
+ * x of a class of sizes and a pattern of traffic is the mean of log(measured / predicted) of its rows, s how far the model is off
+ * by itself in the class. Likely is a variant as the product over classes of Student's t with 3 degrees of freedom, over s: at
+ * m / s, m being the mean of the patterns' x, and at (x - m) / s of each pattern, since the model is off for one of them as much as
+ * for all together, and faults differ in what they slow down. Its tails leave room for a class that the model has wrong
+ * altogether. Several strengths of a variant share its prior. Half of the prior is the healthy machine's, a twentieth that of
+ * something else, whose m lie anywhere between 0 and log(1000).
  */
 #include "doctor_parts.h"
 
@@ -75,10 +77,24 @@ static const double said_weight = 200;
 /** Times of a fault that is none of the variants may be up to so many times those of the healthy machine. */
 static const double most_factor = 1000;
 
-/** Sums of log(measured / predicted) by class. */
+/** Patterns of traffic that faults tell apart: what rings and trees carry, from each rank to all others, from each to another. */
+enum { PATTERNS = 3, CELLS = RONDE_DOCTOR_PLACES * RONDE_DOCTOR_SIZES };
+
+static unsigned pattern_of(enum ronde_collective collective)
+{
+    const bool is_spread =
+        collective == RONDE_ALL_TO_ALL || collective == RONDE_GATHER || collective == RONDE_SCATTER;
+    return collective == RONDE_SEND_RECV ? 2 : is_spread;
+}
+
+/** Rows of a place and a class: log(measured / predicted) by pattern. */
+struct cell {
+    double sum[PATTERNS], off;
+    size_t rows[PATTERNS], count;
+};
+
 struct sums {
-    double sum[RONDE_DOCTOR_SIZES], off[RONDE_DOCTOR_SIZES];
-    size_t rows[RONDE_DOCTOR_SIZES];
+    struct cell cells[CELLS];
     size_t applied; /**< rows that can have the fault */
 };
 
@@ -92,15 +108,35 @@ static struct sums sum_up(const struct ronde_doctor_request *request,
             continue;
         const double faulty_us = doctor_predict_us(request, row, variant, strength);
         const double us = faulty_us > 0 ? faulty_us : doctor_predict_us(request, row, NULL, 0);
-        const uint32_t c = doctor_size_class(request->spread, row->call.bytes);
+        struct cell *cell = &sums.cells[(row->call.nodes > 1) * RONDE_DOCTOR_SIZES +
+                                        doctor_size_class(request->spread, row->call.bytes)];
+        const unsigned pattern = pattern_of(row->call.collective);
         if (!(us > 0))
             continue;
         sums.applied += faulty_us > 0;
-        sums.sum[c] += log(row->measured_us / us);
-        sums.off[c] += doctor_off(request, &row->call);
-        sums.rows[c]++;
+        cell->sum[pattern] += log(row->measured_us / us);
+        cell->rows[pattern]++;
+        cell->off += doctor_off(request, &row->call);
+        cell->count++;
     }
     return sums;
+}
+
+/** What a class says: each pattern's x, their mean, and how far the model is off by itself. */
+struct told {
+    double x[PATTERNS], mean, off;
+    unsigned patterns;
+};
+
+static struct told told_by(const struct cell *cell)
+{
+    struct told told = {.off = cell->off / (double)cell->count};
+    for (unsigned p = 0; p < PATTERNS; p++)
+        if (cell->rows[p] > 0)
+            told.x[told.patterns++] = cell->sum[p] / (double)cell->rows[p];
+    for (unsigned p = 0; p < told.patterns; p++)
+        told.mean += told.x[p] / told.patterns;
+    return told;
 }
 
 /** Logarithm of Student's t with 3 degrees of freedom, scaled. */
@@ -110,33 +146,45 @@ static double log_density(double x, double scale)
     return log(.3675525969478614 / scale) - 2 * log1p(at * at / 3);
 }
 
+/** Of what the patterns differ by: as many numbers as there are patterns but one. */
+static double log_differences(const struct told *told, double scale)
+{
+    double log_of = 0;
+    for (unsigned p = 0; p < told->patterns; p++)
+        log_of += log_density(told->x[p] - told->mean, scale);
+    return told->patterns > 0 ? log_of * (told->patterns - 1) / told->patterns : 0;
+}
+
 static double log_likelihood(const struct sums *sums, struct ronde_doctor_cause *cause)
 {
     double log_of = 0;
     cause->off = 0;
-    for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++) {
-        if (sums->rows[c] == 0)
+    for (unsigned c = 0; c < CELLS; c++) {
+        if (sums->cells[c].count == 0)
             continue;
-        const double count = (double)sums->rows[c];
-        const double x = sums->sum[c] / count, off = sums->off[c] / count;
-        log_of += log_density(x, off);
-        cause->off = fmax(cause->off, fabs(x) / off);
-        cause->factor = exp(x);
+        const struct told told = told_by(&sums->cells[c]);
+        log_of += log_density(told.mean, told.off) + log_differences(&told, told.off);
+        cause->off = fmax(cause->off, fabs(told.mean) / told.off);
+        cause->factor = exp(told.mean);
     }
     return log_of;
 }
+
+/** What patterns differ by under a fault that is none of the variants. */
+static const double other_differs = .5;
 
 /** Something else: any slowdown, alike in all classes that are slower than they should be. */
 static double log_other(const struct sums *healthy)
 {
     double log_of = 0;
-    for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++) {
-        if (healthy->rows[c] == 0)
+    for (unsigned c = 0; c < CELLS; c++) {
+        if (healthy->cells[c].count == 0)
             continue;
-        const double count = (double)healthy->rows[c];
-        const double x = healthy->sum[c] / count, off = healthy->off[c] / count;
+        const struct told told = told_by(&healthy->cells[c]);
         /* Faster than it should be is no fault: the model's error, as for the healthy machine. */
-        log_of += x > 0 && x < log(most_factor) ? -log(log(most_factor)) : log_density(x, off);
+        log_of += told.mean > 0 && told.mean < log(most_factor) ? -log(log(most_factor))
+                                                                : log_density(told.mean, told.off);
+        log_of += log_differences(&told, fmax(told.off, other_differs));
     }
     return log_of;
 }
@@ -235,11 +283,18 @@ enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
     const struct sums healthy = sum_up(request, NULL, 0);
     memset(out, 0, sizeof *out);
     for (unsigned c = 0; c < RONDE_DOCTOR_SIZES; c++) {
-        const double count = (double)healthy.rows[c];
-        has_rows = has_rows || healthy.rows[c] > 0;
-        out->rows[c] = healthy.rows[c];
-        out->off[c] = count > 0 ? healthy.sum[c] / count : 0;
-        out->spread[c] = count > 0 ? healthy.off[c] / count : 0;
+        for (unsigned at = c; at < CELLS; at += RONDE_DOCTOR_SIZES) {
+            const struct cell *cell = &healthy.cells[at];
+            out->rows[c] += cell->count;
+            out->spread[c] += cell->off;
+            for (unsigned p = 0; p < PATTERNS; p++)
+                out->off[c] += cell->sum[p];
+        }
+        if (out->rows[c] == 0)
+            continue;
+        has_rows = true;
+        out->off[c] /= (double)out->rows[c];
+        out->spread[c] /= (double)out->rows[c];
     }
     if (!has_rows)
         return fail_empty(request, error);
@@ -247,6 +302,7 @@ enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
     if (status != RONDE_OK)
         return status;
     find_causes(request, &healthy, out);
-    out->is_wrong = (out->is_wrong && out->healthy < .5) || out->jumps > RONDE_DOCTOR_MOST_JUMPS;
+    out->is_wrong = (out->is_wrong && out->healthy < RONDE_DOCTOR_LEAST_HEALTHY) ||
+                    out->jumps > RONDE_DOCTOR_MOST_JUMPS;
     return RONDE_OK;
 }

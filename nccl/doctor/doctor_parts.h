@@ -7,10 +7,7 @@
 /** Ratio of times up to which a call counts as what it should be: the model's own spread, one case in twenty beyond. */
 #define DOCTOR_SPREADS 1.64
 
-/**
- * The same from which on no error of the model's explains a single size: of the published systems that come out fine the
- * worst is 8.6 times too slow, 7 spreads (ABCI-V100, broadcast of 32 MiB on 4 nodes).
- */
+/** The same from which on no error of the model's explains a single size: none of the published systems that come out fine. */
 #define DOCTOR_FAR_SPREADS 7.2
 
 /** The class of a size. */

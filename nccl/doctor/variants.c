@@ -43,13 +43,19 @@ static uint32_t nics_of(const struct ronde_nccl_machine *machine, const struct r
 
 #define UNUSED5(a, b, c, d, e) ((void)(a), (void)(b), (void)(c), (void)(d), (void)(e))
 
+/** Whether all NICs of a node carry a call; what neighbours send each other leaves a node by one. */
+static bool is_shared(const struct ronde_nccl_call *call)
+{
+    return call->collective != RONDE_SEND_RECV;
+}
+
 APPLY(nic_lost)
 {
     const double nics = nics_of(machine, call);
     const double rates[] = {.5, (nics - 1) / nics};
     UNUSED5(add_us, no_nvls, machine, call, constants);
     constants->nics *= rates[strength];
-    return call->nodes > 1 && nics > 1;
+    return call->nodes > 1 && nics > 1 && is_shared(call);
 }
 
 APPLY(nic_one)
@@ -57,7 +63,7 @@ APPLY(nic_one)
     const double nics = nics_of(machine, call);
     UNUSED5(strength, add_us, no_nvls, machine, call);
     constants->nics /= nics;
-    return call->nodes > 1 && nics > 2;
+    return call->nodes > 1 && nics > 2 && is_shared(call);
 }
 
 APPLY(sockets)
@@ -76,15 +82,16 @@ APPLY(sockets)
 
 APPLY(no_p2p)
 {
-    static const double rates[] = {1, .5};
+    static const double rates[] = {1, .5, 1, .7};
     const bool is_pcie = machine->link == RONDE_NCCL_PCIE;
     const bool can =
         call->ranks > call->nodes && !(is_pcie && machine->gpu_path == RONDE_NCCL_GPU_HOST);
     UNUSED5(add_us, no_nvls, call, constants, machine);
-    if (is_pcie) {
+    if (is_pcie)
         constants->links *= rates[strength] * (machine->gpu_path == RONDE_NCCL_GPU_SWITCH ? 1 : .6);
+    /* Instead of NVLink the processors' bridges may do, which was seen of two GPUs of a slot's rate, or memory. */
+    if (is_pcie || strength > 1)
         machine->gpu_path = RONDE_NCCL_GPU_HOST;
-    }
     machine->pcie_GBps = ronde_nccl_slot_GBps(constants, machine) *
                          (machine->link == RONDE_NCCL_PCIE ? 1 : rates[strength]);
     machine->link = RONDE_NCCL_PCIE;
@@ -102,6 +109,15 @@ APPLY(connection_capped)
     constants->links *= share;
     constants->nics *= share;
     return call->nodes > 1 || has_nvlink(machine, call);
+}
+
+/* Rings cross a leaf's uplinks once for each NIC; of what each sends to all others nearly everything does. */
+APPLY(leaf_oversubscribed)
+{
+    static const double rates[] = {.5, .25};
+    UNUSED5(add_us, no_nvls, machine, call, constants);
+    constants->nics *= rates[strength];
+    return call->nodes > 2 && call->collective == RONDE_ALL_TO_ALL;
 }
 
 APPLY(ring_over_pcie)
@@ -216,7 +232,7 @@ static const struct ronde_doctor_variant variants[] = {
      "ib_write_lat between nodes; congestion, PFC and ECN, routing over too many switches",
      .strengths = 2, .needs = NODES, .between = {2.5, 6}},
     {"no_p2p", "GPUs do not reach each other directly (P2P off): host memory carries it",
-     "NCCL_DEBUG=INFO: via SHM; NCCL_P2P_DISABLE, NCCL_P2P_LEVEL, IOMMU and ACS", .strengths = 2,
+     "NCCL_DEBUG=INFO: via SHM; NCCL_P2P_DISABLE, NCCL_P2P_LEVEL, IOMMU and ACS", .strengths = 4,
      .apply = no_p2p, .is_said = says_no_p2p},
     {"nvlink_half", "half of the NVLinks are missing",
      "nvidia-smi nvlink --status on every GPU; fabric manager", .strengths = 1, .needs = NVLINK,
@@ -235,6 +251,14 @@ static const struct ronde_doctor_variant variants[] = {
     {"far_gpu", "GPUs lie on the wrong side of the processors (wrong NUMA side)",
      "nvidia-smi topo -m: SYS between GPUs; which GPUs the job was given", .strengths = 2,
      .needs = SLOTS | SOCKETS, .links = {.7, .35}, .inside = {1.3, 1.3}},
+    {"slow_gpu", "one GPU is slow, and all wait for it",
+     "nvidia-smi -q -d PERFORMANCE,CLOCK,TEMPERATURE on every GPU; halves of the GPUs by "
+     "themselves",
+     .strengths = 2, .nics = {.65, .45}, .links = {.65, .45}, .between = {1.2, 1.5},
+     .inside = {1.2, 1.5}},
+    {"leaf_oversubscribed", "more is sent through a leaf switch's uplinks than they carry",
+     "alltoall of as many nodes as share a leaf; which uplinks are down, adaptive routing",
+     .strengths = 2, .apply = leaf_oversubscribed},
     {"no_nvls", "NVSwitch does not reduce (NVLS off)",
      "NCCL_NVLS_ENABLE; NCCL_DEBUG=INFO: 0 nvls channels; fabric manager, multicast",
      .strengths = 1, .apply = no_nvswitch_sums, .is_said = says_no_nvswitch_sums},

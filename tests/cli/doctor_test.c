@@ -94,8 +94,9 @@ static void programs_read_objects(void)
     check_says(LOG " --topo H100-cluster01 --json", 1, "\"kind\": \"range\"");
     check_says(LOG " --topo H100-cluster01 --json", 1, "\"cause\": \"nvlink_half\"");
     check_says(LOG " --topo H100-cluster01 --json", 1, "\"is_wrong\": true, \"healthy\": ");
-    /* Written for the test: its last size has two thirds of what the machine gives. */
-    check_says(LOGS "/two-nodes.json --topo H100-cluster01 --json", 1, "\"kind\": \"verdict\"");
+    /* Written for the test: its last size has two thirds of what the machine gives, which may be the model's error. */
+    check_says(LOGS "/two-nodes.json --topo H100-cluster01 --json", 0, "\"kind\": \"verdict\"");
+    check_says(LOGS "/two-nodes.json --topo H100-cluster01", 0, "# PERHAPS FINE: ");
 }
 
 /* Sizes far beyond what the model is ever off by decide, though most are as they should be and no fault explains them. */

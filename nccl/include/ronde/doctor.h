@@ -73,6 +73,9 @@ ronde_doctor_apply(const struct ronde_doctor_variant *variant, uint32_t strength
 /** The variants; the first is the machine as it is described. *out_count entries. */
 RONDE_API const struct ronde_doctor_variant *ronde_doctor_variants(uint32_t *out_count);
 
+/** A machine that is less likely to be as described than this has something wrong. */
+#define RONDE_DOCTOR_LEAST_HEALTHY 0.3
+
 /** More jumps of the rate from one large size to the next, as a share of these steps, are no model's doing. */
 #define RONDE_DOCTOR_MOST_JUMPS 0.2
 
@@ -106,7 +109,7 @@ struct ronde_doctor_range {
 
 /** What is found. */
 struct ronde_diagnosis {
-    bool is_wrong;  /**< something is: see below */
+    bool is_wrong;  /**< something is: a size is short and `healthy` is small, or the rate jumps */
     double healthy; /**< probability that the machine is as described; 0 where a size is `far` */
     double far; /**< measured over predicted time of the size that is slowest beyond any error of the model; 0 = none is */
     uint64_t far_bytes; /**< that size */

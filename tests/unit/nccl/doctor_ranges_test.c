@@ -271,7 +271,8 @@ static void probability_follows_the_slowdown(void)
         for (unsigned s = 0; s < 20; s += 2)
             add((uint64_t)1024 << s, ratio);
         const struct ronde_diagnosis *found = find();
-        CU_ASSERT(found->healthy <= healthy + 1e-12);
+        /* But for what a fault that fits exactly takes from it. */
+        CU_ASSERT(found->healthy <= healthy + 1e-5);
         CU_ASSERT((found->healthy > 0) == (found->far <= 0) && found->healthy < 1);
         healthy = found->healthy;
     }

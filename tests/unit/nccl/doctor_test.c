@@ -101,16 +101,24 @@ static void machines_as_described_are_fine(void)
     }
 }
 
-/** A fault that is put in, by what it is found. */
+/** A fault that is put in, by what it is found; `like` is another that such a log cannot tell from it, or NULL. */
+static void expect_or(const struct ronde_nccl_machine *described, const struct log_of *log,
+                      const char *key, const char *like)
+{
+    const struct ronde_diagnosis found = find(described, log);
+    const double probability =
+        probability_of(&found, key) + (like ? probability_of(&found, like) : 0);
+    check_sound(&found);
+    CU_ASSERT(found.is_wrong && found.healthy < .3);
+    CU_ASSERT(probability >= .3);
+    suite_note("%s: %.2f; most likely %s %.2f, healthy %.2g", key, probability,
+               key_of(&found.causes[0]), found.causes[0].probability, found.healthy);
+}
+
 static void expect(const struct ronde_nccl_machine *described, const struct log_of *log,
                    const char *key)
 {
-    const struct ronde_diagnosis found = find(described, log);
-    check_sound(&found);
-    CU_ASSERT(found.is_wrong && found.healthy < .5);
-    CU_ASSERT(probability_of(&found, key) >= .3);
-    suite_note("%s: %.2f; most likely %s %.2f, healthy %.2g", key, probability_of(&found, key),
-               key_of(&found.causes[0]), found.causes[0].probability, found.healthy);
+    expect_or(described, log, key, NULL);
 }
 
 static void faults_that_were_put_in_are_found(void)
@@ -154,7 +162,7 @@ static void sends_and_receives_are_diagnosed(void)
     CU_ASSERT(!found.is_wrong && found.healthy > .5);
     log.machine = &faulty;
     faulty.nic_GBps = 25;
-    expect(&nccl_h100, &log, "nic_lost");
+    expect_or(&nccl_h100, &log, "nic_lost", "leaf_oversubscribed");
     faulty.nics = 1;
     faulty.nic_GBps = 50;
     expect(&nccl_h100, &log, "nic_one");
@@ -232,13 +240,17 @@ static void variants_are_worse(void)
             double worst = 0;
             for (uint64_t bytes = 1024; bytes <= 1ull << 32; bytes *= 16)
                 for (uint32_t nodes = 1; nodes <= 4; nodes *= 2)
-                    for (int pcie = 0; pcie < 2; pcie++) {
+                    for (int way = 0; way < 3; way++) {
+                        const bool pcie = way == 1, is_point = way == 2;
                         struct ronde_nccl_machine machine = pcie ? l40s : nccl_h100;
                         struct ronde_nccl_constants changed = constants;
-                        struct ronde_nccl_choice wish = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
+                        const struct ronde_nccl_choice wish = {is_point ? RONDE_NCCL_POINT
+                                                                        : RONDE_NCCL_RING,
+                                                               RONDE_NCCL_SIMPLE};
                         const struct ronde_nccl_machine before = machine;
-                        const struct ronde_nccl_call call = {RONDE_ALL_REDUCE, nodes * machine.gpus,
-                                                             nodes, 0, bytes};
+                        const struct ronde_nccl_call call = {is_point ? RONDE_ALL_TO_ALL
+                                                                      : RONDE_ALL_REDUCE,
+                                                             nodes * machine.gpus, nodes, 0, bytes};
                         double add_us = 0;
                         bool no_nvls = false;
                         if ((pcie && nodes > 1) ||
@@ -289,17 +301,16 @@ static void gpus_tell_their_generation(void)
     CU_ASSERT(!ronde_nccl_generation_find("", &found));
 }
 
-/* The systems that others have published ran well, as far as their sources say, and rows that are marked FAULTY did not. */
-static void published_systems_are_judged_as_their_sources_do(void)
+/** How many systems of a table are called wrong; the names of the FAULTY ones are of rows that are marked so. */
+struct judged {
+    uint32_t systems, wrong, faulty, faulty_found;
+};
+
+static void judge_table(const char *file, const char *folder, struct judged *judged)
 {
-    char file[4096], folder[4096];
     struct ronde_published published;
     struct ronde_diagnosis found;
     struct ronde_error error = {0};
-    uint32_t judged = 0, wrong = 0, faulty = 0, faulty_found = 0;
-    if (!suite_shared(file, sizeof file, "measurements/nccl-published.csv"))
-        return;
-    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "topologies/published") && read_shipped());
     CU_ASSERT_EQUAL_FATAL(ronde_published_read(file, folder, NULL, ronde_mem_default(), &published,
                                                &error),
                           RONDE_OK);
@@ -312,21 +323,32 @@ static void published_systems_are_judged_as_their_sources_do(void)
             if (!published.systems[s].is_described ||
                 ronde_doctor(&request, &found, &reason) != RONDE_OK)
                 continue;
-            judged += !is_faulty;
-            wrong += !is_faulty && found.is_wrong;
-            faulty += (uint32_t)is_faulty;
-            faulty_found += is_faulty && found.is_wrong;
+            judged->systems += !is_faulty;
+            judged->wrong += !is_faulty && found.is_wrong;
+            judged->faulty += (uint32_t)is_faulty;
+            judged->faulty_found += is_faulty && found.is_wrong;
             if (found.is_wrong)
                 suite_note("%s: wrong", published.systems[s].name);
         }
     ronde_published_close(&published);
-    suite_note("%u of %u systems called wrong; %u of %u with FAULTY rows", wrong, judged,
-               faulty_found, faulty);
-    /* Both tables of eX3 contradict themselves in one step of six, and are twice too slow. */
-    CU_ASSERT(judged >= 15 && wrong <= 4);
-    CU_ASSERT_EQUAL(faulty_found, faulty);
-    if (faulty == 0)
-        suite_skip("no row of the table is marked FAULTY");
+}
+
+/* The systems that others have published ran well, as far as their sources say, and rows that are marked FAULTY did not. */
+static void published_systems_are_judged_as_their_sources_do(void)
+{
+    char file[4096], second[4096], folder[4096];
+    struct judged judged = {0};
+    if (!suite_shared(file, sizeof file, "measurements/nccl-published.csv") ||
+        !suite_shared(second, sizeof second, "measurements/nccl-published-2.csv"))
+        return;
+    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "topologies/published") && read_shipped());
+    judge_table(file, folder, &judged);
+    judge_table(second, folder, &judged);
+    suite_note("%u of %u systems called wrong; %u of %u with FAULTY rows", judged.wrong,
+               judged.systems, judged.faulty_found, judged.faulty);
+    /* Four are several times too slow at large sizes, or their rates jump (docs/guide/doctor.md). */
+    CU_ASSERT(judged.systems >= 30 && judged.wrong <= 4);
+    CU_ASSERT_EQUAL(judged.faulty_found, judged.faulty);
 }
 
 static void memory_may_run_out(void)
