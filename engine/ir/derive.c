@@ -202,22 +202,17 @@ static void make_sender(const struct derive *derive, const struct ronde_fact *fa
 /** Steps of a position before any pass. */
 static uint32_t part_count(const struct derive *derive, uint32_t position)
 {
-    const struct ronde_proto_maker *maker = derive->builder->maker;
-    return maker ? maker->count(maker->self, position)
-                 : derive->first_part[position + 1] - derive->first_part[position];
+    return derive->first_part[position + 1] - derive->first_part[position];
 }
 
 static void make_protos(struct derive *derive, uint32_t position)
 {
     struct ronde_derivation *derivation = &derive->derivation;
     const uint32_t first = derive->first_part[position];
-    const struct ronde_proto_maker *maker = derive->builder->maker;
     derivation->cells.position = position;
     derivation->cells.block = position;
     derivation->proto_count = part_count(derive, position);
-    if (maker)
-        maker->make(maker->self, position, derivation->protos);
-    for (uint32_t i = 0; !maker && i < derivation->proto_count; i++) {
+    for (uint32_t i = 0; i < derivation->proto_count; i++) {
         const struct part part = derive->parts[first + i];
         const struct ronde_fact *fact = &derive->builder->facts[part.fact];
         struct ronde_proto *proto = &derivation->protos[i];
@@ -326,8 +321,7 @@ static uint32_t power_of_two_above(uint64_t count)
 
 static enum ronde_status find_lane_limit(struct derive *derive, struct ronde_error *error)
 {
-    const struct ronde_proto_maker *maker = derive->builder->maker;
-    uint32_t limit = maker && maker->lane_limit > 0 ? maker->lane_limit - 1 : 0;
+    uint32_t limit = 0;
     for (size_t i = 0; i < derive->builder->fact_count; i++) {
         const struct ronde_transfer *transfer = &derive->builder->facts[i].transfer;
         limit = transfer->from_lane > limit ? transfer->from_lane : limit;
@@ -347,7 +341,7 @@ static bool may_have_ranges(const struct derive *derive)
         if (builder->facts[i].transfer.source.run > 0 || builder->facts[i].transfer.with.run > 0 ||
             builder->facts[i].transfer.target.run > 0)
             return true;
-    return builder->maker != NULL;
+    return false;
 }
 
 /** Allocates what deriving the largest position needs. */

@@ -23,17 +23,6 @@ struct ronde_fact {
     struct ronde_transfer transfer;
 };
 
-struct ronde_proto;
-
-/** Where the steps of a position come from when not from facts (compose.c). */
-struct ronde_proto_maker {
-    const void *self;                                       /**< for the functions */
-    uint32_t (*count)(const void *self, uint32_t position); /**< steps of a position */
-    void (*make)(const void *self, uint32_t position,
-                 struct ronde_proto *protos); /**< fills them in, in program order */
-    uint32_t lane_limit;                      /**< one more than the largest lane */
-};
-
 /** The builder. The raw schedule's header is filled in as the algorithm declares it. */
 struct ronde_builder {
     const struct ronde_mem *mem;
@@ -47,10 +36,9 @@ struct ronde_builder {
     struct ronde_fact *facts;
     size_t fact_count;
     size_t fact_capacity;
-    uint32_t rounds;                       /**< begun so far */
-    bool is_in_round;                      /**< facts belong to the last of them */
-    const struct ronde_proto_maker *maker; /**< NULL = the facts */
-    struct ronde_error error;              /**< the first one */
+    uint32_t rounds;          /**< begun so far */
+    bool is_in_round;         /**< facts belong to the last of them */
+    struct ronde_error error; /**< the first one */
 };
 
 /** Turns the facts into the programs of builder->schedule. Errors: NO_MEMORY. */

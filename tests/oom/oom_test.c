@@ -131,24 +131,6 @@ static void builder_survives_every_failure(void)
     check_most(&finished, 200);
 }
 
-static void composition_survives_every_failure(void)
-{
-    struct most most = {0};
-    struct oom_pair pair = {NULL, NULL};
-    struct ronde_compile_request request = {.collective = RONDE_REDUCE_SCATTER,
-                                            .algorithm = "ring",
-                                            .ranks = 5};
-    CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &pair.first, NULL), RONDE_OK);
-    request.collective = RONDE_ALL_GATHER;
-    CU_ASSERT_EQUAL(ronde_compile(&request, ronde_mem_default(), NULL, &pair.second, NULL),
-                    RONDE_OK);
-    if (pair.first && pair.second)
-        sweep_one(&most, oom_compose, &pair, &request);
-    check_most(&most, 200);
-    ronde_schedule_destroy(pair.second);
-    ronde_schedule_destroy(pair.first);
-}
-
 /* The operations on a finished schedule, each with the most allocations it was met with. */
 struct on_schedule {
     struct most most;
@@ -374,7 +356,6 @@ int main(void)
     static const struct suite_case cases[] = {
         {"compile_survives_every_failure", compile_survives_every_failure},
         {"builder_survives_every_failure", builder_survives_every_failure},
-        {"composition_survives_every_failure", composition_survives_every_failure},
         {"text_survives_every_failure", text_survives_every_failure},
         {"expansion_survives_every_failure", expansion_survives_every_failure},
         {"reordering_survives_every_failure", reordering_survives_every_failure},

@@ -224,18 +224,6 @@ enum ronde_status oom_read_platform(const void *context, const struct ronde_mem 
     return status;
 }
 
-enum ronde_status oom_compose(const void *context, const struct ronde_mem *mem,
-                              struct ronde_error *error)
-{
-    const struct oom_pair *pair = context;
-    struct ronde_schedule *schedule = (struct ronde_schedule *)(uintptr_t)1;
-    const enum ronde_status status =
-        ronde_schedule_compose(pair->first, pair->second, RONDE_ALL_REDUCE, mem, &schedule, error);
-    CU_ASSERT_EQUAL(status == RONDE_OK, schedule != NULL);
-    ronde_schedule_destroy(schedule);
-    return status;
-}
-
 /* Runs twice, so that what the first run leaves behind meets the allocations of the second, which has a longer slot. */
 static enum ronde_status run_twice(const struct oom_use *use, void *self, struct buffers *buffers,
                                    struct ronde_error *error)

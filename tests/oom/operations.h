@@ -17,12 +17,6 @@ struct oom_use {
     const struct ronde_dag *dag;           /**< replayed */
 };
 
-/** Two schedules one after the other. */
-struct oom_pair {
-    struct ronde_schedule *first;  /**< reduce_scatter */
-    struct ronde_schedule *second; /**< all_gather */
-};
-
 /** What is priced. */
 extern const struct ronde_load oom_load;
 /** What it is priced on. */
@@ -73,9 +67,6 @@ enum ronde_status oom_read_measured(const void *context, const struct ronde_mem 
 /** Reads the platform file of a path. */
 enum ronde_status oom_read_platform(const void *context, const struct ronde_mem *mem,
                                     struct ronde_error *error);
-/** Composes a struct oom_pair. */
-enum ronde_status oom_compose(const void *context, const struct ronde_mem *mem,
-                              struct ronde_error *error);
 /** A communicator of one rank: calls that wait and calls that do not, in a group, with tables, and messages. */
 enum ronde_status oom_call(const void *context, const struct ronde_mem *mem,
                            struct ronde_error *error);

@@ -8,7 +8,6 @@
 #include "ronde/builder.h"
 #include "ronde/cancel.h"
 #include "ronde/collective.h"
-#include "ronde/compose.h"
 #include "ronde/cursor.h"
 #include "ronde/dag.h"
 #include "ronde/ir.h"
