@@ -195,18 +195,18 @@ static void narrow_leaf(double strength, const struct ronde_nccl_call *call, str
 
 /* What logs alone cannot tell apart: GPUs whose messages go through host memory or the other processor, slots at half or memory. */
 static const struct fault faults[] = {
-    {"none", always, nothing, 1, 1, .98, {"as_described"}},
-    {"half the NICs", has_nics, half_the_nics, .45, .55, .85, {"nic_lost", "nic_half"}},
-    {"one NIC", has_more_nics, one_nic, .9, 1.1, .85, {"nic_one"}},
-    {"host path", crosses, staged, .35, .6, .4, {"no_gpu_direct"}},
-    {"capped connection", crosses, capped, .15, .5, .95, {"connection_capped"}},
-    {"capped connection within", is_joined, capped, .15, .5, .9, {"connection_capped"}},
-    {"wrong NUMA side", crosses_sockets, far_nics, .35, .6, .4, {"far_nic"}},
+    {"none", always, nothing, 1, 1, .98, {"as_described"}, false},
+    {"half the NICs", has_nics, half_the_nics, .45, .55, .85, {"nic_lost", "nic_half"}, false},
+    {"one NIC", has_more_nics, one_nic, .9, 1.1, .85, {"nic_one"}, false},
+    {"host path", crosses, staged, .35, .6, .4, {"no_gpu_direct"}, false},
+    {"capped connection", crosses, capped, .15, .5, .95, {"connection_capped"}, false},
+    {"capped connection within", is_joined, capped, .15, .5, .9, {"connection_capped"}, false},
+    {"wrong NUMA side", crosses_sockets, far_nics, .35, .6, .4, {"far_nic"}, false},
     {"host path or NUMA side", crosses_sockets, staged, .35, .6, .75, {"far_nic", "no_gpu_direct"}, true},
-    {"P2P off", is_joined, without_p2p, .5, 1, .9, {"no_p2p"}},
-    {"P2P off, slots", is_slotted, without_p2p, .4, .7, .2, {"no_p2p"}},
-    {"one slow GPU", is_joined, slow_gpu, 1.4, 2.5, .8, {"slow_gpu"}},
-    {"oversubscribed leaf", crosses_many, narrow_leaf, .25, .5, .9, {"leaf_oversubscribed"}},
+    {"P2P off", is_joined, without_p2p, .5, 1, .9, {"no_p2p"}, false},
+    {"P2P off, slots", is_slotted, without_p2p, .4, .7, .2, {"no_p2p"}, false},
+    {"one slow GPU", is_joined, slow_gpu, 1.4, 2.5, .8, {"slow_gpu"}, false},
+    {"oversubscribed leaf", crosses_many, narrow_leaf, .25, .5, .9, {"leaf_oversubscribed"}, false},
 };
 
 enum { FAULTS = sizeof faults / sizeof faults[0] };
