@@ -149,10 +149,17 @@ RONDE_API void ronde_loaded_place(struct ronde_loaded *loaded, uint64_t end, uns
 RONDE_API void ronde_loaded_destroy(struct ronde_loaded *loaded);
 
 /**
+ * How a launch's buffers lie, which the frame's count need not know yet; the placement of ranks that lack one of both is not
+ * known.
+ */
+enum ronde_buffer_placement ronde_loaded_placement(const struct ronde_loaded *loaded,
+                                                   const struct ronde_launch *launch);
+
+/**
  * Sets up a run of a launch that ronde_launch_check accepted; one that differs from the last in its buffers only costs next to
  * nothing. Slots are only as long as the messages of this count need.
- * Messages are read or written in place as lowering allows; where some ranks run in place and others do not, all are
- * copied. Errors: NO_MEMORY.
+ * Messages are read or written in place as lowering allows; where some of the ranks here run in place and others do not, all of
+ * theirs are copied. Errors: NO_MEMORY.
  */
 RONDE_API enum ronde_status
 ronde_loaded_prepare(struct ronde_loaded *loaded, const struct ronde_launch *launch,

@@ -85,6 +85,11 @@
 #define RONDE_MAY_POLL(lane) true
 #endif
 
+#ifndef RONDE_IS_READABLE
+/** Whether receivers can read a buffer of this rank (RONDE_IN ..) where it lies. */
+#define RONDE_IS_READABLE(act, buffer) true
+#endif
+
 #ifndef RONDE_REMOTE_READ
 /**
  * Where this process can read what an offer refers to; NULL if it cannot. `place` is where the data is about to be

@@ -117,12 +117,8 @@ static bool shares_block(const struct ronde_schedule *schedule, const struct ron
     return false;
 }
 
-/*
- * How the launch's buffers lie, which the frame's count does not know yet; the placement of ranks
- * that lack one of both is not known.
- */
-static enum ronde_buffer_placement placement_of(const struct ronde_loaded *loaded,
-                                                const struct ronde_launch *launch)
+enum ronde_buffer_placement ronde_loaded_placement(const struct ronde_loaded *loaded,
+                                                   const struct ronde_launch *launch)
 {
     bool has[2] = {false, false};
     const uint32_t end_rank = loaded->first_rank + loaded->rank_count;
@@ -149,7 +145,10 @@ static enum ronde_protocol wanted_protocol(const struct ronde_launch *launch,
     return launch->protocol < habits->farthest ? launch->protocol : habits->farthest;
 }
 
-/* Pull and push need a proved order of overwriting, which lowering has for two placements only. */
+/*
+ * Pull and push need a proved order of overwriting, which lowering has for two placements only. What other ranks offer is taken
+ * whatever this one does: its buffers are no business of theirs.
+ */
 static void choose_protocol(struct ronde_loaded *loaded, const struct ronde_launch *launch,
                             const struct ronde_habits *habits, uint64_t share_bytes)
 {
@@ -160,6 +159,7 @@ static void choose_protocol(struct ronde_loaded *loaded, const struct ronde_laun
         wanted_protocol(launch, habits, frame->is_in_place, share_bytes);
     frame->no_pull = 0;
     frame->pushes = false;
+    frame->has_offers = loaded->ports && wanted != RONDE_PROTOCOL_STAGED;
     if (wanted == RONDE_PROTOCOL_STAGED || placement == RONDE_BUFFERS_MIXED)
         return;
     frame->no_pull = ronde_loaded_buffered(loaded, frame->is_in_place);
@@ -222,7 +222,8 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     const uint64_t share_bytes = chunk_share(loaded, piece_bytes);
     choose_protocol(loaded, launch, habits, share_bytes);
     frame->streams = streams(loaded, launch, habits);
-    frame->has_lines = frame->no_pull == 0 && launch->slot_bytes == 0 && frame->piece_count <= 1 &&
+    frame->has_lines = frame->no_pull == 0 && !frame->has_offers && launch->slot_bytes == 0 &&
+                       frame->piece_count <= 1 &&
                        lines_stride(loaded, share_bytes) <= habits->lines_up_to_bytes;
     return slot_stride(loaded, share_bytes);
 }
@@ -401,7 +402,7 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
     if (loaded->is_dirty)
         reset_counters(loaded);
     loaded->frame.first_piece = loaded->pieces_done;
-    const enum ronde_buffer_placement placement = placement_of(loaded, launch);
+    const enum ronde_buffer_placement placement = ronde_loaded_placement(loaded, launch);
     if (!has_last_shape(loaded, launch, habits, placement)) {
         loaded->last_placement = placement;
         const enum ronde_status status = prepare_shape(loaded, launch, habits, error);

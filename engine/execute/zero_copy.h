@@ -50,8 +50,10 @@ RONDE_INTERP bool ronde_act_may_offer(const struct ronde_act *act)
         task->ends[step->send].is_copied)
         return false;
     if (ronde_op_is_in(step->op, RONDE_OPS_THAT_SEND_SOURCE))
-        return !ronde_act_heeds(act, RONDE_FLAG_RAW) && !ronde_act_heeds(act, RONDE_FLAG_FINAL);
-    return ronde_op_is_in(step->op, RONDE_OPS_THAT_SEND_KEPT);
+        return RONDE_IS_READABLE(act, act->buffer[1]) && !ronde_act_heeds(act, RONDE_FLAG_RAW) &&
+               !ronde_act_heeds(act, RONDE_FLAG_FINAL);
+    return ronde_op_is_in(step->op, RONDE_OPS_THAT_SEND_KEPT) &&
+           RONDE_IS_READABLE(act, act->buffer[0]);
 }
 
 /** The step that receives what a step sends, if its rank's memory can be reached and it only keeps the message. */
