@@ -37,6 +37,8 @@ struct ronde_cuda_place {
                                      After opening: what is done, a multiple of RONDE_CUDA_LINES_GRAIN_BYTES */
     const struct ronde_process_share
         *shares; /**< of all processes, with a communicator; filled in by opening, */
+    struct ronde_registry *
+        registry; /**< likewise: buffers of all processes of a host; NULL = there is no communicator, or several hosts */
     const bool *unreachable; /**< likewise, per pair of devices: the first cannot access the second; NULL = all can */
 };
 

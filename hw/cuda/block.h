@@ -40,8 +40,11 @@
 #define RONDE_POST_LENGTH(frame, end, length) ronde_block_write_length((frame), (end), (length))
 #define RONDE_ITEM_STRIDE(frame, bytes) ronde_block_stride((frame), (bytes))
 #define RONDE_USE(frame, from, to) ronde_block_use((frame), (from), (to))
-#define RONDE_GAVE_UP(frame) (ronde_block_of(frame)->gave_up != 0)
-#define RONDE_MAY_POLL(lane) (!RONDE_GAVE_UP((lane)->task->frame))
+#define RONDE_IS_READABLE(act, buffer) ronde_block_is_readable((act)->lane->task->frame, (buffer))
+#define RONDE_SEND_COPY(act, start, bytes) ronde_block_refer((act), (start))
+#define RONDE_REMOTE_READ(act, offer, place) ronde_block_find((act), (offer))
+#define RONDE_GAVE_UP(frame) ronde_block_gives_up(ronde_block_of(frame))
+#define RONDE_MAY_POLL(lane) (ronde_block_of((lane)->task->frame)->gave_up == 0)
 #define RONDE_COPY(frame, to, from, bytes)                                                         \
     ronde_block_issue((frame), RONDE_MOVE_COPY, (to), (from), 0,                                   \
                       (bytes) >> ronde_block_element_shift(frame), 0)
@@ -112,6 +115,8 @@ struct ronde_block {
     uint64_t deadline_ns; /**< 0 = none */
     uint32_t turns;       /**< since it began */
     uint32_t gave_up; /**< not 0: a mover did not get what it waited for, and the run has to end */
+    const uint64_t *
+        withdrawn; /**< not 0 there: what the step reads is not its sender's any more; NULL = it is all here */
     uint32_t room_bytes;          /**< bytes of shared memory */
     bool is_shared;               /**< the lane slots are there */
     uint64_t program_bytes;       /**< of the job's program */
@@ -256,6 +261,56 @@ RONDE_INTERP void ronde_block_use(const struct ronde_frame *frame, const struct 
     command->flags[1] = to ? ronde_line_flag(to->count) : 0;
 }
 
+/** Whether all receivers can read a buffer; scratch is another process's own. */
+RONDE_INTERP bool ronde_block_is_readable(const struct ronde_frame *frame, uint32_t buffer)
+{
+    const struct ronde_block *block = ronde_block_of(frame);
+    return !block->job->mapped || (block->given.readable >> buffer & 1) != 0;
+}
+
+/** What an offer of this rank holds: an address, or a reference. */
+RONDE_INTERP const unsigned char *ronde_block_refer(const struct ronde_act *act,
+                                                    const unsigned char *start)
+{
+    const struct ronde_block *block = ronde_block_of(act->lane->task->frame);
+    /* Sent is what a step keeps; a step that keeps nothing sends its source. */
+    const uint32_t buffer = act->buffer[0] != RONDE_BUFFER_COUNT ? act->buffer[0] : act->buffer[1];
+    const uint64_t shift =
+        buffer == RONDE_OUT ? block->given.shift[RONDE_OUT] : block->given.shift[RONDE_IN];
+    return block->job->mapped ? (const unsigned char *)((uint64_t)(uintptr_t)start + shift) : start;
+}
+
+/** Where this device reads what was offered. The counter of a sender that gives up says so in its next word. */
+RONDE_INTERP const unsigned char *ronde_block_find(const struct ronde_act *act,
+                                                   const struct ronde_offer *offer)
+{
+    struct ronde_block *block = ronde_block_of(act->lane->task->frame);
+    const uint64_t reference = (uint64_t)(uintptr_t)offer->start;
+    if (!block->job->mapped)
+        return offer->start;
+    block->withdrawn = act->lane->task->ends[act->step->receive].theirs + 1;
+    return block->job->mapped[reference >> RONDE_REFERENCE_BITS] +
+           (reference & ((UINT64_C(1) << RONDE_REFERENCE_BITS) - 1));
+}
+
+/**
+ * Whether the step that was executed last gave up: a part of its message never came, or what it read in place was
+ * withdrawn. A sender withdraws before its buffers are its caller's again, so what was read before this look is valid.
+ */
+RONDE_INTERP bool ronde_block_gives_up(struct ronde_block *block)
+{
+    const uint64_t *const withdrawn = block->withdrawn;
+    block->withdrawn = 0;
+    if (withdrawn) {
+        RONDE_PORT_FENCE();
+        if (RONDE_PORT_ACQUIRE(withdrawn) != 0) {
+            RONDE_PORT_POKE(block->job->stop, RONDE_STOP_ABORT);
+            block->gave_up = 1;
+        }
+    }
+    return block->gave_up != 0;
+}
+
 /** What combining is under this frame's operator. */
 RONDE_INTERP enum ronde_move ronde_block_operator(const struct ronde_frame *frame, bool is_final)
 {
@@ -314,9 +369,24 @@ RONDE_INTERP bool ronde_block_turn(struct ronde_block *block)
            (block->turns % RONDE_TURNS_PER_CHECK == 0 && ronde_block_must_stop(block));
 }
 
+/** After a run that ended early: what is offered and not read yet must not be read any more. */
+RONDE_INTERP void ronde_block_withdraw(const struct ronde_lane_slot *lane_slot)
+{
+    RONDE_ROLLED
+    for (uint32_t c = 0; c < lane_slot->end_count; c++) {
+        const struct ronde_end *end = &lane_slot->task.ends[c];
+        if (end->lane == lane_slot->lane.index && end->mine)
+            RONDE_PORT_SET(end->mine + 1, 1);
+    }
+}
+
 /** Ends the block's part of a run: writes back, for the host, how far each lane got and what it waits for. */
 RONDE_INTERP void ronde_block_close(struct ronde_block *block)
 {
+    const bool withdraws = block->frame.no_pull != 0 && block->job->mapped &&
+                           RONDE_PORT_PEEK(block->job->stop) != RONDE_STOP_NOT;
+    for (uint32_t k = 0; withdraws && k < block->lane_slot_count; k++)
+        ronde_block_withdraw(&block->lane_slots[k]);
     for (uint32_t k = 0; k < block->lane_slot_count; k++) {
         const struct ronde_lane *lane = &block->lane_slots[k].lane;
         struct ronde_lane *back = &block->job->lane_slots[block->first + k].lane;

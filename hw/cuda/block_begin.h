@@ -47,6 +47,7 @@ RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde
     block->room_bytes = room_bytes;
     block->turns = 0;
     block->gave_up = 0;
+    block->withdrawn = 0;
     block->first = share.first;
     block->is_shared = share.is_shared;
     block->program = job.program;
@@ -232,6 +233,16 @@ RONDE_INTERP void ronde_block_start(struct ronde_block *block, struct ronde_move
         ronde_block_point_one(block, copy, k);
 }
 
+/** How messages of this run travel: which buffers others read in place is found out for each. */
+RONDE_INTERP void ronde_block_choose(struct ronde_block *block)
+{
+    if (!block->job->mapped)
+        return;
+    block->frame.is_in_place = block->given.is_in_place != 0;
+    if (block->given.readable == 0)
+        block->frame.no_pull = 0;
+}
+
 /** Last part, deciding thread. */
 RONDE_INTERP void ronde_block_begin(struct ronde_block *block)
 {
@@ -239,6 +250,7 @@ RONDE_INTERP void ronde_block_begin(struct ronde_block *block)
         block->given.is_given != 0 ? block->given.timeout_ns : block->job->timeout_ns;
     bool is_known = false;
     uint64_t used = 0;
+    ronde_block_choose(block);
     for (uint32_t k = 0; k < block->lane_slot_count; k++) {
         struct ronde_lane_slot *lane_slot = &block->lane_slots[k];
         const uint32_t steps = lane_slot->lane.end - lane_slot->lane.first;

@@ -71,11 +71,22 @@ static enum ronde_status exchange_shares(struct cuda *cuda, enum ronde_status st
     return status;
 }
 
+/* Buffers of processes that share a host. */
+static enum ronde_status open_registry(struct cuda *cuda, struct ronde_error *error)
+{
+    struct ronde_comm *comm = cuda->comm;
+    return comm->transport == RONDE_TRANSPORT_SHM
+               ? ronde_registry_open(comm, cuda->gpus, cuda->gpu_count, cuda->mem,
+                                     &cuda->place.registry, error)
+               : RONDE_OK;
+}
+
 void ronde_cuda_close_on(void *self)
 {
     struct cuda *cuda = self;
     if (!cuda)
         return;
+    ronde_registry_close(cuda->place.registry);
     ronde_mem_free(cuda->mem, cuda->gpus, cuda->gpu_count, sizeof *cuda->gpus);
     ronde_mem_free(cuda->mem, cuda->unreachable, (size_t)cuda->gpu_count * cuda->gpu_count,
                    sizeof *cuda->unreachable);
@@ -120,6 +131,8 @@ enum ronde_status ronde_cuda_open_place(const struct ronde_cuda_place *place, vo
     enum ronde_status status = make_tables(cuda, error);
     if (status == RONDE_OK)
         status = join_all(cuda, error);
+    if (cuda->comm && status == RONDE_OK)
+        status = open_registry(cuda, error);
     if (cuda->comm)
         status = exchange_shares(cuda, status, error);
     if (status != RONDE_OK) {
@@ -280,8 +293,40 @@ enum ronde_status ronde_cuda_wait(void *self, struct ronde_result *out_result,
         return status;
     out_result->elapsed_ns = elapsed_ns;
     out_result->is_virtual = false;
-    out_result->protocol = ronde_loaded_protocol(program->parts[0].loaded);
+    out_result->protocol = program->registry && program->parts[0].given.readable == 0
+                               ? RONDE_PROTOCOL_STAGED
+                               : ronde_loaded_protocol(program->parts[0].loaded);
     return RONDE_OK;
+}
+
+/* Several hosts share no buffers. */
+static enum ronde_status check_registry(const struct cuda *cuda, struct ronde_error *error)
+{
+    return cuda->place.registry
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_UNSUPPORTED,
+                            "buffers are registered where ranks are processes of one host");
+}
+
+enum ronde_status ronde_cuda_register(void *self, void *start, uint64_t bytes,
+                                      struct ronde_registration **out_registration,
+                                      struct ronde_error *error)
+{
+    const struct cuda *cuda = self;
+    *out_registration = NULL;
+    const enum ronde_status status = check_registry(cuda, error);
+    return status == RONDE_OK
+               ? ronde_registry_add(cuda->place.registry, start, bytes, out_registration, error)
+               : status;
+}
+
+enum ronde_status ronde_cuda_deregister(void *self, struct ronde_registration *registration,
+                                        struct ronde_error *error)
+{
+    const struct cuda *cuda = self;
+    const enum ronde_status status = check_registry(cuda, error);
+    return status == RONDE_OK ? ronde_registry_remove(cuda->place.registry, registration, error)
+                              : status;
 }
 
 /* May be called from any thread, also while another is in wait. */

@@ -39,6 +39,7 @@ static enum ronde_status init_part(struct ronde_cuda_program *program, uint32_t 
     const uint32_t *firsts = program->rank_map.firsts + program->rank_map.own;
     const struct ronde_staging ranks = {.first_rank = firsts[p],
                                         .rank_count = firsts[p + 1] - firsts[p]};
+    program->parts[p].flat.job.mapped = ronde_registry_mapped(program->registry, gpu);
     return ronde_device_program_init(&program->parts[p], gpu, program->mem, &program->numbering,
                                      ranks, error);
 }
@@ -101,9 +102,12 @@ ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_c
     program->schedule = schedule;
     program->numbering.schedule = schedule;
     program->lines_up_to_bytes = place->lines_up_to_bytes;
+    /* A process alone reads all in place already. */
+    program->registry = place->comm && place->comm->ranks > 1 ? place->registry : NULL;
     program->peers.lines_up_to_bytes = place->lines_up_to_bytes;
     program->peers.comm = place->comm;
     program->peers.sharing = place->sharing;
+    program->peers.has_registry = program->registry != NULL;
     program->peers.rank_map = &program->rank_map;
     enum ronde_status status = fill_rank_map(program, place, error);
     if (status == RONDE_OK)
@@ -134,38 +138,6 @@ void ronde_cuda_program_fini(struct ronde_cuda_program *program)
     ronde_mem_free(program->mem, program->fifos,
                    (size_t)program->part_count * program->rank_map.count, sizeof *program->fifos);
     ronde_rank_map_free(&program->rank_map);
-}
-
-/* Prepares every part by itself, its buffers staged. */
-static enum ronde_status prepare_parts(struct ronde_cuda_program *program,
-                                       const struct ronde_launch *launch, struct ronde_error *error)
-{
-    struct ronde_habits habits = program->rank_map.count == 1 ? habits_of_one : habits_of_several;
-    enum ronde_status status = RONDE_OK;
-    habits.lines_up_to_bytes = program->lines_up_to_bytes;
-    if (program->peers.comm)
-        habits.slot_bytes = program->peers.slot_bytes;
-    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
-        struct ronde_device_program *part = &program->parts[p];
-        struct ronde_launch staged;
-        const bool was_dirty = part->loaded->is_dirty;
-        status = ronde_staging_enter(&part->staging, launch, part->queue, &staged, error);
-        if (status == RONDE_OK)
-            status = ronde_loaded_prepare(part->loaded, &staged, &habits, error);
-        if (status == RONDE_OK && was_dirty)
-            status = ronde_device_program_clear_counters(part, error);
-    }
-    return status;
-}
-
-/* Whether all parts read messages in place, or none does: each decides by its own buffers only. */
-static bool agree(const struct ronde_cuda_program *program)
-{
-    const struct ronde_frame *first = &program->parts[0].loaded->frame;
-    for (uint32_t p = 1; p < program->part_count; p++)
-        if (program->parts[p].loaded->frame.no_pull != first->no_pull)
-            return false;
-    return true;
 }
 
 /* Whether a block of the caller's that its own device accesses without a shadow can be read by all the others. */
@@ -200,6 +172,49 @@ static bool are_buffers_open(const struct ronde_cuda_program *program,
                                        ronde_launch_block(schedule, launch, rank, is_input != 0, b));
             }
     return is_open;
+}
+
+/* Between processes large messages are read in place where buffers are registered, which kernels learn with each run. */
+static struct ronde_habits habits_of(const struct ronde_cuda_program *program)
+{
+    struct ronde_habits habits =
+        program->rank_map.count == 1 || program->registry ? habits_of_one : habits_of_several;
+    habits.lines_up_to_bytes = program->lines_up_to_bytes;
+    if (program->peers.comm)
+        habits.slot_bytes = program->peers.slot_bytes;
+    return habits;
+}
+
+/* Prepares every part by itself, its buffers staged. */
+static enum ronde_status prepare_parts(struct ronde_cuda_program *program,
+                                       const struct ronde_launch *launch, struct ronde_error *error)
+{
+    const struct ronde_habits habits = habits_of(program);
+    const bool is_open = program->registry && are_buffers_open(program, launch);
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
+        struct ronde_device_program *part = &program->parts[p];
+        struct ronde_launch staged;
+        const bool was_dirty = part->loaded->is_dirty;
+        status = ronde_staging_enter(&part->staging, launch, part->queue, &staged, error);
+        if (status == RONDE_OK)
+            status = ronde_loaded_prepare(part->loaded, &staged, &habits, error);
+        if (status == RONDE_OK && was_dirty)
+            status = ronde_device_program_clear_counters(part, error);
+        if (status == RONDE_OK)
+            ronde_device_program_offer(part, is_open ? program->registry : NULL, &staged);
+    }
+    return status;
+}
+
+/* Whether all parts read messages in place, or none does: each decides by its own buffers only. */
+static bool agree(const struct ronde_cuda_program *program)
+{
+    const struct ronde_frame *first = &program->parts[0].loaded->frame;
+    for (uint32_t p = 1; p < program->part_count; p++)
+        if (program->parts[p].loaded->frame.no_pull != first->no_pull)
+            return false;
+    return true;
 }
 
 /* Every part allocates memory for what it receives. */
@@ -259,8 +274,9 @@ static enum ronde_status prepare(struct ronde_cuda_program *program,
                           "launch: protocol %s, devices behind a bridge share slots, not buffers",
                           ronde_protocol_text(launch->protocol));
     enum ronde_status status = prepare_parts(program, launch, error);
-    if (status == RONDE_OK && (!agree(program) || (program->parts[0].loaded->frame.no_pull != 0 &&
-                                                   !are_buffers_open(program, launch)))) {
+    if (status == RONDE_OK && !program->registry &&
+        (!agree(program) ||
+         (program->parts[0].loaded->frame.no_pull != 0 && !are_buffers_open(program, launch)))) {
         staged.protocol = RONDE_PROTOCOL_STAGED;
         status = prepare_parts(program, &staged, error);
     }

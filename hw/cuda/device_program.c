@@ -252,6 +252,56 @@ void ronde_device_program_give(struct ronde_device_program *part, const struct r
         memcpy(&part->given.factor, (const unsigned char *)launch->factors + rank * bytes, bytes);
 }
 
+/* Adds a block of a rank to what is known of all; false if others cannot read it, or not by the same shift. */
+static bool add_readable(const struct ronde_registry *registry, struct ronde_stretch block,
+                         struct ronde_readable *io_found)
+{
+    if (block.bytes == 0)
+        return true;
+    const struct ronde_readable now = ronde_registry_find(registry, block.start, block.bytes);
+    const bool fits =
+        now.registration && (!io_found->registration || io_found->registration == now.registration);
+    *io_found = now;
+    return fits;
+}
+
+/* Where others find the inputs or outputs of all ranks here: all in one place, as one number is added to an address there. */
+static struct ronde_readable find_readable(const struct ronde_device_program *part,
+                                           const struct ronde_registry *registry,
+                                           const struct ronde_launch *launch, bool is_input)
+{
+    const struct ronde_staging *ranks = &part->staging;
+    const bool has_tables = is_input ? launch->in_blocks != NULL : launch->out_blocks != NULL;
+    const uint32_t blocks = ronde_schedule_blocks(ranks->schedule, is_input);
+    struct ronde_readable found = {NULL, 0};
+    for (uint32_t k = 0; k < ranks->rank_count; k++)
+        for (uint32_t b = 0; b < blocks; b += has_tables ? 1 : blocks) {
+            struct ronde_stretch block =
+                ronde_launch_block(ranks->schedule, launch, ranks->first_rank + k, is_input, b);
+            block.bytes *= has_tables ? 1 : blocks;
+            if (!add_readable(registry, block, &found))
+                return (struct ronde_readable){NULL, 0};
+        }
+    return found;
+}
+
+void ronde_device_program_offer(struct ronde_device_program *part,
+                                const struct ronde_registry *registry,
+                                const struct ronde_launch *launch)
+{
+    const bool may_offer = part->loaded->frame.no_pull != 0;
+    part->given.readable = 0;
+    part->given.is_in_place = ronde_loaded_placement(part->loaded, launch) == RONDE_BUFFERS_IN;
+    for (uint32_t buffer = RONDE_IN; buffer <= RONDE_OUT; buffer++) {
+        const struct ronde_readable found =
+            may_offer ? find_readable(part, registry, launch, buffer == RONDE_IN)
+                      : (struct ronde_readable){NULL, 0};
+        part->registered[buffer] = found.registration;
+        part->given.shift[buffer] = found.shift;
+        part->given.readable |= (uint64_t)(found.registration != NULL) << buffer;
+    }
+}
+
 enum ronde_status ronde_device_program_start(struct ronde_device_program *part, void *const *stream,
                                              struct ronde_error *error)
 {

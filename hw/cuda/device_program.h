@@ -8,6 +8,7 @@
 #include "hw/cuda/gpu.h"
 #include "hw/cuda/job.h"
 #include "hw/cuda/rank_map.h"
+#include "hw/cuda/registered.h"
 
 #include "ronde/mem.h"
 
@@ -215,6 +216,8 @@ struct ronde_device_program {
     struct ronde_device_block launch_block;
     struct ronde_flat_launch flat;
     struct ronde_given given; /**< with the next run */
+    const struct ronde_registration
+        *registered[2]; /**< what others read of input and output in that run, or NULL */
     struct ronde_staging staging;
     const void *lines_start; /**< geometry of the lines that were last cleared */
     uint64_t lines_stride;
@@ -256,6 +259,14 @@ enum ronde_status ronde_device_program_send(struct ronde_device_program *part, u
 
 /** Gives the runs from now on the buffers, factor and limit of a launch; the device has one rank, and it no tables. */
 void ronde_device_program_give(struct ronde_device_program *part, const struct ronde_launch *launch);
+
+/**
+ * Finds out what other processes read in place in the runs from now on, whose launch has addresses of the device, and can be
+ * used by its neighbours in this process.
+ */
+void ronde_device_program_offer(struct ronde_device_program *part,
+                                const struct ronde_registry *registry,
+                                const struct ronde_launch *launch);
 
 /** Starts the kernel in *stream, of the caller's, or without `stream` in the part's own queue. Errors: DEVICE, UNSUPPORTED. */
 enum ronde_status ronde_device_program_start(struct ronde_device_program *part, void *const *stream,

@@ -32,6 +32,11 @@ enum {
 
 /** Attributes of pointers (cuda.h: CUpointer_attribute). */
 enum {
+    RONDE_DRIVER_NUMBER = 7,
+    RONDE_DRIVER_ORDINAL = 9,
+    RONDE_DRIVER_HAS_IPC = 10,
+    RONDE_DRIVER_START = 11,
+    RONDE_DRIVER_BYTES = 12,
     RONDE_DRIVER_ALLOWED_HANDLES = 14,
     RONDE_DRIVER_POOL = 17,
     RONDE_DRIVER_MAPPING_BYTES = 18,

@@ -17,6 +17,16 @@ struct ronde_share {
     enum ronde_sharing sharing; /**< never AUTO */
     int32_t descriptor; /**< valid in this process: another's has to be passed (fd_passing.h); -1 = none is needed */
     uint64_t words[8]; /**< the handle, opaque */
+    uint64_t bytes;    /**< of the allocation, where it is the caller's (offer) */
+};
+
+/** An allocation of a device's memory: what a handle stands for. */
+struct ronde_allocation {
+    unsigned char *start;
+    uint64_t bytes;
+    uint64_t number; /**< which no other allocation of the process has that is held, or that is not by handles */
+    enum ronde_sharing sharing; /**< how it can be offered to other processes */
+    bool is_held;               /**< `number` is a handle that is the holder's to let go */
 };
 
 /** What a thread had before it entered a device, to be put back. */
@@ -50,11 +60,26 @@ struct ronde_gpu {
                                struct ronde_error *error);
     /** Frees it, after all other processes have unmapped it. `sharing`: of the share. */
     void (*unshare)(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes);
-    /** Maps memory that another process has shared, for kernels here. Errors: NO_MEMORY, DEVICE. */
-    enum ronde_status (*attach)(void *self, const struct ronde_share *share, uint64_t bytes,
-                                void **out_block, struct ronde_error *error);
+    /**
+     * Maps memory that another process has shared, for kernels here: `count` allocations of one kind, one after another; by
+     * IPC one alone. Errors: NO_MEMORY, DEVICE.
+     */
+    enum ronde_status (*attach)(void *self, const struct ronde_share *shares, const uint64_t *bytes,
+                                uint32_t count, void **out_block, struct ronde_error *error);
     /** Unmaps it. */
-    void (*detach)(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes);
+    void (*detach)(void *self, enum ronde_sharing sharing, void *block, const uint64_t *bytes,
+                   uint32_t count);
+    /**
+     * Finds the allocation of the device's that an address lies in, and holds it: its number is not used again until let_go.
+     * Errors: BAD_ARGUMENT for other memory; UNSUPPORTED for memory that no other process can map.
+     */
+    enum ronde_status (*hold)(void *self, const void *address,
+                              struct ronde_allocation *out_allocation, struct ronde_error *error);
+    /** Ends that. */
+    void (*let_go)(void *self, struct ronde_allocation *allocation);
+    /** Exports an allocation that is held, as share does. Errors: DEVICE, UNSUPPORTED. */
+    enum ronde_status (*offer)(void *self, const struct ronde_allocation *allocation,
+                               struct ronde_share *out_share, struct ronde_error *error);
     /** Pins whole pages of the host, which kernels here then access under its address. Errors: DEVICE. */
     enum ronde_status (*pin)(void *self, void *memory, uint64_t bytes, struct ronde_error *error);
     /** Ends that. */

@@ -35,14 +35,26 @@ struct ronde_lane_slot {
     uint64_t end_count;     /**< ends of the task */
 };
 
-/** What a run may be given instead of what was prepared: it comes with the kernel, so that it costs nothing to change. */
+/**
+ * What a run may be given instead of what was prepared, and how others read its buffers: it comes with the kernel, so that it costs
+ * nothing to change.
+ */
 struct ronde_given {
     unsigned char *in; /**< buffers of the one rank that the device has */
     unsigned char *out;
-    uint64_t factor;     /**< the bytes of its factor */
-    uint64_t timeout_ns; /**< 0 = no limit */
-    uint64_t is_given;   /**< 0 = all of this is as it was prepared */
+    uint64_t factor;      /**< the bytes of its factor */
+    uint64_t timeout_ns;  /**< 0 = no limit */
+    uint64_t is_given;    /**< 0 = all before is as it was prepared */
+    uint64_t is_in_place; /**< how the buffers lie */
+    uint64_t readable; /**< where ranks are in several processes: buffers that all can read, as bits by number */
+    uint64_t shift[2]; /**< of input and output, if readable: from an address there to its reference */
 };
+
+/**
+ * Memory that several processes have mapped has another address in each. What one of them offers to others is a reference: the
+ * index of a mapping, alike in all processes, and behind it the place from its start.
+ */
+#define RONDE_REFERENCE_BITS 44u
 
 /** A run on one device. Block b of B polls the lane slots floor(b*S/B) .. floor((b+1)*S/B)-1 in turn. */
 struct ronde_job {
@@ -56,6 +68,8 @@ struct ronde_job {
     uint64_t timeout_ns;          /**< 0 = no limit */
     const uint32_t *abort;        /**< in memory of the host: not 0 when the run has to end */
     uint32_t *stop; /**< in memory of the host: enum ronde_stop, written by the first block that stops */
+    unsigned char *const *
+        mapped; /**< by index: what references refer to; NULL = offers are addresses, which all ranks share */
 };
 
 #endif

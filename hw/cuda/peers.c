@@ -117,6 +117,13 @@ static enum ronde_status exchange(const struct ronde_cuda_peers *peers, const st
         if (all[rank].error.status != RONDE_OK)
             status = ronde_fail(error, all[rank].error.status, "rank %u: %.480s", rank,
                                 all[rank].error.message);
+    /* Messages that are to be read in place, however short, do not travel in lines. */
+    for (uint32_t rank = 1; rank < comm->ranks && status == RONDE_OK; rank++)
+        if (all[0].handshake.offers != all[rank].handshake.offers)
+            status = ronde_fail(error, RONDE_REJECTED,
+                                "ranks 0 and %u disagree about the protocol: one of them asks for "
+                                "pull",
+                                rank);
     for (uint32_t rank = 1; rank < comm->ranks && status == RONDE_OK; rank++)
         if (!ronde_handshake_is_same(&all[0].handshake, &all[rank].handshake))
             status = ronde_handshake_refuse(0, &all[0].handshake, rank, &all[rank].handshake, error);
@@ -160,6 +167,7 @@ static struct report make_report(const struct ronde_schedule *schedule,
     mine.handshake.depth = launch->depth;
     mine.handshake.count = launch->count;
     mine.handshake.dtype = launch->dtype;
+    mine.handshake.offers = launch->protocol == RONDE_PROTOCOL_PULL;
     mine.handshake.op = ronde_collective_traits(schedule->collective)->reduces ? launch->op : 0;
     return mine;
 }
@@ -232,10 +240,12 @@ enum ronde_status ronde_cuda_peers_settle(const struct ronde_cuda_peers *peers,
                           "launch: slot_bytes %llu and depth %u, loaded for %llu and %u",
                           (unsigned long long)launch->slot_bytes, launch->depth,
                           (unsigned long long)peers->slot_bytes, peers->depth);
-    if (launch->protocol > RONDE_PROTOCOL_STAGED)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "launch: protocol %s, processes share slots, not buffers",
-                          ronde_protocol_text(launch->protocol));
+    if (launch->protocol > RONDE_PROTOCOL_PULL ||
+        (launch->protocol == RONDE_PROTOCOL_PULL && !peers->has_registry))
+        return ronde_fail(error, RONDE_UNSUPPORTED, "launch: protocol %s, processes %s",
+                          ronde_protocol_text(launch->protocol),
+                          peers->has_registry ? "read each other's buffers, and write none"
+                                              : "on several hosts share slots, not buffers");
     return RONDE_OK;
 }
 

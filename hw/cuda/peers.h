@@ -23,6 +23,7 @@ struct ronde_shared_block {
 struct ronde_cuda_peers {
     struct ronde_comm *comm;    /**< NULL = there are none: all ranks are in this process */
     enum ronde_sharing sharing; /**< the caller's choice */
+    bool has_registry;          /**< buffers can be registered */
     const struct ronde_rank_map *rank_map;
     struct ronde_device_program *parts; /**< of this process, one per device here */
     struct ronde_shared_block *own;     /**< one per device here */

@@ -78,12 +78,13 @@ struct ronde_cuda_program {
     struct ronde_cuda_progress *progress; /**< of its runs in streams, or NULL */
     struct ronde_remote_fifos
         *fifos; /**< per part, one per global device: at addresses of the part's device */
-    uint64_t lines_up_to_bytes; /**< slots of up to so many travel in lines */
-    struct ronde_launch launch; /**< as the caller gave it, of the run under way */
-    bool must_disconnect;       /**< from the other processes; set before connecting */
-    uint64_t marks;             /**< in the caller's streams so far */
-    bool is_prepared;           /**< the launch images are on the devices */
-    bool is_running;            /**< between run and wait */
+    struct ronde_registry *registry; /**< of buffers that other processes read in place, or NULL */
+    uint64_t lines_up_to_bytes;      /**< slots of up to so many travel in lines */
+    struct ronde_launch launch;      /**< as the caller gave it, of the run under way */
+    bool must_disconnect;            /**< from the other processes; set before connecting */
+    uint64_t marks;                  /**< in the caller's streams so far */
+    bool is_prepared;                /**< the launch images are on the devices */
+    bool is_running;                 /**< between run and wait */
 };
 
 /** Whether some ranks are processes that cannot map each other's device memory. */

@@ -45,6 +45,7 @@ enum ronde_status ronde_cuda_program_give(struct ronde_cuda_program *program,
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "a buffer is not memory of the device, which runs in a stream need");
     ronde_device_program_give(part, launch);
+    ronde_device_program_offer(part, program->registry, launch);
     return RONDE_OK;
 }
 
@@ -98,6 +99,23 @@ static void await_streams(struct ronde_cuda_program *program, void *const *strea
     }
 }
 
+/* A graph may be replayed at any time: what is read in its runs stays mapped. */
+static enum ronde_status keep_captured(const struct ronde_cuda_program *program,
+                                       void *const *streams, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
+        const struct ronde_device_program *part = &program->parts[p];
+        bool is_captured = false;
+        if (part->given.readable == 0)
+            continue;
+        status = part->gpu->is_captured(part->gpu->self, streams[p], &is_captured, error);
+        for (int k = 0; is_captured && k < 2; k++)
+            ronde_registry_keep(program->registry, part->registered[k]);
+    }
+    return status;
+}
+
 enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ronde_error *error)
 {
     struct ronde_cuda_program *program = self;
@@ -106,8 +124,10 @@ enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ro
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "no launch of the program was prepared");
     if (program->progress)
         return enqueue_between(program, streams, error);
-    const enum ronde_status status =
-        ronde_cuda_program_start_parts(program, streams, &started, error);
+    enum ronde_status status = keep_captured(program, streams, error);
+    if (status != RONDE_OK)
+        return status;
+    status = ronde_cuda_program_start_parts(program, streams, &started, error);
     if (status != RONDE_OK && program->part_count > 1) {
         await_streams(program, streams, started);
         ronde_cuda_program_abandon(program);

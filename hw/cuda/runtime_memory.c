@@ -31,6 +31,11 @@ SAME_NUMBER(RONDE_DRIVER_HAS_DESCRIPTORS,
             CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED);
 SAME_NUMBER(RONDE_DRIVER_HAS_RDMA, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
 SAME_NUMBER(RONDE_DRIVER_HAS_FABRIC, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED);
+SAME_NUMBER(RONDE_DRIVER_NUMBER, CU_POINTER_ATTRIBUTE_BUFFER_ID);
+SAME_NUMBER(RONDE_DRIVER_ORDINAL, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+SAME_NUMBER(RONDE_DRIVER_HAS_IPC, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE);
+SAME_NUMBER(RONDE_DRIVER_START, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR);
+SAME_NUMBER(RONDE_DRIVER_BYTES, CU_POINTER_ATTRIBUTE_RANGE_SIZE);
 SAME_NUMBER(RONDE_DRIVER_ALLOWED_HANDLES, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES);
 SAME_NUMBER(RONDE_DRIVER_POOL, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
 SAME_NUMBER(RONDE_DRIVER_MAPPING_BYTES, CU_POINTER_ATTRIBUTE_MAPPING_SIZE);
@@ -74,8 +79,10 @@ static void *buffer_resize(void *self, void *old, size_t old_bytes, size_t new_b
     if (!has_descriptors(device))
         return device_resize(self, old, old_bytes, new_bytes);
     const struct ronde_gpu_before before = ronde_device_enter(device);
-    if (old)
-        ronde_vmm_release(device->vmm, old, old_bytes);
+    if (old) {
+        const uint64_t bytes = old_bytes;
+        ronde_vmm_release(device->vmm, old, &bytes, 1);
+    }
     if (new_bytes > 0)
         (void)ronde_vmm_create(device->vmm, RONDE_SHARING_DESCRIPTOR, new_bytes, &block, NULL);
     ronde_device_leave(device, before);
@@ -111,27 +118,35 @@ static enum ronde_status join(void *self, void *other_self, struct ronde_error *
 /* IPC handles stand for whole allocations, and small ones may share one: a shared block has its own. */
 #define SHARED_ALIGNMENT (UINT64_C(2) << 20)
 
-static enum ronde_status share_by_ipc(struct ronde_device *device, uint64_t bytes, void **out_block,
-                                      struct ronde_share *out_share, struct ronde_error *error)
+static enum ronde_status export_by_ipc(void *block, struct ronde_share *out_share,
+                                       struct ronde_error *error)
 {
-    const uint64_t whole = (bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT;
     cudaIpcMemHandle_t handle;
     memset(out_share, 0, sizeof *out_share);
     out_share->sharing = RONDE_SHARING_IPC;
     out_share->descriptor = -1;
+    const cudaError_t result = cudaIpcGetMemHandle(&handle, block);
+    if (result == cudaSuccess)
+        memcpy(out_share->words, &handle, sizeof handle);
+    return ronde_device_check(result, "sharing memory with other processes", error);
+}
+
+static enum ronde_status share_by_ipc(struct ronde_device *device, uint64_t bytes, void **out_block,
+                                      struct ronde_share *out_share, struct ronde_error *error)
+{
+    const uint64_t whole = (bytes + SHARED_ALIGNMENT - 1) / SHARED_ALIGNMENT * SHARED_ALIGNMENT;
     const struct ronde_gpu_before before = ronde_device_enter(device);
-    cudaError_t result = cudaMalloc(out_block, (size_t)whole);
-    if (result == cudaSuccess) {
-        result = cudaIpcGetMemHandle(&handle, *out_block);
-        if (result == cudaSuccess) {
-            memcpy(out_share->words, &handle, sizeof handle);
-        } else {
+    enum ronde_status status =
+        ronde_device_check(cudaMalloc(out_block, (size_t)whole), "making memory to share", error);
+    if (status == RONDE_OK) {
+        status = export_by_ipc(*out_block, out_share, error);
+        if (status != RONDE_OK) {
             (void)cudaFree(*out_block);
             *out_block = NULL;
         }
     }
     ronde_device_leave(device, before);
-    return ronde_device_check(result, "sharing memory with other processes", error);
+    return status;
 }
 
 static enum ronde_status share_by_handle(struct ronde_device *device, enum ronde_sharing sharing,
@@ -146,7 +161,7 @@ static enum ronde_status share_by_handle(struct ronde_device *device, enum ronde
     if (status == RONDE_OK) {
         status = ronde_vmm_export(device->vmm, sharing, *out_block, out_share, error);
         if (status != RONDE_OK) {
-            ronde_vmm_release(device->vmm, *out_block, bytes);
+            ronde_vmm_release(device->vmm, *out_block, &bytes, 1);
             *out_block = NULL;
         }
     }
@@ -175,12 +190,12 @@ static void unshare(void *self, enum ronde_sharing sharing, void *block, uint64_
         return;
     }
     const struct ronde_gpu_before before = ronde_device_enter(device);
-    ronde_vmm_release(device->vmm, block, bytes);
+    ronde_vmm_release(device->vmm, block, &bytes, 1);
     ronde_device_leave(device, before);
 }
 
-static enum ronde_status attach(void *self, const struct ronde_share *from, uint64_t bytes,
-                                void **out_block, struct ronde_error *error)
+static enum ronde_status attach(void *self, const struct ronde_share *from, const uint64_t *bytes,
+                                uint32_t count, void **out_block, struct ronde_error *error)
 {
     const struct ronde_device *device = self;
     cudaIpcMemHandle_t handle;
@@ -195,7 +210,7 @@ static enum ronde_status attach(void *self, const struct ronde_share *from, uint
             "sharing descriptor)",
             error);
     else if (device->vmm)
-        status = ronde_vmm_import(device->vmm, from, bytes, out_block, error);
+        status = ronde_vmm_import(device->vmm, from, bytes, count, out_block, error);
     else
         status = ronde_fail(error, RONDE_UNAVAILABLE, "cuda: no memory by handles: %.300s",
                             device->why_not.message);
@@ -203,15 +218,82 @@ static enum ronde_status attach(void *self, const struct ronde_share *from, uint
     return status;
 }
 
-static void detach(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes)
+static void detach(void *self, enum ronde_sharing sharing, void *block, const uint64_t *bytes,
+                   uint32_t count)
 {
     const struct ronde_device *device = self;
     const struct ronde_gpu_before before = ronde_device_enter(device);
     if (sharing == RONDE_SHARING_IPC)
         (void)cudaIpcCloseMemHandle(block);
     else
-        ronde_vmm_release(device->vmm, block, bytes);
+        ronde_vmm_release(device->vmm, block, bytes, count);
     ronde_device_leave(device, before);
+}
+
+/* What the driver knows of an allocation that is not by handles; memory of a pool has no handle for IPC. */
+static bool describe(const struct ronde_device *device, uint64_t pointer,
+                     struct ronde_allocation *out_allocation)
+{
+    const struct ronde_driver *driver = &device->driver;
+    int may_share = 0;
+    size_t bytes = 0;
+    memset(out_allocation, 0, sizeof *out_allocation);
+    out_allocation->sharing = RONDE_SHARING_IPC;
+    const bool is_known =
+        driver->about(&out_allocation->start, RONDE_DRIVER_START, pointer) == RONDE_DRIVER_OK &&
+        driver->about(&bytes, RONDE_DRIVER_BYTES, pointer) == RONDE_DRIVER_OK &&
+        driver->about(&out_allocation->number, RONDE_DRIVER_NUMBER, pointer) == RONDE_DRIVER_OK &&
+        driver->about(&may_share, RONDE_DRIVER_HAS_IPC, pointer) == RONDE_DRIVER_OK;
+    out_allocation->bytes = bytes;
+    return is_known && may_share != 0;
+}
+
+static enum ronde_status hold(void *self, const void *address,
+                              struct ronde_allocation *out_allocation, struct ronde_error *error)
+{
+    const struct ronde_device *device = self;
+    const uint64_t pointer = (uint64_t)(uintptr_t)address;
+    int number = -1;
+    const struct ronde_gpu_before before = ronde_device_enter(device);
+    const bool is_here =
+        device->driver.about(&number, RONDE_DRIVER_ORDINAL, pointer) == RONDE_DRIVER_OK &&
+        number == device->number;
+    const bool is_shareable =
+        is_here && ((device->vmm && ronde_vmm_hold(device->vmm, address, out_allocation)) ||
+                    describe(device, pointer, out_allocation));
+    ronde_device_leave(device, before);
+    if (!is_here)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: %#llx is no memory of GPU %d",
+                          (unsigned long long)pointer, device->number);
+    return is_shareable ? RONDE_OK
+                        : ronde_fail(error, RONDE_UNSUPPORTED,
+                                     "cuda: memory at %#llx has no handle that another process "
+                                     "could map it by: take it from cudaMalloc, or by handles with "
+                                     "descriptors",
+                                     (unsigned long long)pointer);
+}
+
+static void let_go(void *self, struct ronde_allocation *allocation)
+{
+    const struct ronde_device *device = self;
+    if (!allocation->is_held)
+        return;
+    const struct ronde_gpu_before before = ronde_device_enter(device);
+    ronde_vmm_let_go(device->vmm, allocation);
+    ronde_device_leave(device, before);
+}
+
+static enum ronde_status offer(void *self, const struct ronde_allocation *allocation,
+                               struct ronde_share *out_share, struct ronde_error *error)
+{
+    const struct ronde_device *device = self;
+    const struct ronde_gpu_before before = ronde_device_enter(device);
+    const enum ronde_status status = allocation->is_held
+                                         ? ronde_vmm_export(device->vmm, allocation->sharing,
+                                                            allocation->start, out_share, error)
+                                         : export_by_ipc(allocation->start, out_share, error);
+    ronde_device_leave(device, before);
+    return status;
 }
 
 static enum ronde_status pin(void *self, void *memory, uint64_t bytes, struct ronde_error *error)
@@ -277,6 +359,9 @@ enum ronde_status ronde_device_open_memory(struct ronde_device *device, struct r
     device->gpu.unshare = unshare;
     device->gpu.attach = attach;
     device->gpu.detach = detach;
+    device->gpu.hold = hold;
+    device->gpu.let_go = let_go;
+    device->gpu.offer = offer;
     device->gpu.pin = pin;
     device->gpu.unpin = unpin;
     device->gpu.reaches = reaches;

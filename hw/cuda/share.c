@@ -2,26 +2,14 @@
 #include "hw/cuda/peers.h"
 
 #include "hw/cuda/backend.h"
-#include "hw/cuda/fd_passing.h"
-
-#include <unistd.h>
-
-/* What a process publishes about one of its devices: its block's handle, and the process's socket for descriptors. */
-struct offer {
-    struct ronde_share share;
-    struct ronde_fd_address fd_socket;
-};
+#include "hw/cuda/handles.h"
 
 /* An exchange that is under way. */
 struct exchange {
     struct ronde_cuda_peers *peers;
     const struct ronde_numbering *numbering;
     struct ronde_remote_fifos *fifos;
-    struct ronde_fd_socket fd_socket;
-    struct offer *mine;                   /* rank_map->most of them, */
-    struct offer *all;                    /* and of every process as many */
-    struct ronde_fd_delivery *deliveries; /* room for one per device */
-    size_t delivery_count;
+    struct ronde_handles handles; /* rank_map->most of every process */
 };
 
 /* A device's block as mapped for one of this process's parts. */
@@ -31,14 +19,13 @@ static struct ronde_shared_block *other_of(const struct ronde_cuda_peers *peers,
     return &peers->others[(size_t)part * peers->rank_map->count + device];
 }
 
-/* The offer of a device, by its process. */
-static const struct offer *offer_of(const struct exchange *exchange, uint32_t device)
+/* Which of its process's devices a device is. */
+static uint32_t place_of(const struct ronde_rank_map *rank_map, uint32_t device)
 {
-    const struct ronde_rank_map *rank_map = exchange->peers->rank_map;
     uint32_t first = device;
     while (first > 0 && rank_map->process[first - 1] == rank_map->process[device])
         first--;
-    return &exchange->all[(size_t)rank_map->process[device] * rank_map->most + (device - first)];
+    return device - first;
 }
 
 /* Layout of a device's block: counters, regions of slots, regions of lines. */
@@ -90,7 +77,7 @@ static enum ronde_status share_part(struct exchange *exchange, uint32_t part,
     struct ronde_cuda_peers *peers = exchange->peers;
     struct ronde_device_program *mine = &peers->parts[part];
     struct ronde_shared_block *own = &peers->own[part];
-    struct ronde_share *share = &exchange->mine[part].share;
+    struct ronde_share *share = &exchange->handles.mine[part];
     const uint32_t device = peers->rank_map->own + part;
     own->bytes = block_bytes(peers, exchange->numbering, device);
     const enum ronde_status status =
@@ -104,81 +91,30 @@ static enum ronde_status share_part(struct exchange *exchange, uint32_t part,
     return ronde_device_program_move(mine, &fifos, own->bytes, error);
 }
 
-/* Shares the blocks of all devices here, and opens the socket. */
+/* Connections are between two: who wants the block of a device here has blocks that are wanted here. */
+static void mark_handles(struct exchange *exchange, uint32_t part)
+{
+    const struct ronde_rank_map *rank_map = exchange->peers->rank_map;
+    const struct ronde_handles *handles = &exchange->handles;
+    for (uint32_t device = 0; device < rank_map->count; device++) {
+        const size_t first = (size_t)rank_map->process[device] * handles->most;
+        if (other_of(exchange->peers, part, device)->bytes == 0)
+            continue;
+        handles->is_due[first + part] = true;
+        handles->is_wanted[first + place_of(rank_map, device)] = true;
+    }
+}
+
+/* Shares the blocks of all devices here. */
 static enum ronde_status share_all(struct exchange *exchange, struct ronde_error *error)
 {
-    const struct ronde_cuda_peers *peers = exchange->peers;
     enum ronde_status status = RONDE_OK;
-    struct ronde_error why = {0};
-    const enum ronde_status opened = ronde_fd_socket_open(&exchange->fd_socket, &why);
-    /* Others choose how they share; without descriptors of its own a process needs no socket unless it receives some. */
-    if (opened != RONDE_OK &&
-        (peers->sharing == RONDE_SHARING_AUTO || peers->sharing == RONDE_SHARING_DESCRIPTOR))
-        status = ronde_fail(error, opened, "%s", why.message);
-    for (uint32_t p = 0; p < peers->rank_map->own_count && status == RONDE_OK; p++) {
+    for (uint32_t p = 0; p < exchange->peers->rank_map->own_count && status == RONDE_OK; p++) {
         mark_peers(exchange, p);
+        mark_handles(exchange, p);
         status = share_part(exchange, p, error);
-        exchange->mine[p].fd_socket = exchange->fd_socket.address;
     }
     return status;
-}
-
-/* Whether a device here has connections with any of a process. */
-static bool has_connections_with(const struct ronde_cuda_peers *peers, uint32_t part,
-                                 uint32_t process)
-{
-    for (uint32_t device = 0; device < peers->rank_map->count; device++)
-        if (peers->rank_map->process[device] == process && other_of(peers, part, device)->bytes > 0)
-            return true;
-    return false;
-}
-
-/* Sends own descriptors to all processes that map them. These wait, so a failure ends the communicator. */
-static enum ronde_status send_descriptors(const struct exchange *exchange, struct ronde_error *error)
-{
-    const struct ronde_cuda_peers *peers = exchange->peers;
-    const struct ronde_rank_map *rank_map = peers->rank_map;
-    enum ronde_status status = RONDE_OK;
-    struct ronde_error why = {0};
-    for (uint32_t p = 0; p < rank_map->own_count; p++) {
-        const struct ronde_share *share = &exchange->mine[p].share;
-        for (uint32_t process = 0; process < peers->comm->ranks && status == RONDE_OK; process++)
-            if (share->descriptor >= 0 && has_connections_with(peers, p, process))
-                status = ronde_fd_send(&exchange->all[(size_t)process * rank_map->most].fd_socket,
-                                       rank_map->own + p, share->descriptor, &why);
-    }
-    if (status == RONDE_OK)
-        return RONDE_OK;
-    ronde_control_alarm(peers->comm->control, &why);
-    return ronde_fail(error, status, "%s", why.message);
-}
-
-/* The delivery of a device's descriptor, or NULL. */
-static struct ronde_fd_delivery *delivery_of(const struct exchange *exchange, uint32_t device)
-{
-    size_t k = 0;
-    while (k < exchange->delivery_count && exchange->deliveries[k].number != device)
-        k++;
-    return k < exchange->delivery_count ? &exchange->deliveries[k] : NULL;
-}
-
-/* Lists the descriptors to receive, one per device however many here map it, and waits for them. */
-static enum ronde_status receive_descriptors(struct exchange *exchange, struct ronde_error *error)
-{
-    const struct ronde_cuda_peers *peers = exchange->peers;
-    const uint64_t limit_ns = peers->comm->options.timeout_ns;
-    for (uint32_t device = 0; device < peers->rank_map->count; device++) {
-        const struct offer *offer = offer_of(exchange, device);
-        bool is_wanted = false;
-        for (uint32_t p = 0; p < peers->rank_map->own_count; p++)
-            is_wanted = is_wanted || other_of(peers, p, device)->bytes > 0;
-        if (is_wanted && offer->share.descriptor >= 0)
-            exchange->deliveries[exchange->delivery_count++] =
-                (struct ronde_fd_delivery){offer->fd_socket.process, device, -1};
-    }
-    return ronde_fd_receive(&exchange->fd_socket, exchange->deliveries, exchange->delivery_count,
-                            peers->comm->control, limit_ns ? limit_ns : RONDE_COMM_TIMEOUT_NS,
-                            error);
 }
 
 /* Maps a device's block for one of the devices here. */
@@ -188,13 +124,13 @@ static enum ronde_status attach_one(const struct exchange *exchange, uint32_t pa
     const struct ronde_cuda_peers *peers = exchange->peers;
     const struct ronde_gpu *gpu = peers->parts[part].gpu;
     struct ronde_shared_block *other = other_of(peers, part, device);
-    struct ronde_share share = offer_of(exchange, device)->share;
+    const struct ronde_share share =
+        ronde_handles_find(&exchange->handles, peers->rank_map->process[device],
+                           place_of(peers->rank_map, device));
     struct ronde_error why = {0};
-    const struct ronde_fd_delivery *delivery = delivery_of(exchange, device);
-    share.descriptor = delivery ? delivery->descriptor : -1;
     other->sharing = share.sharing;
     const enum ronde_status status =
-        gpu->attach(gpu->self, &share, other->bytes, &other->start, &why);
+        gpu->attach(gpu->self, &share, &other->bytes, 1, &other->start, &why);
     if (status != RONDE_OK)
         return ronde_fail(error, status, "memory of rank %u's device: %.420s",
                           peers->rank_map->firsts[device], why.message);
@@ -214,61 +150,21 @@ static enum ronde_status attach_all(const struct exchange *exchange, struct rond
     return status;
 }
 
-/* Mappings keep the memory alive without descriptors. */
-static void close_descriptors(const struct exchange *exchange)
-{
-    const struct ronde_rank_map *rank_map = exchange->peers->rank_map;
-    for (uint32_t p = 0; exchange->mine && p < rank_map->own_count; p++)
-        if (exchange->mine[p].share.descriptor >= 0)
-            close(exchange->mine[p].share.descriptor);
-    for (size_t k = 0; k < exchange->delivery_count; k++)
-        if (exchange->deliveries[k].descriptor >= 0)
-            close(exchange->deliveries[k].descriptor);
-}
-
-static enum ronde_status make_room(struct exchange *exchange, struct ronde_error *error)
-{
-    const struct ronde_comm *comm = exchange->peers->comm;
-    const struct ronde_rank_map *rank_map = exchange->peers->rank_map;
-    exchange->mine = ronde_mem_new(comm->mem, rank_map->most, sizeof *exchange->mine);
-    exchange->all =
-        ronde_mem_new(comm->mem, (size_t)comm->ranks * rank_map->most, sizeof *exchange->all);
-    exchange->deliveries = ronde_mem_new(comm->mem, rank_map->count, sizeof *exchange->deliveries);
-    for (uint32_t p = 0; exchange->mine && p < rank_map->most; p++)
-        exchange->mine[p].share.descriptor = -1;
-    return exchange->mine && exchange->all && exchange->deliveries
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", rank_map->count);
-}
-
 enum ronde_status ronde_share_exchange(struct ronde_cuda_peers *peers,
                                        const struct ronde_numbering *numbering,
                                        struct ronde_remote_fifos *fifos, struct ronde_error *error)
 {
-    struct ronde_comm *comm = peers->comm;
     struct exchange exchange = {.peers = peers, .numbering = numbering, .fifos = fifos};
-    const uint32_t most = peers->rank_map->most;
-    exchange.fd_socket.listener = -1;
-    enum ronde_status status = make_room(&exchange, error);
-    if (status == RONDE_OK)
+    enum ronde_status status =
+        ronde_handles_open(&exchange.handles, peers->comm, peers->rank_map->most, error);
+    const bool has_room = status == RONDE_OK;
+    if (has_room)
         status = share_all(&exchange, error);
-    /* All agree first, so that no process waits for descriptors of one that has failed. */
-    status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status = ronde_control_allgather(comm->control, exchange.mine, most * sizeof *exchange.mine,
-                                         exchange.all, error);
-    if (status == RONDE_OK)
-        status = send_descriptors(&exchange, error);
-    if (status == RONDE_OK)
-        status = receive_descriptors(&exchange, error);
+    status = has_room ? ronde_handles_exchange(&exchange.handles, status, error)
+                      : ronde_comm_agree(peers->comm, status, error);
     if (status == RONDE_OK)
         status = attach_all(&exchange, error);
-    close_descriptors(&exchange);
-    ronde_fd_socket_close(&exchange.fd_socket);
-    ronde_mem_free(comm->mem, exchange.mine, most, sizeof *exchange.mine);
-    ronde_mem_free(comm->mem, exchange.all, (size_t)comm->ranks * most, sizeof *exchange.all);
-    ronde_mem_free(comm->mem, exchange.deliveries, peers->rank_map->count,
-                   sizeof *exchange.deliveries);
+    ronde_handles_close(&exchange.handles);
     return status;
 }
 
@@ -279,7 +175,7 @@ void ronde_share_unmap_others(struct ronde_cuda_peers *peers)
         for (uint32_t device = 0; device < peers->rank_map->count; device++) {
             const struct ronde_shared_block *other = other_of(peers, p, device);
             if (other->start)
-                gpu->detach(gpu->self, other->sharing, other->start, other->bytes);
+                gpu->detach(gpu->self, other->sharing, other->start, &other->bytes, 1);
         }
     }
 }

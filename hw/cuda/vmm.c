@@ -140,34 +140,58 @@ static int allow_all(const struct ronde_vmm *vmm, uint64_t start, size_t bytes)
     return vmm->driver.allow(start, bytes, whom, count);
 }
 
-/* Maps a handle's memory at a new address; undone on failure. */
-static enum ronde_status map(struct ronde_vmm *vmm, uint64_t handle, size_t bytes, void **out_block,
-                             struct ronde_error *error)
+/* Unmaps the first `count` pieces of what lies at an address. */
+static void unmap(const struct ronde_vmm *vmm, uint64_t start, const size_t *bytes, uint32_t count)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        (void)vmm->driver.unmap(start, bytes[k]);
+        start += bytes[k];
+    }
+}
+
+/* Maps handles' memory, one after another, at addresses that are reserved; undone on failure. */
+static enum ronde_status map_at(const struct ronde_vmm *vmm, uint64_t start, const uint64_t *handles,
+                                const size_t *bytes, uint32_t count, struct ronde_error *error)
+{
+    const struct ronde_driver *driver = &vmm->driver;
+    uint64_t next = start;
+    uint32_t mapped = 0;
+    int result = RONDE_DRIVER_OK;
+    while (mapped < count && result == RONDE_DRIVER_OK) {
+        result = driver->map(next, bytes[mapped], 0, handles[mapped], 0);
+        next += result == RONDE_DRIVER_OK ? bytes[mapped++] : 0;
+    }
+    const char *what = "mapping memory";
+    if (result == RONDE_DRIVER_OK) {
+        result = allow_all(vmm, start, (size_t)(next - start));
+        what = result == RONDE_DRIVER_NO_PEER
+                   ? "using memory of a GPU that this one does not reach "
+                     "(nvidia-smi topo -p2p r; transport ucx goes through the host)"
+                   : "letting devices use memory";
+    }
+    if (result != RONDE_DRIVER_OK)
+        unmap(vmm, start, bytes, mapped);
+    return ronde_driver_check(driver, result, what, error);
+}
+
+/* The same at a new address. */
+static enum ronde_status map(struct ronde_vmm *vmm, const uint64_t *handles, const size_t *bytes,
+                             uint32_t count, void **out_block, struct ronde_error *error)
 {
     const struct ronde_driver *driver = &vmm->driver;
     uint64_t start = 0;
-    int result = driver->reserve(&start, bytes, 0, 0, 0);
+    size_t total = 0;
+    for (uint32_t k = 0; k < count; k++)
+        total += bytes[k];
+    const int result = driver->reserve(&start, total, 0, 0, 0);
     if (result != RONDE_DRIVER_OK)
         return ronde_driver_check(driver, result, "reserving addresses", error);
-    result = driver->map(start, bytes, 0, handle, 0);
-    if (result != RONDE_DRIVER_OK) {
-        (void)driver->unreserve(start, bytes);
-        return ronde_driver_check(driver, result, "mapping memory", error);
-    }
-    result = allow_all(vmm, start, bytes);
-    if (result != RONDE_DRIVER_OK) {
-        (void)driver->unmap(start, bytes);
-        (void)driver->unreserve(start, bytes);
-        return ronde_driver_check(
-            driver, result,
-            result == RONDE_DRIVER_NO_PEER
-                ? "using memory of a GPU that this one does not reach "
-                  "(nvidia-smi topo -p2p r; transport ucx goes through the host)"
-                : "letting devices use memory",
-            error);
-    }
-    *out_block = (void *)(uintptr_t)start;
-    return RONDE_OK;
+    const enum ronde_status status = map_at(vmm, start, handles, bytes, count, error);
+    if (status == RONDE_OK)
+        *out_block = (void *)(uintptr_t)start;
+    else
+        (void)driver->unreserve(start, total);
+    return status;
 }
 
 enum ronde_status ronde_vmm_create(struct ronde_vmm *vmm, enum ronde_sharing sharing,
@@ -190,7 +214,7 @@ enum ronde_status ronde_vmm_create(struct ronde_vmm *vmm, enum ronde_sharing sha
                                         "channel: /dev/nvidia-caps-imex-channels)"
                                       : "making memory with a handle",
                                   error);
-    status = map(vmm, handle, length, out_block, error);
+    status = map(vmm, &handle, &length, 1, out_block, error);
     /* The mapping keeps the memory alive, so the handle need not be stored. */
     (void)vmm->driver.release(handle);
     return status;
@@ -284,36 +308,89 @@ enum ronde_status ronde_vmm_export(const struct ronde_vmm *vmm, enum ronde_shari
     return ronde_driver_check(driver, result, "exporting memory", error);
 }
 
-enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct ronde_share *share,
-                                   uint64_t bytes, void **out_block, struct ronde_error *error)
+bool ronde_vmm_hold(const struct ronde_vmm *vmm, const void *address,
+                    struct ronde_allocation *out_allocation)
 {
     const struct ronde_driver *driver = &vmm->driver;
-    const enum ronde_sharing sharing = share->sharing;
-    uint64_t words[sizeof share->words / sizeof share->words[0]];
     uint64_t handle = 0;
-    size_t length = 0;
-    *out_block = NULL;
-    memcpy(words, share->words, sizeof words);
-    enum ronde_status status = whole(vmm, sharing, bytes, &length, error);
-    if (status != RONDE_OK)
-        return status;
-    /* The call takes a descriptor in the place of a pointer. */
-    void *const shared =
-        sharing == RONDE_SHARING_FABRIC ? (void *)words : (void *)(intptr_t)share->descriptor;
-    const int result = driver->import_handle(&handle, shared, handle_kind(sharing));
-    if (result != RONDE_DRIVER_OK)
-        return ronde_driver_check(driver, result, "importing memory of another process", error);
-    status = map(vmm, handle, length, out_block, error);
-    (void)driver->release(handle);
+    void *start = NULL;
+    enum ronde_sharing sharing = RONDE_SHARING_DESCRIPTOR;
+    if (driver->retain(&handle, (void *)(uintptr_t)address) != RONDE_DRIVER_OK)
+        return false;
+    uint64_t bytes = 0;
+    enum ronde_status status = ronde_vmm_find(vmm, sharing, address, &start, &bytes, NULL);
+    if (status == RONDE_UNSUPPORTED) {
+        sharing = RONDE_SHARING_FABRIC;
+        status = ronde_vmm_find(vmm, sharing, address, &start, &bytes, NULL);
+    }
+    if (status != RONDE_OK) {
+        (void)driver->release(handle);
+        return false;
+    }
+    *out_allocation = (struct ronde_allocation){start, bytes, handle, sharing, true};
+    return true;
+}
+
+void ronde_vmm_let_go(const struct ronde_vmm *vmm, const struct ronde_allocation *allocation)
+{
+    (void)vmm->driver.release(allocation->number);
+}
+
+/* Imports the handles of pieces, and rounds their lengths. */
+static enum ronde_status import_all(const struct ronde_vmm *vmm, const struct ronde_share *shares,
+                                    const uint64_t *bytes, uint32_t count, uint64_t *handles,
+                                    size_t *lengths, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    for (uint32_t k = 0; k < count && status == RONDE_OK; k++) {
+        const struct ronde_share *share = &shares[k];
+        uint64_t words[sizeof share->words / sizeof share->words[0]];
+        memcpy(words, share->words, sizeof words);
+        status = whole(vmm, share->sharing, bytes[k], &lengths[k], error);
+        /* The call takes a descriptor in the place of a pointer. */
+        void *const shared = share->sharing == RONDE_SHARING_FABRIC
+                                 ? (void *)words
+                                 : (void *)(intptr_t)share->descriptor;
+        if (status == RONDE_OK)
+            status = ronde_driver_check(&vmm->driver,
+                                        vmm->driver.import_handle(&handles[k], shared,
+                                                                  handle_kind(share->sharing)),
+                                        "importing memory of another process", error);
+    }
     return status;
 }
 
-void ronde_vmm_release(struct ronde_vmm *vmm, void *block, uint64_t bytes)
+enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct ronde_share *shares,
+                                   const uint64_t *bytes, uint32_t count, void **out_block,
+                                   struct ronde_error *error)
 {
-    size_t length = 0;
+    uint64_t *handles = ronde_mem_new(vmm->mem, count, sizeof *handles);
+    size_t *lengths = ronde_mem_new(vmm->mem, count, sizeof *lengths);
+    *out_block = NULL;
+    enum ronde_status status =
+        handles && lengths ? import_all(vmm, shares, bytes, count, handles, lengths, error)
+                           : ronde_fail(error, RONDE_NO_MEMORY, "no memory to map %u pieces", count);
+    if (status == RONDE_OK)
+        status = map(vmm, handles, lengths, count, out_block, error);
+    /* The mapping keeps the memory alive. */
+    for (uint32_t k = 0; handles && k < count; k++)
+        if (handles[k] != 0)
+            (void)vmm->driver.release(handles[k]);
+    ronde_mem_free(vmm->mem, handles, count, sizeof *handles);
+    ronde_mem_free(vmm->mem, lengths, count, sizeof *lengths);
+    return status;
+}
+
+void ronde_vmm_release(struct ronde_vmm *vmm, void *block, const uint64_t *bytes, uint32_t count)
+{
     const uint64_t start = (uint64_t)(uintptr_t)block;
-    if (whole(vmm, RONDE_SHARING_DESCRIPTOR, bytes, &length, NULL) != RONDE_OK)
-        return;
-    (void)vmm->driver.unmap(start, length);
-    (void)vmm->driver.unreserve(start, length);
+    uint64_t next = start;
+    for (uint32_t k = 0; k < count; k++) {
+        size_t length = 0;
+        if (whole(vmm, RONDE_SHARING_DESCRIPTOR, bytes[k], &length, NULL) != RONDE_OK)
+            return;
+        (void)vmm->driver.unmap(next, length);
+        next += length;
+    }
+    (void)vmm->driver.unreserve(start, (size_t)(next - start));
 }

@@ -53,12 +53,24 @@ RONDE_API enum ronde_status ronde_vmm_export(const struct ronde_vmm *vmm, enum r
                                              struct ronde_error *error);
 
 /**
- * Maps memory that another process has exported, `bytes` of it, whose descriptor stays the caller's. Owner: the caller
- * releases it with its length. Errors: NO_MEMORY; DEVICE.
+ * Maps memory that another process has exported: `count` pieces of so many bytes, of one kind, one after another; descriptors stay
+ * the caller's. All but the last piece are whole allocations. Owner: the caller releases it with the same lengths.
+ * Errors: NO_MEMORY; DEVICE.
  */
-RONDE_API enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct ronde_share *share,
-                                             uint64_t bytes, void **out_block,
-                                             struct ronde_error *error);
+RONDE_API enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct ronde_share *shares,
+                                             const uint64_t *bytes, uint32_t count,
+                                             void **out_block, struct ronde_error *error);
+
+/**
+ * The handle of the memory at an address, which stays as it is until ronde_vmm_let_go, and so do its length and kind; false for
+ * memory that is not by handles.
+ */
+RONDE_API bool ronde_vmm_hold(const struct ronde_vmm *vmm, const void *address,
+                              struct ronde_allocation *out_allocation);
+
+/** Ends that. */
+RONDE_API void ronde_vmm_let_go(const struct ronde_vmm *vmm,
+                                const struct ronde_allocation *allocation);
 
 /**
  * Whether kernels of the device may read and write memory, as far as the driver's rights go: for memory by handles they
@@ -66,7 +78,8 @@ RONDE_API enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct
  */
 RONDE_API bool ronde_vmm_may_use(const struct ronde_vmm *vmm, const void *start, uint64_t bytes);
 
-/** Unmaps and frees what create or import gave. */
-RONDE_API void ronde_vmm_release(struct ronde_vmm *vmm, void *block, uint64_t bytes);
+/** Unmaps and frees what create, or import with the same lengths, gave. */
+RONDE_API void ronde_vmm_release(struct ronde_vmm *vmm, void *block, const uint64_t *bytes,
+                                 uint32_t count);
 
 #endif

@@ -15,6 +15,8 @@
 
 #define BYTES 5000u
 
+static const uint64_t bytes_of_all = BYTES;
+
 static struct ronde_vmm *open_device(int number)
 {
     struct ronde_vmm *vmm = NULL;
@@ -46,14 +48,15 @@ static void what_is_imported_is_what_was_made(void)
         CU_ASSERT_EQUAL_FATAL(ronde_vmm_export(vmm, kinds[k], block, &share, &error), RONDE_OK);
         CU_ASSERT_EQUAL(share.sharing, kinds[k]);
         CU_ASSERT_EQUAL(share.descriptor >= 0, kinds[k] == RONDE_SHARING_DESCRIPTOR);
-        CU_ASSERT_EQUAL_FATAL(ronde_vmm_import(vmm, &share, BYTES, &other, &error), RONDE_OK);
+        CU_ASSERT_EQUAL_FATAL(ronde_vmm_import(vmm, &share, &bytes_of_all, 1, &other, &error),
+                              RONDE_OK);
         CU_ASSERT_PTR_NOT_EQUAL(block, other);
         memset(block, 7, BYTES);
         CU_ASSERT_EQUAL(((unsigned char *)other)[BYTES - 1], 7);
         /* A mapping keeps its memory alive: its maker may release it first. */
-        ronde_vmm_release(vmm, block, BYTES);
+        ronde_vmm_release(vmm, block, &bytes_of_all, 1);
         CU_ASSERT_EQUAL(((unsigned char *)other)[0], 7);
-        ronde_vmm_release(vmm, other, BYTES);
+        ronde_vmm_release(vmm, other, &bytes_of_all, 1);
         close_share(&share);
         CU_ASSERT_EQUAL(fake_driver.live(), 0);
     }
@@ -78,7 +81,7 @@ static void another_process_writes_into_it(void)
     const pid_t child = fork();
     if (child == 0) {
         void *there = NULL;
-        if (ronde_vmm_import(vmm, &share, BYTES, &there, &error) != RONDE_OK)
+        if (ronde_vmm_import(vmm, &share, &bytes_of_all, 1, &there, &error) != RONDE_OK)
             _exit(1);
         memset(there, 9, BYTES);
         _exit(0);
@@ -87,7 +90,7 @@ static void another_process_writes_into_it(void)
     CU_ASSERT_EQUAL(state, 0);
     CU_ASSERT_EQUAL(((unsigned char *)block)[BYTES - 1], 9);
     close_share(&share);
-    ronde_vmm_release(vmm, block, BYTES);
+    ronde_vmm_release(vmm, block, &bytes_of_all, 1);
     ronde_vmm_close(vmm);
 }
 
@@ -102,7 +105,7 @@ static void devices_that_were_admitted_may_use_it(void)
     CU_ASSERT_EQUAL_FATAL(ronde_vmm_create(vmm, RONDE_SHARING_DESCRIPTOR, BYTES, &block, &error),
                           RONDE_OK);
     CU_ASSERT_EQUAL(fake_driver.allowed(), 1u << 1 | 1u << 3);
-    ronde_vmm_release(vmm, block, BYTES);
+    ronde_vmm_release(vmm, block, &bytes_of_all, 1);
     ronde_vmm_close(vmm);
 }
 
@@ -131,7 +134,7 @@ static void memory_of_others_is_found_by_its_address(void)
                                    &error),
                     RONDE_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "has no handle of kind descriptor"));
-    ronde_vmm_release(vmm, block, BYTES);
+    ronde_vmm_release(vmm, block, &bytes_of_all, 1);
     ronde_vmm_close(vmm);
 }
 
@@ -162,8 +165,8 @@ static void a_device_uses_only_what_is_open_to_it(void)
         fake_driver.fail(calls[k > 0], k > 0 ? k : 1);
         CU_ASSERT_FALSE(ronde_vmm_may_use(vmm, later, BYTES));
     }
-    ronde_vmm_release(vmm, block, BYTES);
-    ronde_vmm_release(other, later, BYTES);
+    ronde_vmm_release(vmm, block, &bytes_of_all, 1);
+    ronde_vmm_release(other, later, &bytes_of_all, 1);
     CU_ASSERT_EQUAL(fake_driver.live(), 0);
     ronde_vmm_close(vmm);
     ronde_vmm_close(other);
@@ -180,12 +183,12 @@ static enum ronde_status go_round(struct ronde_vmm *vmm, enum ronde_sharing shar
     if (status == RONDE_OK)
         status = ronde_vmm_export(vmm, sharing, block, &share, error);
     if (status == RONDE_OK)
-        status = ronde_vmm_import(vmm, &share, BYTES, &other, error);
+        status = ronde_vmm_import(vmm, &share, &bytes_of_all, 1, &other, error);
     close_share(&share);
     if (other)
-        ronde_vmm_release(vmm, other, BYTES);
+        ronde_vmm_release(vmm, other, &bytes_of_all, 1);
     if (block)
-        ronde_vmm_release(vmm, block, BYTES);
+        ronde_vmm_release(vmm, block, &bytes_of_all, 1);
     return status;
 }
 

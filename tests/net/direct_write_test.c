@@ -47,7 +47,10 @@ static enum ronde_status push_one(const struct team_member *member, struct ronde
 {
     static const enum ronde_op ops[] = {RONDE_SUM, RONDE_AVG, RONDE_PREMUL_SUM, RONDE_MAX};
     const struct ronde_collective_traits *traits = ronde_collective_traits(schedule->collective);
-    const struct run_target target = {&ronde_backend_comm, comm, program, ronde_comm_rank(comm), 1};
+    const struct run_target target = {.backend = &ronde_backend_comm,
+                                      .comm = comm,
+                                      .program = program,
+                                      .rank = ronde_comm_rank(comm)};
     enum ronde_status status = RONDE_OK;
     for (uint32_t k = 0; k < 8 && status == RONDE_OK; k++) {
         const bool in_place = k >= 4;

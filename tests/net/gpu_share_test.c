@@ -149,8 +149,10 @@ static enum ronde_status soak(const struct team_member *member, struct ronde_err
             break;
         status = ronde_cuda_load(proc.self, proc.schedule, &proc.program, error);
         for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++) {
-            const struct run_target target = {&ronde_backend_cuda, NULL, proc.program,
-                                              proc.first_rank, proc.share.ranks};
+            const struct run_target target = {.backend = &ronde_backend_cuda,
+                                              .program = proc.program,
+                                              .rank = proc.first_rank,
+                                              .rank_count = proc.share.ranks};
             status = run_random_on(member, &target, proc.schedule, &random, error);
         }
         unload(&proc);
@@ -329,17 +331,19 @@ static void more_ranks_than_the_processes_have_are_refused(void)
 }
 
 /* Where rank 1's process ends. */
-static enum ronde_status (*true_attach)(void *self, const struct ronde_share *share, uint64_t bytes,
-                                        void **out_block, struct ronde_error *error);
+static enum ronde_status (*true_attach)(void *self, const struct ronde_share *share,
+                                        const uint64_t *bytes, uint32_t count, void **out_block,
+                                        struct ronde_error *error);
 static enum ronde_status (*true_share)(void *self, enum ronde_sharing sharing, uint64_t bytes,
                                        void **out_block, struct ronde_share *out_share,
                                        struct ronde_error *error);
 
-static enum ronde_status die_in_attach(void *self, const struct ronde_share *share, uint64_t bytes,
-                                       void **out_block, struct ronde_error *error)
+static enum ronde_status die_in_attach(void *self, const struct ronde_share *share,
+                                       const uint64_t *bytes, uint32_t count, void **out_block,
+                                       struct ronde_error *error)
 {
     raise(SIGKILL);
-    return true_attach(self, share, bytes, out_block, error);
+    return true_attach(self, share, bytes, count, out_block, error);
 }
 
 static enum ronde_status die_in_share(void *self, enum ronde_sharing sharing, uint64_t bytes,

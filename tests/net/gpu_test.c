@@ -86,8 +86,9 @@ static enum ronde_status soak(const struct team_member *member, struct ronde_err
             break;
         status = ronde_cuda_load(rank.self, rank.schedule, &rank.program, error);
         for (uint32_t k = 0; k < RUNS_PER_LOAD && status == RONDE_OK; k++) {
-            const struct run_target target = {&ronde_backend_cuda, NULL, rank.program,
-                                              member->join.rank, 1};
+            const struct run_target target = {.backend = &ronde_backend_cuda,
+                                              .program = rank.program,
+                                              .rank = member->join.rank};
             status = run_random_on(member, &target, rank.schedule, &random, error);
         }
         unload(&rank);

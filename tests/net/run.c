@@ -119,7 +119,8 @@ static struct manner draw_manner(const struct run_target *target, uint64_t *rand
     const uint64_t own = kind < count ? kind : (kind + target->rank) % count;
     const bool is_contrary = draw(random, 4) == 0 && target->rank % 2 == 1;
     if (!target->comm)
-        return (struct manner){RONDE_PROTOCOL_AUTO, ronde_mem_default(), false};
+        return (struct manner){target->protocol, target->mem ? target->mem : ronde_mem_default(),
+                               target->mem && is_contrary};
     return (struct manner){protocols[own],
                            own < REGISTERED_MANNERS ? ronde_comm_mem(target->comm)
                                                     : ronde_mem_default(),
@@ -215,7 +216,10 @@ enum ronde_status run_random(const struct team_member *member, struct ronde_comm
                              const struct ronde_schedule *schedule, uint64_t *random,
                              struct ronde_error *error)
 {
-    const struct run_target target = {&ronde_backend_comm, comm, program, ronde_comm_rank(comm), 1};
+    const struct run_target target = {.backend = &ronde_backend_comm,
+                                      .comm = comm,
+                                      .program = program,
+                                      .rank = ronde_comm_rank(comm)};
     return run_random_on(member, &target, schedule, random, error);
 }
 

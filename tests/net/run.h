@@ -27,8 +27,10 @@ struct run_target {
     const struct ronde_backend *backend;
     struct ronde_comm *comm; /**< the backend's self; NULL where the transport is not the test's to choose */
     void *program;
-    uint32_t rank;       /**< this process's, or its first */
-    uint32_t rank_count; /**< how many it has; 0 = one */
+    uint32_t rank;                /**< this process's, or its first */
+    uint32_t rank_count;          /**< how many it has; 0 = one */
+    const struct ronde_mem *mem;  /**< which buffers are from; NULL = as may be */
+    enum ronde_protocol protocol; /**< then */
 };
 
 /** One launch. */

@@ -27,6 +27,9 @@ struct emulated_device {
     bool is_joined[EMULATED_DEVICES_MAX]; /**< by place: those whose memory kernels here may access */
     uint32_t place;                       /**< in the machine */
     struct ronde_mem memory;
+    struct ronde_mem buffers;
+    struct emulated_pieces pieces; /**< of these */
+    void *wish;                    /**< where the next of them is to lie, or NULL */
     struct emulated_options options;
     struct emulated_counts counts;
     struct emulated_region *regions;

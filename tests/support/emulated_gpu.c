@@ -140,9 +140,12 @@ static uint32_t *words(void *self)
     return ((struct emulated_queue *)self)->words;
 }
 
-static void note_launch(struct emulated_device *device, const struct ronde_job *job)
+static void note_launch(struct emulated_device *device, const struct ronde_job *job,
+                        const struct ronde_given *given)
 {
     device->counts.kernels++;
+    device->counts.pulled_launches +=
+        job->mapped && given->readable != 0 && job->frame->no_pull != 0;
     device->counts.lines_launches += job->frame->has_lines;
     device->counts.folded += job->block_count < job->lane_slot_count;
 }
@@ -162,7 +165,7 @@ static bool open_blocks(struct emulated_queue *queue, const struct ronde_job *jo
     queue->turns = 0;
     device->run++;
     emulated_enter(device);
-    note_launch(device, job);
+    note_launch(device, job, given);
     for (uint32_t b = 0; b < blocks; b++) {
         const struct emulated_options *options = &device->options;
         const uint32_t movers = options->movers > 0 ? options->movers : 1 + device->run % 5;
@@ -360,6 +363,11 @@ const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
 void emulated_gpu_hide(const struct ronde_gpu *gpu, const void *byte)
 {
     ((struct emulated_device *)(uintptr_t)gpu)->hidden = byte;
+}
+
+void emulated_gpu_wish(const struct ronde_gpu *gpu, void *address)
+{
+    ((struct emulated_device *)(uintptr_t)gpu)->wish = address;
 }
 
 void emulated_gpu_refuse(const struct ronde_gpu *gpu, enum emulated_call call, uint32_t which)

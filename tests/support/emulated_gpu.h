@@ -22,7 +22,9 @@ struct emulated_options {
     bool is_isolated;       /**< no peer access in either direction */
     bool join_does_nothing; /**< joining returns OK and does nothing */
     bool is_hidden;         /**< kernels need not see what other devices write to its memory */
-    const char *bus;        /**< its PCIe address; NULL = it has none */
+    bool shares_no_buffers; /**< what its buffers allocator gives has no handle */
+    uint64_t piece_bytes; /**< that is of allocations of so many bytes, one after another; 0 = one each */
+    const char *bus; /**< its PCIe address; NULL = it has none */
 };
 
 /** What the device has done. */
@@ -38,6 +40,8 @@ struct emulated_counts {
     uint64_t pins;                        /**< times that memory of the host was pinned */
     uint64_t attached;                    /**< blocks of other processes that were mapped */
     uint64_t shared[RONDE_SHARING_COUNT]; /**< blocks made for other processes, by kind */
+    uint64_t held;                        /**< allocations of buffers that are held, now */
+    uint64_t pulled_launches;             /**< runs in which something was offered to others */
     uint64_t settled; /**< times that writes of other devices were made visible */
 };
 
@@ -51,12 +55,16 @@ const struct ronde_gpu *emulated_gpu_open_beside(const struct ronde_gpu *gpu,
 /** Makes buffers that contain a certain byte, and no others, inaccessible to the device; NULL = none. */
 void emulated_gpu_hide(const struct ronde_gpu *gpu, const void *byte);
 
+/** Where the next buffer is to lie: an address that is free. */
+void emulated_gpu_wish(const struct ronde_gpu *gpu, void *address);
+
 /** Calls that can be made to fail. */
 enum emulated_call {
     EMULATED_MEMORY, /**< of the device's own */
     EMULATED_SHARE,
     EMULATED_ATTACH,
     EMULATED_PIN,
+    EMULATED_OFFER, /**< exporting a buffer */
     EMULATED_START, /**< of a kernel */
     EMULATED_CALLS  /**< number of them */
 };

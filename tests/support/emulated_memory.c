@@ -159,25 +159,87 @@ static void unshare(void *self, enum ronde_sharing sharing, void *block, uint64_
     device->counts.live_blocks--;
 }
 
-static enum ronde_status attach(void *self, const struct ronde_share *from, uint64_t bytes,
-                                void **out_block, struct ronde_error *error)
+static enum ronde_status attach(void *self, const struct ronde_share *from, const uint64_t *bytes,
+                                uint32_t count, void **out_block, struct ronde_error *error)
 {
     struct emulated_device *device = self;
     *out_block = NULL;
     if (emulated_fails(device, EMULATED_ATTACH))
         return ronde_fail(error, RONDE_DEVICE, "the driver refuses to import");
-    const enum ronde_status status = emulated_share_map(from, bytes, out_block, error);
+    const enum ronde_status status = emulated_share_map(from, bytes, count, out_block, error);
     device->counts.live_blocks += status == RONDE_OK;
     device->counts.attached += status == RONDE_OK;
     return status;
 }
 
-static void detach(void *self, enum ronde_sharing sharing, void *block, uint64_t bytes)
+static void detach(void *self, enum ronde_sharing sharing, void *block, const uint64_t *bytes,
+                   uint32_t count)
 {
     struct emulated_device *device = self;
     (void)sharing;
-    emulated_share_unmap(block, bytes);
+    emulated_share_unmap(block, bytes, count);
     device->counts.live_blocks--;
+}
+
+/* Buffers, which other processes can map later. */
+static void *buffer_resize(void *self, void *old, size_t old_bytes, size_t new_bytes)
+{
+    struct emulated_device *device = self;
+    if (old) {
+        emulated_pieces_drop(&device->pieces, old, old_bytes);
+        device->counts.live_blocks--;
+    }
+    void *const block = new_bytes > 0
+                            ? emulated_pieces_make(&device->pieces, new_bytes,
+                                                   device->options.piece_bytes, device->wish)
+                            : NULL;
+    device->wish = NULL;
+    device->counts.live_blocks += block != NULL;
+    return block;
+}
+
+static enum ronde_status hold(void *self, const void *address,
+                              struct ronde_allocation *out_allocation, struct ronde_error *error)
+{
+    struct emulated_device *device = self;
+    const struct emulated_piece *piece = emulated_pieces_find(&device->pieces, address);
+    if (!piece)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%p is no memory of the device", address);
+    if (device->options.shares_no_buffers)
+        return ronde_fail(error, RONDE_UNSUPPORTED, "memory at %p has no handle", address);
+    *out_allocation = (struct ronde_allocation){.start = piece->start,
+                                                .bytes = piece->bytes,
+                                                .number = piece->number,
+                                                .sharing = device->options.lacks_descriptors
+                                                               ? RONDE_SHARING_IPC
+                                                               : RONDE_SHARING_DESCRIPTOR,
+                                                .is_held = true};
+    device->counts.held++;
+    return RONDE_OK;
+}
+
+static void let_go(void *self, struct ronde_allocation *allocation)
+{
+    struct emulated_device *device = self;
+    (void)allocation;
+    device->counts.held--;
+}
+
+static enum ronde_status offer(void *self, const struct ronde_allocation *allocation,
+                               struct ronde_share *out_share, struct ronde_error *error)
+{
+    struct emulated_device *device = self;
+    const struct emulated_piece *piece = emulated_pieces_find(&device->pieces, allocation->start);
+    memset(out_share, 0, sizeof *out_share);
+    out_share->sharing = allocation->sharing;
+    out_share->descriptor = -1;
+    if (!piece || emulated_fails(device, EMULATED_OFFER))
+        return ronde_fail(error, RONDE_DEVICE, "the driver refuses to export");
+    if (allocation->sharing == RONDE_SHARING_DESCRIPTOR)
+        out_share->descriptor = dup(piece->descriptor);
+    else
+        emulated_share_name(out_share, piece->descriptor);
+    return RONDE_OK;
 }
 
 /*
@@ -206,11 +268,23 @@ static void unpin(void *self, void *memory, uint64_t bytes)
     device->counts.live_blocks--;
 }
 
+/* Whether an address lies in a buffer of the device, or of one that it was joined with. */
+static bool is_buffer(const struct emulated_device *device, const void *start)
+{
+    bool is_found = false;
+    for (uint32_t d = 0; d < EMULATED_DEVICES_MAX; d++) {
+        struct emulated_device *other = device->machine->devices[d];
+        if (other && (other == device || device->is_joined[d]))
+            is_found |= emulated_pieces_find(&other->pieces, start) != NULL;
+    }
+    return is_found;
+}
+
 static bool reaches(void *self, const void *start, uint64_t bytes)
 {
     const struct emulated_device *device = self;
     const uintptr_t hidden = (uintptr_t)device->hidden;
-    return device->options.reaches_host &&
+    return (device->options.reaches_host || is_buffer(device, start)) &&
            ((uintptr_t)start > hidden || hidden - (uintptr_t)start >= bytes);
 }
 
@@ -219,7 +293,11 @@ void emulated_memory_init(struct emulated_device *device)
     struct ronde_gpu *gpu = &device->gpu;
     device->memory = (struct ronde_mem){device_resize, device};
     gpu->memory = &device->memory;
-    gpu->buffers = &device->memory;
+    device->buffers = (struct ronde_mem){buffer_resize, device};
+    gpu->buffers = device->options.is_guarded ? &device->memory : &device->buffers;
+    gpu->hold = hold;
+    gpu->let_go = let_go;
+    gpu->offer = offer;
     gpu->join = join;
     gpu->is_exposed = is_exposed;
     gpu->settle = settle;

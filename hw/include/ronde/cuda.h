@@ -101,6 +101,35 @@ ronde_cuda_open_with(const struct ronde_cuda_choices *choices, const struct rond
  */
 RONDE_API const struct ronde_mem *ronde_cuda_mem(const void *self, uint32_t index);
 
+struct ronde_registration;
+
+/**
+ * Registers memory of a device of this process, so that the other processes of a communicator on one host read it in place:
+ * messages of at least 64 KiB a chunk that lie in registered memory are not copied into slots. Collective: every process calls
+ * it, with memory of its own, whose place and length are its business, or with NULL for none; it is mapped in all when the
+ * call returns. Local registering would have a receiver learn of the memory in the middle of a run, when hosts no longer meet.
+ *
+ * Whole allocations are mapped, whatever part of them is registered: cudaMalloc's by CUDA's IPC, and those by handles, however
+ * many follow one another, by descriptor or fabric handle. Buffers of a launch may lie anywhere in registered memory, at other
+ * offsets on each rank; a rank whose buffers do not copies its messages, and the others need not know. Memory is deregistered
+ * before it is freed; if it is not, it is noticed, and what is at its address later is copied.
+ *
+ * Owner: the communicator's backend; ronde_cuda_deregister gives it back. Errors, on all ranks: BAD_ARGUMENT for memory that is
+ * no device's of the process, or that ends before; UNSUPPORTED for memory without a handle, too many registrations, or ranks on
+ * several hosts or of no communicator; NO_MEMORY; DEVICE; the communicator's.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_cuda_register(void *self, void *start, uint64_t bytes,
+                    struct ronde_registration **out_registration, struct ronde_error *error);
+
+/**
+ * Ends that, in all processes, once all runs that read it are over on this one. Collective. Errors, on all ranks: BAD_ARGUMENT
+ * for what is not registered, or in a captured graph; REJECTED where ranks mean different ones; the communicator's.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_cuda_deregister(void *self, struct ronde_registration *registration,
+                      struct ronde_error *error);
+
 /**
  * Sets a loaded program up for a launch: memory, slots and the tables its blocks read. No run of the program may be
  * under way, and none that was captured earlier may be replayed after it. Not to be called while a stream is
