@@ -326,6 +326,39 @@ ronde_comm_use_device(struct ronde_comm *comm, uint32_t device, struct ronde_err
  */
 RONDE_API const struct ronde_mem *ronde_comm_device_mem(struct ronde_comm *comm);
 
+/** Memory of a communicator's GPU that the other ranks read in place. */
+struct ronde_registration;
+
+/**
+ * Registers memory of the communicator's GPU, so that the other ranks, processes of the same host, read it in place: operations
+ * with a stream whose buffers lie in it do not copy what they send, from 64 KiB a message on. Such an operation is over on a rank
+ * when all others have read its buffers. Any memory that other processes can map will do: of cudaMalloc, of the driver's handles, of
+ * an allocator that hands out parts of such (PyTorch's), of ronde_comm_device_mem. It is mapped once, and in whole allocations.
+ *
+ * Collective, as the ranks' hosts meet nowhere else: each gives memory of its own, of any place and length, or NULL where it has
+ * none; waits until pending operations are over. Afterwards nothing has to be agreed on: operations may have their buffers
+ * anywhere in what is registered or outside, on each rank as it likes. Memory is deregistered before it is freed. If it is not,
+ * operations notice, and copy what is at its address later.
+ *
+ * Memory of the host needs none: ranks of a host read what is from ronde_comm_mem, and most other memory too.
+ *
+ * Owner: the communicator; ronde_deregister gives *out_registration back. Errors, on all ranks: BAD_ARGUMENT for memory that is
+ * not the GPU's, or that ends before; UNSUPPORTED for memory that no other process can map, and for ranks on several hosts;
+ * UNAVAILABLE without a device; NO_MEMORY; DEVICE; the communicator's.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_register(struct ronde_comm *comm, void *start, uint64_t bytes,
+               struct ronde_registration **out_registration, struct ronde_error *error);
+
+/**
+ * Ends that on all ranks, which call it alike; waits until pending operations are over. What operations in a captured graph read
+ * stays until the communicator is destroyed. Errors, on all ranks: BAD_ARGUMENT for what is not registered, or is in a graph;
+ * REJECTED where ranks mean different memory; the communicator's.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_deregister(struct ronde_comm *comm, struct ronde_registration *registration,
+                 struct ronde_error *error);
+
 /**
  * Says who moves pending operations of a communicator on: by default the thread, which starts when the first operation is
  * left pending; the caller where the build has no threads. A call that waits moves its operation on itself in both. Local;
