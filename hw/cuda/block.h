@@ -295,18 +295,16 @@ RONDE_INTERP const unsigned char *ronde_block_find(const struct ronde_act *act,
 
 /**
  * Whether the step that was executed last gave up: a part of its message never came, or what it read in place was
- * withdrawn. A sender withdraws before its buffers are its caller's again, so what was read before this look is valid.
+ * withdrawn. A sender withdraws before its buffers are its caller's again, so what was read before this look is valid; and
+ * it was read, as the movers have used it before their barrier.
  */
 RONDE_INTERP bool ronde_block_gives_up(struct ronde_block *block)
 {
     const uint64_t *const withdrawn = block->withdrawn;
     block->withdrawn = 0;
-    if (withdrawn) {
-        RONDE_PORT_FENCE();
-        if (RONDE_PORT_ACQUIRE(withdrawn) != 0) {
-            RONDE_PORT_POKE(block->job->stop, RONDE_STOP_ABORT);
-            block->gave_up = 1;
-        }
+    if (withdrawn && RONDE_PORT_POLL(withdrawn) != 0) {
+        RONDE_PORT_POKE(block->job->stop, RONDE_STOP_ABORT);
+        block->gave_up = 1;
     }
     return block->gave_up != 0;
 }

@@ -39,6 +39,7 @@ static int use_calls(const struct heirloom *heirloom)
     struct ronde_comm *comm = heirloom->comm;
     struct ronde_comm *part = NULL;
     struct ronde_request *request = NULL;
+    struct ronde_registration *registration = NULL;
     float in = 100, out = 0, all[4] = {0};
     const uint64_t counts[4] = {1, 1, 1, 1}, offsets[4] = {0, 1, 2, 3};
     struct ronde_error error = {0};
@@ -55,6 +56,8 @@ static int use_calls(const struct heirloom *heirloom)
         ronde_comm_timeout(comm, 1, NULL),
         ronde_comm_progress(comm, RONDE_PROGRESS_CALLER, NULL),
         ronde_comm_choose(comm, RONDE_ALL_REDUCE, "ring", NULL),
+        ronde_register(comm, all, sizeof all, &registration, NULL),
+        ronde_deregister(comm, registration, NULL),
     };
     if (!strstr(error.message, "forked"))
         return 1;

@@ -290,6 +290,11 @@ void streamed_close(struct streamed_rank *rank)
     ronde_comm_destroy(rank->comm);
 }
 
+uint64_t streamed_pulled(void)
+{
+    return emulated_gpu_counts(devices[0].inner).pulled_launches;
+}
+
 uint64_t streamed_writes(void)
 {
     return emulated_gpu_counts(devices[0].inner).writes;

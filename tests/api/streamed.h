@@ -50,4 +50,7 @@ void streamed_close(struct streamed_rank *rank);
 /** Copies to the device so far. */
 uint64_t streamed_writes(void);
 
+/** Runs so far in which others read this rank's buffers in place. */
+uint64_t streamed_pulled(void);
+
 #endif

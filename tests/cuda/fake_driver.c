@@ -32,6 +32,7 @@ static void find_all(void)
     find(&fake_driver.begin, sizeof fake_driver.begin, "fake_driver_begin");
     find(&fake_driver.current, sizeof fake_driver.current, "fake_driver_current");
     find(&fake_driver.set_current, sizeof fake_driver.set_current, "cuCtxSetCurrent");
+    find(&fake_driver.plain, sizeof fake_driver.plain, "fake_driver_plain");
     find(&fake_driver.pool, sizeof fake_driver.pool, "fake_driver_pool");
 }
 

@@ -22,6 +22,8 @@ extern struct fake_driver {
     int (*set_current)(void *context);
     /** Memory of a pool from now on, and the devices that may use it, as bits. */
     void (*pool)(const void *start, uint64_t bytes, uint64_t access);
+    /** Memory that is not by handles from now on, of device 1; its number, and whether IPC has it. */
+    void (*plain)(const void *start, uint64_t bytes, uint64_t number, int has_ipc);
 } fake_driver;
 
 /** Compiles and loads it, once; false, which fails the test, where that cannot be. */

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct ronde_given given = {.is_given = 0};
 
@@ -96,6 +97,69 @@ static void a_run_in_the_default_stream_is_there(void)
     CU_ASSERT_EQUAL(fake_runtime.kernels[0], 1);
     CU_ASSERT_EQUAL(fake_runtime.kernels[1], 1);
     CU_ASSERT_EQUAL(fake_runtime.marks[1], 2);
+    bench_close();
+}
+
+/* Memory of cudaMalloc is found as a whole, told from what is there later, and exported by IPC. */
+static void memory_is_held_as_it_is_allocated(void)
+{
+    static unsigned char memory[3 * 4096];
+    struct ronde_allocation allocation;
+    struct ronde_share share;
+    void *seen = NULL;
+    if (!bench_open())
+        return;
+    const struct ronde_gpu *gpu = bench.gpu;
+    CU_ASSERT_EQUAL(gpu->hold(gpu->self, memory, &allocation, &bench.error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "is no memory of GPU 1"));
+    memset(&bench.error, 0, sizeof bench.error);
+    fake_driver.plain(memory, sizeof memory, 41, 0);
+    CU_ASSERT_EQUAL(gpu->hold(gpu->self, memory + 5000, &allocation, &bench.error),
+                    RONDE_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "no handle that another process"));
+    fake_driver.plain(memory, sizeof memory, 42, 1);
+    CU_ASSERT_EQUAL_FATAL(gpu->hold(gpu->self, memory + 5000, &allocation, &bench.error), RONDE_OK);
+    CU_ASSERT_PTR_EQUAL(allocation.start, memory);
+    CU_ASSERT_EQUAL(allocation.bytes, sizeof memory);
+    CU_ASSERT_EQUAL(allocation.number, 42);
+    CU_ASSERT_EQUAL(allocation.sharing, RONDE_SHARING_IPC);
+    CU_ASSERT_EQUAL_FATAL(gpu->offer(gpu->self, &allocation, &share, &bench.error), RONDE_OK);
+    CU_ASSERT_EQUAL(share.sharing, RONDE_SHARING_IPC);
+    CU_ASSERT_EQUAL(share.descriptor, -1);
+    CU_ASSERT_EQUAL(gpu->attach(gpu->self, &share, &allocation.bytes, 1, &seen, &bench.error),
+                    RONDE_OK);
+    CU_ASSERT_PTR_EQUAL(seen, memory);
+    gpu->detach(gpu->self, share.sharing, seen, &allocation.bytes, 1);
+    gpu->let_go(gpu->self, &allocation);
+    fake_driver.plain(NULL, 0, 0, 0);
+    bench_close();
+}
+
+/* Memory by handles likewise, as long as it is held. */
+static void memory_by_handles_is_held_too(void)
+{
+    struct ronde_allocation allocation;
+    struct ronde_share share;
+    void *seen = NULL;
+    if (!bench_open())
+        return;
+    const struct ronde_gpu *gpu = bench.gpu;
+    const uint64_t live = fake_driver.live();
+    unsigned char *block = gpu->buffers->resize(gpu->buffers->self, NULL, 0, 5000);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(block);
+    CU_ASSERT_EQUAL_FATAL(gpu->hold(gpu->self, block + 4000, &allocation, &bench.error), RONDE_OK);
+    CU_ASSERT_PTR_EQUAL(allocation.start, block);
+    CU_ASSERT_EQUAL(allocation.sharing, RONDE_SHARING_DESCRIPTOR);
+    CU_ASSERT_EQUAL_FATAL(gpu->offer(gpu->self, &allocation, &share, &bench.error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(gpu->attach(gpu->self, &share, &allocation.bytes, 1, &seen, &bench.error),
+                          RONDE_OK);
+    block[4999] = 3;
+    CU_ASSERT_EQUAL(((unsigned char *)seen)[4999], 3);
+    close(share.descriptor);
+    gpu->detach(gpu->self, share.sharing, seen, &allocation.bytes, 1);
+    gpu->let_go(gpu->self, &allocation);
+    gpu->buffers->resize(gpu->buffers->self, block, 5000, 0);
+    CU_ASSERT_EQUAL(fake_driver.live(), live);
     bench_close();
 }
 
@@ -219,6 +283,8 @@ int main(void)
         {"the_callers_context_is_kept", the_callers_context_is_kept},
         {"a_run_in_the_default_stream_is_there", a_run_in_the_default_stream_is_there},
         {"a_capture_of_the_programs_goes_on", a_capture_of_the_programs_goes_on},
+        {"memory_is_held_as_it_is_allocated", memory_is_held_as_it_is_allocated},
+        {"memory_by_handles_is_held_too", memory_by_handles_is_held_too},
         {"kernels_are_loaded_before_any_runs", kernels_are_loaded_before_any_runs},
         {"memory_of_a_pool_is_used_where_the_pool_allows",
          memory_of_a_pool_is_used_where_the_pool_allows},

@@ -172,6 +172,85 @@ static void a_device_uses_only_what_is_open_to_it(void)
     ronde_vmm_close(other);
 }
 
+#define PIECES 3u
+
+/* Maps pieces one after another, as an allocator that grows in place does; the kind of handle they have. */
+static uint64_t make_segment(enum ronde_sharing sharing)
+{
+    struct ronde_driver driver = {.library = NULL};
+    const struct ronde_driver_kind kind = {.type = RONDE_DRIVER_PINNED,
+                                           .handles = sharing == RONDE_SHARING_FABRIC
+                                                          ? RONDE_DRIVER_FABRIC
+                                                          : RONDE_DRIVER_DESCRIPTOR,
+                                           .location = {RONDE_DRIVER_ON_DEVICE, 0}};
+    const struct ronde_driver_access whom = {{RONDE_DRIVER_ON_DEVICE, 0}, RONDE_DRIVER_READ_WRITE};
+    const size_t grain = 2u << 20;
+    uint64_t start = 0;
+    CU_ASSERT_EQUAL_FATAL(ronde_driver_open(&driver, NULL), RONDE_OK);
+    CU_ASSERT_EQUAL(driver.reserve(&start, PIECES * grain, 0, 0, 0), RONDE_DRIVER_OK);
+    for (uint32_t k = 0; k < PIECES; k++) {
+        uint64_t handle = 0;
+        CU_ASSERT_EQUAL(driver.create(&handle, grain, &kind, 0), RONDE_DRIVER_OK);
+        CU_ASSERT_EQUAL(driver.map(start + k * grain, grain, 0, handle, 0), RONDE_DRIVER_OK);
+        CU_ASSERT_EQUAL(driver.release(handle), RONDE_DRIVER_OK);
+    }
+    CU_ASSERT_EQUAL(driver.allow(start, PIECES * grain, &whom, 1), RONDE_DRIVER_OK);
+    ronde_driver_close(&driver);
+    return start;
+}
+
+/* Its pieces are held, exported, and mapped one after another elsewhere, whatever call fails on the way. */
+static void a_segment_of_pieces_is_mapped_in_one(void)
+{
+    static const char *const calls[] = {"", "cuMemImportFromShareableHandle", "cuMemMap",
+                                        "cuMemSetAccess", "cuMemAddressReserve"};
+    struct ronde_error error = {0};
+    const uint64_t bytes[PIECES] = {2u << 20, 2u << 20, 2u << 20};
+    if (!fake_driver_load())
+        return;
+    struct ronde_vmm *vmm = open_device(0);
+    for (size_t call = 0; call < 2 * sizeof calls / sizeof calls[0]; call++) {
+        const enum ronde_sharing sharing = kinds[call % 2];
+        struct ronde_allocation pieces[PIECES];
+        struct ronde_share shares[PIECES];
+        unsigned char *const segment = (unsigned char *)(uintptr_t)make_segment(sharing);
+        const uint64_t live = fake_driver.live();
+        void *there = NULL;
+        for (uint32_t k = 0; k < PIECES; k++) {
+            CU_ASSERT_FATAL(ronde_vmm_hold(vmm, segment + k * bytes[0] + 77, &pieces[k]));
+            CU_ASSERT_PTR_EQUAL(pieces[k].start, segment + k * bytes[0]);
+            CU_ASSERT_EQUAL(pieces[k].bytes, bytes[0]);
+            CU_ASSERT_EQUAL(pieces[k].sharing, sharing);
+            CU_ASSERT(k == 0 || pieces[k].number != pieces[k - 1].number);
+            CU_ASSERT_EQUAL_FATAL(ronde_vmm_export(vmm, sharing, pieces[k].start, &shares[k], &error),
+                                  RONDE_OK);
+        }
+        fake_driver.fail(calls[call / 2], call / 2 % 2 == 0 ? 2 : 1);
+        const enum ronde_status status =
+            ronde_vmm_import(vmm, shares, bytes, PIECES, &there, &error);
+        fake_driver.fail("", 0);
+        CU_ASSERT_EQUAL(status == RONDE_OK, call < 2 || (call / 2 == 4 && there));
+        if (status == RONDE_OK) {
+            memset(segment, 7, PIECES * bytes[0]);
+            segment[bytes[0] - 1] = 8;
+            segment[bytes[0]] = 9;
+            CU_ASSERT_EQUAL(memcmp(there, segment, PIECES * bytes[0]), 0);
+            ronde_vmm_release(vmm, there, bytes, PIECES);
+        }
+        for (uint32_t k = 0; k < PIECES; k++) {
+            ronde_vmm_let_go(vmm, &pieces[k]);
+            close_share(&shares[k]);
+        }
+        CU_ASSERT_EQUAL(fake_driver.live(), live);
+        ronde_vmm_release(vmm, segment, bytes, PIECES);
+        memset(&error, 0, sizeof error);
+    }
+    CU_ASSERT_EQUAL(fake_driver.live(), 0);
+    struct ronde_allocation none;
+    CU_ASSERT_FALSE(ronde_vmm_hold(vmm, &fake_driver, &none));
+    ronde_vmm_close(vmm);
+}
+
 /* Makes, exports, imports and gives everything back; the first failure. */
 static enum ronde_status go_round(struct ronde_vmm *vmm, enum ronde_sharing sharing,
                                   struct ronde_error *error)
@@ -298,6 +377,7 @@ int main(void)
         {"devices_that_were_admitted_may_use_it", devices_that_were_admitted_may_use_it},
         {"memory_of_others_is_found_by_its_address", memory_of_others_is_found_by_its_address},
         {"a_device_uses_only_what_is_open_to_it", a_device_uses_only_what_is_open_to_it},
+        {"a_segment_of_pieces_is_mapped_in_one", a_segment_of_pieces_is_mapped_in_one},
         {"whatever_call_fails_nothing_is_left", whatever_call_fails_nothing_is_left},
         {"kinds_a_device_lacks_are_refused", kinds_a_device_lacks_are_refused},
         {"opening_reports_a_failed_allocation", opening_reports_a_failed_allocation},

@@ -44,15 +44,16 @@ struct memory {
     size_t bytes;
 };
 
-/* Reserved addresses. */
+/* Reserved addresses, or what is mapped at some of them. */
 struct range {
     uint64_t start; /* 0 = free */
     size_t bytes;
-    struct memory *mapped;
+    struct memory *mapped; /* NULL = reserved alone */
 };
 
 static struct memory memories[THINGS];
 static struct range ranges[THINGS];
+static struct range mappings[THINGS];
 static uint64_t handles_live;
 static char failing[48];    /* the call that fails, */
 static unsigned failing_in; /* after so many more */
@@ -159,12 +160,27 @@ static void let_go(struct memory *memory)
         close(memory->descriptor);
 }
 
-static struct range *range_of(uint64_t start, int exactly)
+static struct range *find(struct range *among, uint64_t start, int exactly)
 {
     for (int k = 0; k < THINGS; k++)
-        if (ranges[k].start &&
-            (exactly ? ranges[k].start == start : start - ranges[k].start < ranges[k].bytes))
-            return &ranges[k];
+        if (among[k].start &&
+            (exactly ? among[k].start == start : start - among[k].start < among[k].bytes))
+            return &among[k];
+    return NULL;
+}
+
+static struct range *mapping_of(uint64_t pointer)
+{
+    return find(mappings, pointer, 0);
+}
+
+/* The first mapping that has an address of a range. */
+static struct range *mapping_in(uint64_t start, size_t bytes)
+{
+    for (int k = 0; k < THINGS; k++)
+        if (mappings[k].start && mappings[k].start < start + bytes &&
+            start < mappings[k].start + mappings[k].bytes)
+            return &mappings[k];
     return NULL;
 }
 
@@ -270,8 +286,8 @@ int cuMemAddressReserve(uint64_t *out, size_t bytes, size_t alignment, uint64_t 
 
 int cuMemAddressFree(uint64_t start, size_t bytes)
 {
-    struct range *range = range_of(start, 1);
-    if (!range || range->bytes != bytes || range->mapped)
+    struct range *range = find(ranges, start, 1);
+    if (!range || range->bytes != bytes || mapping_in(start, bytes))
         abort();
     munmap((void *)(uintptr_t)start, bytes);
     range->start = 0;
@@ -281,37 +297,50 @@ int cuMemAddressFree(uint64_t start, size_t bytes)
 /* Mapped is not yet accessible. */
 int cuMemMap(uint64_t start, size_t bytes, size_t offset, uint64_t handle, unsigned long long flags)
 {
-    struct range *range = range_of(start, 1);
+    const struct range *range = find(ranges, start, 0);
     struct memory *memory = memory_of(handle);
+    int k = 0;
     if (fails(__func__))
         return INVALID;
-    if (!range || range->mapped || bytes > memory->bytes || offset != 0 || flags != 0)
+    if (!range || start + bytes > range->start + range->bytes || mapping_in(start, bytes) ||
+        bytes > memory->bytes || offset != 0 || flags != 0)
         abort();
     if (mmap((void *)(uintptr_t)start, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->descriptor,
              0) == MAP_FAILED)
         abort();
-    range->mapped = memory;
+    while (mappings[k].start)
+        if (++k == THINGS)
+            abort();
+    mappings[k] = (struct range){start, bytes, memory};
     memory->holders++;
     return OK;
 }
 
+/* One whole mapping. */
 int cuMemUnmap(uint64_t start, size_t bytes)
 {
-    struct range *range = range_of(start, 1);
-    if (!range || range->bytes != bytes || !range->mapped)
+    struct range *mapping = find(mappings, start, 1);
+    if (!mapping || mapping->bytes != bytes)
         abort();
-    let_go(range->mapped);
-    range->mapped = NULL;
+    if (mmap((void *)(uintptr_t)start, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+             -1, 0) == MAP_FAILED)
+        abort();
+    let_go(mapping->mapped);
+    mapping->start = 0;
     return OK;
 }
 
+/* Of whole mappings, one after another. */
 int cuMemSetAccess(uint64_t start, size_t bytes, const struct access *whom, size_t count)
 {
-    const struct range *range = range_of(start, 1);
     if (fails(__func__))
         return 217;
-    if (!range || !range->mapped || count == 0)
-        abort();
+    for (uint64_t at = start; at < start + bytes;) {
+        const struct range *mapping = find(mappings, at, 1);
+        if (!mapping || mapping->bytes > start + bytes - at || count == 0)
+            abort();
+        at += mapping->bytes;
+    }
     allowed = 0;
     for (size_t k = 0; k < count; k++)
         if (whom[k].location.type == 1 && whom[k].flags == 3)
@@ -322,8 +351,8 @@ int cuMemSetAccess(uint64_t start, size_t bytes, const struct access *whom, size
 /* The devices of the last allow have access to everything. */
 int cuMemGetAccess(unsigned long long *out, const struct location *whom, uint64_t pointer)
 {
-    const struct range *range = range_of(pointer, 0);
-    if (fails(__func__) || !range || !range->mapped || whom->type != 1)
+    const struct range *range = mapping_of(pointer);
+    if (fails(__func__) || !range || whom->type != 1)
         return INVALID;
     *out = allowed >> whom->id & 1 ? 3 : 0;
     return OK;
@@ -357,8 +386,8 @@ int cuMemImportFromShareableHandle(uint64_t *out, void *shared, int kind)
 
 int cuMemRetainAllocationHandle(uint64_t *out, void *address)
 {
-    const struct range *range = range_of((uint64_t)(uintptr_t)address, 0);
-    if (fails(__func__) || !range || !range->mapped)
+    const struct range *range = mapping_of((uint64_t)(uintptr_t)address);
+    if (fails(__func__) || !range)
         return INVALID;
     range->mapped->holders++;
     handles_live++;
@@ -384,16 +413,57 @@ int cuMemPoolGetAccess(int *out, const void *pool, const struct location *whom)
     return OK;
 }
 
+/* Memory that is not by handles, as of cudaMalloc. */
+static struct {
+    uint64_t start, bytes, number;
+    int has_ipc;
+} plain;
+
+void fake_driver_plain(const void *start, uint64_t bytes, uint64_t number, int has_ipc)
+{
+    plain.start = (uint64_t)(uintptr_t)start;
+    plain.bytes = bytes;
+    plain.number = number;
+    plain.has_ipc = has_ipc;
+}
+
+/* Of the second device. */
+static int about_plain(void *out, int attribute)
+{
+    const int device = 1;
+    switch (attribute) {
+    case 7:
+        memcpy(out, &plain.number, sizeof plain.number);
+        return OK;
+    case 9:
+        memcpy(out, &device, sizeof device);
+        return OK;
+    case 10:
+        memcpy(out, &plain.has_ipc, sizeof plain.has_ipc);
+        return OK;
+    case 11:
+        memcpy(out, &plain.start, sizeof plain.start);
+        return OK;
+    case 12:
+        memcpy(out, &plain.bytes, sizeof plain.bytes);
+        return OK;
+    default:
+        return INVALID;
+    }
+}
+
 int cuPointerGetAttribute(void *out, int attribute, uint64_t pointer)
 {
-    const struct range *range = range_of(pointer, 0);
+    const struct range *range = mapping_of(pointer);
     if (attribute == 17) {
         void *const pool = pointer - pool_start < pool_bytes ? &pool_access : NULL;
         memcpy(out, &pool, sizeof pool);
         return pool ? OK : INVALID;
     }
-    if (fails(__func__) || !range || !range->mapped)
+    if (fails(__func__))
         return INVALID;
+    if (!range)
+        return pointer - plain.start < plain.bytes ? about_plain(out, attribute) : INVALID;
     const uint64_t bytes = range->bytes;
     if (attribute == 14)
         memcpy(out, &range->mapped->handles, sizeof range->mapped->handles);
@@ -401,6 +471,8 @@ int cuPointerGetAttribute(void *out, int attribute, uint64_t pointer)
         memcpy(out, &bytes, sizeof bytes);
     else if (attribute == 19)
         memcpy(out, &range->start, sizeof range->start);
+    else if (attribute == 9)
+        return about_plain(out, attribute);
     else
         return INVALID;
     return OK;
