@@ -330,6 +330,81 @@ static void memory_that_is_gone_is_not_taken_for_what_is_there_now(void)
         team_run_expecting(3, reuse, &plans[k], results, RONDE_OK);
 }
 
+/* An algorithm, and what all its ranks read and write, in blocks, before its buffers are registered and after. */
+struct traffic {
+    enum ronde_collective collective;
+    const char *algorithm;
+    double blocks[2];
+};
+
+#define TRAFFIC_RANKS 4u
+#define TRAFFIC_COUNT 80000u
+
+static enum ronde_status count_moves(const struct team_member *member, struct ronde_error *error)
+{
+    const struct traffic *traffic = member->self;
+    const struct plan plan = {.ranks = 1, .devices = 1};
+    void *in[TRAFFIC_RANKS] = {NULL}, *out[TRAFFIC_RANKS] = {NULL};
+    struct proc proc;
+    struct ronde_result result;
+    void *run = NULL;
+    enum ronde_status status = open_proc(&proc, member, &plan, error);
+    if (status == RONDE_OK)
+        take_segment(&proc);
+    if (status == RONDE_OK)
+        status = run_compile(traffic->collective, traffic->algorithm, TRAFFIC_RANKS, 0,
+                             &proc.schedule, error);
+    if (status == RONDE_OK)
+        status = ronde_cuda_load(proc.self, proc.schedule, &proc.program, error);
+    in[member->join.rank] = proc.segment;
+    out[member->join.rank] = proc.segment + SEGMENT_BYTES / 2;
+    const struct ronde_launch launch = {.count = TRAFFIC_COUNT,
+                                        .dtype = RONDE_INT32,
+                                        .in = in,
+                                        .out = out};
+    uint64_t moved[2] = {0};
+    for (int registers = 0; registers < 2; registers++) {
+        const uint64_t before = emulated_gpu_counts(proc.gpus[0]).moved_bytes;
+        if (status == RONDE_OK)
+            status = ronde_cuda_run(proc.program, &launch, &run, error);
+        if (status == RONDE_OK)
+            status = ronde_cuda_wait(run, &result, error);
+        moved[registers] = emulated_gpu_counts(proc.gpus[0]).moved_bytes - before;
+        if (status == RONDE_OK && registers == 0)
+            status = ronde_cuda_register(proc.self, proc.segment, SEGMENT_BYTES, &proc.registration,
+                                         error);
+    }
+    member->result->number = moved[0] << 32 | moved[1];
+    close_proc(&proc, member);
+    return status;
+}
+
+/* Registered buffers are moved as often as those of one process's ranks (docs/reference/golden/cuda-floors.md). */
+static void what_is_read_in_place_is_moved_once(void)
+{
+    static const struct traffic traffics[] = {{RONDE_BROADCAST, "chain", {14, 8}},
+                                              {RONDE_BROADCAST, "direct", {14, 8}},
+                                              {RONDE_ALL_GATHER, "ring", {56, 32}},
+                                              {RONDE_ALL_GATHER, "direct", {56, 32}},
+                                              {RONDE_REDUCE_SCATTER, "ring", {44, 36}},
+                                              {RONDE_ALL_REDUCE, "ring", {23, 15}},
+                                              {RONDE_ALL_TO_ALL, "direct", {56, 32}}};
+    const double block = (double)TRAFFIC_COUNT * sizeof(int32_t);
+    for (size_t k = 0; k < sizeof traffics / sizeof traffics[0]; k++) {
+        double blocks[2] = {0};
+        team_run_expecting(TRAFFIC_RANKS, count_moves, &traffics[k], results, RONDE_OK);
+        for (uint32_t p = 0; p < TRAFFIC_RANKS; p++) {
+            blocks[0] += (double)(results[p].number >> 32) / block;
+            blocks[1] += (double)(results[p].number & UINT32_MAX) / block;
+        }
+        CU_ASSERT_EQUAL(blocks[0], traffics[k].blocks[0]);
+        CU_ASSERT_EQUAL(blocks[1], traffics[k].blocks[1]);
+        suite_note("%s %s: %g blocks in slots, %g in place",
+                   ronde_collective_text(traffics[k].collective), traffics[k].algorithm, blocks[0],
+                   blocks[1]);
+    }
+}
+
 /* What is wrong at one rank, and what all say of it. */
 struct mistake {
     uint32_t which;
@@ -450,6 +525,7 @@ int main(void)
         SUITE_CASE(processes_have_several_ranks_and_devices),
         SUITE_CASE(one_without_registered_memory_is_no_hindrance),
         SUITE_CASE(memory_that_is_gone_is_not_taken_for_what_is_there_now),
+        SUITE_CASE(what_is_read_in_place_is_moved_once),
         SUITE_CASE(what_one_process_cannot_register_none_does),
         SUITE_CASE(what_is_withdrawn_is_no_message),
     };

@@ -99,6 +99,7 @@ struct emulated_block {
     struct ronde_block block; /* must stand first */
     uint32_t movers;
     uint32_t looks; /* at the clock */
+    uint64_t moved_bytes;
     bool is_over;
     _Alignas(16) unsigned char room[];
 };
@@ -113,7 +114,10 @@ static uint64_t now(const struct ronde_block *block)
 /* The movers of a real block run at once; here the last one first, which must make no difference. */
 static void run_movers(struct ronde_block *block)
 {
-    const uint32_t movers = ((const struct emulated_block *)(const void *)block)->movers;
+    struct emulated_block *of = (struct emulated_block *)(void *)block;
+    const uint32_t movers = of->movers;
+    of->moved_bytes +=
+        block->command.elements * block->frame.element_bytes * (block->command.b ? 3 : 2);
     for (uint32_t thread = movers; thread-- > 0;) {
         const struct ronde_mover mover = {thread, movers};
         switch (block->frame.element_bytes) {
@@ -160,6 +164,7 @@ struct emulated_block *emulated_block_open(const struct ronde_job *job,
     memset(block, 0x5A, bytes);
     block->movers = movers;
     block->looks = 0;
+    block->moved_bytes = 0;
     block->is_over = false;
     open_block(&block->block, job, given, index, room_bytes);
     return block;
@@ -221,6 +226,11 @@ bool emulated_block_has_program(const struct emulated_block *block)
     const uintptr_t at = (uintptr_t)program - (uintptr_t)block->room;
     return block->block.lane_slot_count > 0 && at < block->block.room_bytes &&
            (uintptr_t)program->steps - (uintptr_t)block->room < block->block.room_bytes;
+}
+
+uint64_t emulated_block_moved(const struct emulated_block *block)
+{
+    return block->moved_bytes;
 }
 
 bool emulated_block_turn(struct emulated_block *block)

@@ -35,6 +35,9 @@ void emulated_block_lose_line(uint32_t which);
 /** Whether steps are found in shared memory. */
 bool emulated_block_has_program(const struct emulated_block *block);
 
+/** Bytes that its movers have read and written. */
+uint64_t emulated_block_moved(const struct emulated_block *block);
+
 /** Polls its lanes once. Whether its part is over. */
 bool emulated_block_turn(struct emulated_block *block);
 

@@ -248,6 +248,8 @@ static bool drive(struct emulated_queue *queue)
     for (uint32_t b = 0; b < queue->block_count; b++)
         is_over = emulated_block_turn(queue->blocks[b]) && is_over;
     emulated_leave(queue->device);
+    for (uint32_t b = 0; b < queue->block_count && is_over; b++)
+        queue->device->counts.moved_bytes += emulated_block_moved(queue->blocks[b]);
     queue->turns++;
     queue->is_busy = !is_over;
     return is_over && advance(queue);

@@ -42,6 +42,7 @@ struct emulated_counts {
     uint64_t shared[RONDE_SHARING_COUNT]; /**< blocks made for other processes, by kind */
     uint64_t held;                        /**< allocations of buffers that are held, now */
     uint64_t pulled_launches;             /**< runs in which something was offered to others */
+    uint64_t moved_bytes;                 /**< that runs which are over have read and written */
     uint64_t settled; /**< times that writes of other devices were made visible */
 };
 
