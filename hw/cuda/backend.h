@@ -65,6 +65,9 @@ void ronde_cuda_close_on(void *self);
 /** A device of an open backend, NULL beyond the last. */
 const struct ronde_gpu *ronde_cuda_gpu(const void *self, uint32_t index);
 
+/** Buffers of processes that an open backend's devices read; NULL without a communicator, and on several hosts. */
+struct ronde_registry *ronde_cuda_registry(const void *self);
+
 /** See struct ronde_backend for these. */
 enum ronde_status ronde_cuda_supports(void *self, const struct ronde_schedule *schedule,
                                       const struct ronde_launch *launch,

@@ -9,6 +9,7 @@
 #include "hw/cuda/backend.h"
 #include "hw/cuda/job.h"
 #include "hw/cuda/program.h"
+#include "hw/cuda/registered.h"
 
 #include "ronde/cuda.h"
 #include "ronde/hw.h"
@@ -299,34 +300,9 @@ enum ronde_status ronde_cuda_wait(void *self, struct ronde_result *out_result,
     return RONDE_OK;
 }
 
-/* Several hosts share no buffers. */
-static enum ronde_status check_registry(const struct cuda *cuda, struct ronde_error *error)
+struct ronde_registry *ronde_cuda_registry(const void *self)
 {
-    return cuda->place.registry
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_UNSUPPORTED,
-                            "buffers are registered where ranks are processes of one host");
-}
-
-enum ronde_status ronde_cuda_register(void *self, void *start, uint64_t bytes,
-                                      struct ronde_registration **out_registration,
-                                      struct ronde_error *error)
-{
-    const struct cuda *cuda = self;
-    *out_registration = NULL;
-    const enum ronde_status status = check_registry(cuda, error);
-    return status == RONDE_OK
-               ? ronde_registry_add(cuda->place.registry, start, bytes, out_registration, error)
-               : status;
-}
-
-enum ronde_status ronde_cuda_deregister(void *self, struct ronde_registration *registration,
-                                        struct ronde_error *error)
-{
-    const struct cuda *cuda = self;
-    const enum ronde_status status = check_registry(cuda, error);
-    return status == RONDE_OK ? ronde_registry_remove(cuda->place.registry, registration, error)
-                              : status;
+    return ((const struct cuda *)self)->place.registry;
 }
 
 /* May be called from any thread, also while another is in wait. */

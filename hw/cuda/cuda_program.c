@@ -1,6 +1,7 @@
 /* Programs on devices: preparing, starting, and the outcome of a run. See program.h. */
 #include "hw/cuda/backend.h"
 #include "hw/cuda/program.h"
+#include "hw/cuda/registered.h"
 
 #include <sched.h>
 #include <string.h>

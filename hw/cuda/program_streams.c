@@ -2,6 +2,7 @@
 #include "hw/cuda/program.h"
 
 #include "hw/cuda/job.h"
+#include "hw/cuda/registered.h"
 #include "ronde/cuda.h"
 
 enum ronde_status ronde_cuda_program_expect_streams(struct ronde_cuda_program *program,

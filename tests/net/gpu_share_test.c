@@ -330,20 +330,15 @@ static void more_ranks_than_the_processes_have_are_refused(void)
         strstr(results[0].message, "the schedule is for 5 ranks, the 2 processes have 4"));
 }
 
-/* Where rank 1's process ends. */
-static enum ronde_status (*true_attach)(void *self, const struct ronde_share *share,
-                                        const uint64_t *bytes, uint32_t count, void **out_block,
-                                        struct ronde_error *error);
-static enum ronde_status (*true_share)(void *self, enum ronde_sharing sharing, uint64_t bytes,
-                                       void **out_block, struct ronde_share *out_share,
-                                       struct ronde_error *error);
+/* The device of rank 1, whose process ends in one of its calls. */
+static struct ronde_gpu living;
 
 static enum ronde_status die_in_attach(void *self, const struct ronde_share *share,
                                        const uint64_t *bytes, uint32_t count, void **out_block,
                                        struct ronde_error *error)
 {
     raise(SIGKILL);
-    return true_attach(self, share, bytes, count, out_block, error);
+    return living.attach(self, share, bytes, count, out_block, error);
 }
 
 static enum ronde_status die_in_share(void *self, enum ronde_sharing sharing, uint64_t bytes,
@@ -351,7 +346,7 @@ static enum ronde_status die_in_share(void *self, enum ronde_sharing sharing, ui
                                       struct ronde_error *error)
 {
     raise(SIGKILL);
-    return true_share(self, sharing, bytes, out_block, out_share, error);
+    return living.share(self, sharing, bytes, out_block, out_share, error);
 }
 
 /* A death, and how memory is shared. */
@@ -367,9 +362,7 @@ static enum ronde_status load_and_die(const struct team_member *member, struct r
     struct ronde_gpu dying;
     enum ronde_status status = open_member(&proc, member, &death->plan, error);
     if (status == RONDE_OK && member->join.rank == 1) {
-        dying = *proc.gpus[0];
-        true_attach = dying.attach;
-        true_share = dying.share;
+        dying = living = *proc.gpus[0];
         dying.attach = death->in_attach ? die_in_attach : dying.attach;
         dying.share = death->in_attach ? dying.share : die_in_share;
         ronde_cuda_close_on(proc.self);
