@@ -75,6 +75,11 @@ static void use_all(void *const *stream)
     CU_ASSERT_EQUAL(gpu->pin(gpu->self, &word, sizeof word, &bench.error), RONDE_OK);
     gpu->unpin(gpu->self, &word, sizeof word);
     CU_ASSERT(gpu->reaches(gpu->self, memory, sizeof word));
+    struct ronde_allocation allocation;
+    fake_driver.plain(memory, 64, 1, 1);
+    CU_ASSERT_EQUAL(gpu->hold(gpu->self, memory, &allocation, &bench.error), RONDE_OK);
+    gpu->let_go(gpu->self, &allocation);
+    fake_driver.plain(NULL, 0, 0, 0);
     gpu->settle(gpu->self);
     ronde_mem_free(gpu->memory, memory, 1, 64);
 }
