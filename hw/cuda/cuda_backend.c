@@ -517,9 +517,14 @@ static enum ronde_status cuda_open(const struct ronde_machine *machine, const st
     return ronde_cuda_open_with(&choices, mem, out_self, error);
 }
 
+/* What is registered is unmapped by devices that are open. */
 static void cuda_close(void *self)
 {
-    const struct cuda *cuda = self;
+    struct cuda *cuda = self;
+    if (cuda) {
+        ronde_registry_close(cuda->place.registry);
+        cuda->place.registry = NULL;
+    }
     for (uint32_t g = 0; cuda && g < cuda->gpu_count; g++)
         ronde_gpu_close(cuda->mem, cuda->gpus[g]);
     ronde_cuda_close_on(self);

@@ -6,7 +6,7 @@
 #include "hw/cuda/job.h"
 
 /* What one device here has of one process. */
-struct mapping {
+struct mapped_share {
     void *start; /* NULL = nothing */
     enum ronde_sharing sharing;
     uint64_t *bytes; /* of each piece; of another process's memory */
@@ -20,12 +20,12 @@ struct ronde_registration {
     const struct ronde_gpu *gpu; /* whose memory it is */
     struct ronde_allocation *pieces;
     uint32_t piece_count;
-    struct mapping *mappings; /* per device here and process */
+    struct mapped_share *mappings; /* per device here and process */
     bool is_captured;
 };
 
 /* A device here. */
-struct device {
+struct reading_device {
     const struct ronde_gpu *gpu;
     void *queue;
     unsigned char **table; /* on the device */
@@ -34,7 +34,7 @@ struct device {
 struct ronde_registry {
     struct ronde_comm *comm;
     const struct ronde_mem *mem;
-    struct device *devices;
+    struct reading_device *devices;
     uint32_t gpu_count;    /* entries there are */
     uint32_t device_count; /* of these: opened */
     struct ronde_registration *all[RONDE_CUDA_REGISTERED_MOST];
@@ -67,7 +67,7 @@ enum ronde_status ronde_registry_open(struct ronde_comm *comm, const struct rond
     registry->devices = ronde_mem_new(mem, gpu_count, sizeof *registry->devices);
     enum ronde_status status = RONDE_OK;
     for (uint32_t g = 0; registry->devices && g < gpu_count && status == RONDE_OK; g++) {
-        struct device *device = &registry->devices[registry->device_count++];
+        struct reading_device *device = &registry->devices[registry->device_count++];
         device->gpu = gpus[g];
         device->table = ronde_mem_resize(gpus[g]->memory, NULL, 0, table_bytes(registry));
         status = gpus[g]->open_queue(gpus[g]->self, &device->queue, error);
@@ -102,12 +102,12 @@ static void unmap_others(struct ronde_registry *registry,
                          const struct ronde_registration *registration)
 {
     for (size_t k = 0; registration->mappings && k < mapping_count(registry); k++) {
-        struct mapping *mapping = &registration->mappings[k];
+        struct mapped_share *mapping = &registration->mappings[k];
         const struct ronde_gpu *gpu = registry->devices[k / registry->comm->ranks].gpu;
         if (mapping->start && mapping->bytes)
             gpu->detach(gpu->self, mapping->sharing, mapping->start, mapping->bytes, mapping->count);
         ronde_mem_free(registry->mem, mapping->bytes, mapping->count, sizeof *mapping->bytes);
-        *mapping = (struct mapping){0};
+        *mapping = (struct mapped_share){0};
     }
 }
 
@@ -127,7 +127,7 @@ void ronde_registry_close(struct ronde_registry *registry)
     while (registry->end > 0)
         forget(registry, registry->all[registry->end - 1]);
     for (uint32_t g = 0; g < registry->device_count; g++) {
-        const struct device *device = &registry->devices[g];
+        const struct reading_device *device = &registry->devices[g];
         if (device->queue)
             device->gpu->close_queue(device->queue);
         ronde_mem_free(device->gpu->memory, device->table, table_bytes(registry), 1);
@@ -236,7 +236,7 @@ static enum ronde_status compare(struct ronde_registry *registry,
 /* Maps one process's memory for one device here. */
 static enum ronde_status attach_one(const struct ronde_registry *registry,
                                     const struct ronde_handles *handles, uint32_t process,
-                                    const struct ronde_gpu *gpu, struct mapping *mapping,
+                                    const struct ronde_gpu *gpu, struct mapped_share *mapping,
                                     struct ronde_error *error)
 {
     const uint32_t count = mapping->count;
@@ -267,10 +267,10 @@ static enum ronde_status attach_all(const struct ronde_registry *registry,
                                     uint32_t g, struct ronde_error *error)
 {
     const uint32_t ranks = registry->comm->ranks;
-    const struct device *device = &registry->devices[g];
+    const struct reading_device *device = &registry->devices[g];
     enum ronde_status status = RONDE_OK;
     for (uint32_t p = 0; p < ranks && status == RONDE_OK; p++) {
-        struct mapping *mapping = &registration->mappings[(size_t)g * ranks + p];
+        struct mapped_share *mapping = &registration->mappings[(size_t)g * ranks + p];
         mapping->count = (uint32_t)all[p].pieces;
         if (p == registry->comm->rank && mapping->count > 0)
             mapping->start = registration->pieces[0].start;
