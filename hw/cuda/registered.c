@@ -20,6 +20,7 @@ struct ronde_registration {
     const struct ronde_gpu *gpu; /* whose memory it is */
     struct ronde_allocation *pieces;
     uint32_t piece_count;
+    size_t piece_capacity;
     struct mapped_share *mappings; /* per device here and process */
     bool is_captured;
 };
@@ -86,7 +87,7 @@ static void free_registration(struct ronde_registry *registry,
 {
     for (uint32_t k = 0; registration->pieces && k < registration->piece_count; k++)
         registration->gpu->let_go(registration->gpu->self, &registration->pieces[k]);
-    ronde_mem_free(registry->mem, registration->pieces, RONDE_CUDA_PIECES_MOST,
+    ronde_mem_free(registry->mem, registration->pieces, registration->piece_capacity,
                    sizeof *registration->pieces);
     ronde_mem_free(registry->mem, registration->mappings, mapping_count(registry),
                    sizeof *registration->mappings);
@@ -136,25 +137,39 @@ void ronde_registry_close(struct ronde_registry *registry)
     ronde_mem_free(registry->mem, registry, 1, sizeof *registry);
 }
 
-/* The allocations of one device that a range lies in, one after another. */
-static enum ronde_status find_pieces(struct ronde_registration *registration,
-                                     struct ronde_error *error)
+/* One allocation more, in which an address lies. */
+static enum ronde_status add_piece(const struct ronde_registry *registry,
+                                   struct ronde_registration *registration, const unsigned char *at,
+                                   struct ronde_error *error)
 {
     const struct ronde_gpu *gpu = registration->gpu;
+    if (registration->piece_count == RONDE_CUDA_PIECES_MOST)
+        return ronde_fail(
+            error, RONDE_UNSUPPORTED,
+            "registered memory lies in more than %u allocations: register parts of it",
+            RONDE_CUDA_PIECES_MOST);
+    if (!ronde_mem_grow(registry->mem, &registration->pieces, &registration->piece_capacity,
+                        registration->piece_count + (size_t)1, sizeof *registration->pieces))
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory to register a buffer");
+    const enum ronde_status status =
+        gpu->hold(gpu->self, at, &registration->pieces[registration->piece_count], error);
+    registration->piece_count += status == RONDE_OK;
+    return status;
+}
+
+/* The allocations of one device that a range lies in, one after another. */
+static enum ronde_status find_pieces(const struct ronde_registry *registry,
+                                     struct ronde_registration *registration,
+                                     struct ronde_error *error)
+{
     const unsigned char *at = registration->start;
     const unsigned char *const end = at + registration->bytes;
     while (at < end) {
-        struct ronde_allocation *piece = &registration->pieces[registration->piece_count];
-        if (registration->piece_count == RONDE_CUDA_PIECES_MOST)
-            return ronde_fail(error, RONDE_UNSUPPORTED,
-                              "registered memory lies in more than %u allocations: register parts "
-                              "of it",
-                              RONDE_CUDA_PIECES_MOST);
-        const enum ronde_status status = gpu->hold(gpu->self, at, piece, error);
+        const enum ronde_status status = add_piece(registry, registration, at, error);
         if (status != RONDE_OK)
             return status;
-        registration->piece_count++;
         const struct ronde_allocation *first = registration->pieces;
+        const struct ronde_allocation *piece = &first[registration->piece_count - 1];
         if (piece != first && (piece->start != at || piece->sharing != first->sharing ||
                                piece->sharing == RONDE_SHARING_IPC))
             return ronde_fail(error, RONDE_BAD_ARGUMENT,
@@ -176,6 +191,10 @@ static enum ronde_status find_memory(const struct ronde_registry *registry,
     struct ronde_error why = {0};
     if (registration->bytes == 0)
         return RONDE_OK;
+    if (registration->bytes > UINTPTR_MAX - (uintptr_t)registration->start)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "registered memory of %llu bytes ends beyond all addresses",
+                          (unsigned long long)registration->bytes);
     for (uint32_t g = 0; g < registry->device_count && status == RONDE_BAD_ARGUMENT; g++) {
         struct ronde_allocation ignored;
         registration->gpu = registry->devices[g].gpu;
@@ -185,7 +204,7 @@ static enum ronde_status find_memory(const struct ronde_registry *registry,
         if (status == RONDE_OK)
             registration->gpu->let_go(registration->gpu->self, &ignored);
     }
-    return status == RONDE_OK ? find_pieces(registration, error)
+    return status == RONDE_OK ? find_pieces(registry, registration, error)
                               : ronde_fail(error, status, "%s", why.message);
 }
 
@@ -198,13 +217,12 @@ static enum ronde_status make(struct ronde_registry *registry, void *start, uint
     if (made) {
         made->start = start;
         made->bytes = start ? bytes : 0;
-        made->pieces = ronde_mem_new(registry->mem, RONDE_CUDA_PIECES_MOST, sizeof *made->pieces);
         made->mappings =
             ronde_mem_new(registry->mem, mapping_count(registry), sizeof *made->mappings);
         while (made->index < RONDE_CUDA_REGISTERED_MOST && registry->all[made->index])
             made->index++;
     }
-    if (!made || !made->pieces || !made->mappings)
+    if (!made || !made->mappings)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to register a buffer");
     if (made->index == RONDE_CUDA_REGISTERED_MOST)
         return ronde_fail(error, RONDE_UNSUPPORTED, "%u buffers are registered, and no more can be",

@@ -163,6 +163,8 @@ static enum ronde_status err(const struct team_member *member, struct ronde_erro
         start = &proc;
     if (is_wrong && mistake->which == 1)
         bytes += 1;
+    if (is_wrong && mistake->which == 6)
+        bytes = UINT64_MAX;
     if (is_wrong && mistake->which == 2)
         emulated_gpu_refuse(proc.gpus[0], EMULATED_OFFER, 3);
     if (is_wrong && mistake->which == 3)
@@ -190,7 +192,8 @@ static void what_one_process_cannot_register_none_does(void)
                                               {4, RONDE_REJECTED,
                                                "disagree about which buffer is registered no more"},
                                               {5, RONDE_BAD_ARGUMENT,
-                                               "no buffer is registered by that"}};
+                                               "no buffer is registered by that"},
+                                              {6, RONDE_BAD_ARGUMENT, "ends beyond all addresses"}};
     for (size_t k = 0; k < sizeof mistakes / sizeof mistakes[0]; k++) {
         team_run_expecting(3, err, &mistakes[k], results, mistakes[k].status);
         for (uint32_t p = 0; p < 3; p++)
