@@ -152,8 +152,8 @@ RONDE_API void ronde_loaded_destroy(struct ronde_loaded *loaded);
  * How a launch's buffers lie, which the frame's count need not know yet; the placement of ranks that lack one of both is not
  * known.
  */
-enum ronde_buffer_placement ronde_loaded_placement(const struct ronde_loaded *loaded,
-                                                   const struct ronde_launch *launch);
+RONDE_API enum ronde_buffer_placement ronde_loaded_placement(const struct ronde_loaded *loaded,
+                                                             const struct ronde_launch *launch);
 
 /**
  * Sets up a run of a launch that ronde_launch_check accepted; one that differs from the last in its buffers only costs next to
