@@ -230,7 +230,7 @@ static void draw_group(struct canvas *canvas, uint32_t group, double y)
         return;
     if (group > 0)
         fprintf(canvas->file, "<path class=\"s\" d=\"M10 %.2fH%.2f\"/>\n", y, WIDTH - RIGHT);
-    fprintf(canvas->file, "<text x=\"10\" y=\"%.2f\">", y + canvas->row / 2 + 4);
+    fprintf(canvas->file, "<text x=\"10\" y=\"%.2f\">", y + canvas->row / 2 + 5);
     ronde_markup_print(canvas->file, trace->groups[group].name);
     fputs("</text>\n", canvas->file);
 }
@@ -251,7 +251,7 @@ static void draw_rows(struct canvas *canvas)
                     "<rect class=\"r%u\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"/>"
                     "<text class=\"l\" x=\"%.2f\" y=\"%.2f\">rank %u</text>\n",
                     i % 2, canvas->left, y, WIDTH - canvas->left - RIGHT, canvas->row,
-                    canvas->left - 8, y + canvas->row / 2 + 4, i);
+                    canvas->left - 8, y + canvas->row / 2 + 5, i);
         }
 }
 
@@ -279,7 +279,7 @@ static void draw_legend(struct canvas *canvas)
                 timeline->shades ? ".45" : "1", x + 28);
         ronde_markup_print(canvas->file, label);
         fputs("</text>\n", canvas->file);
-        x += 44 + 6.6 * (double)strlen(label);
+        x += 46 + 8.2 * (double)strlen(label);
     }
     if (has_path)
         fprintf(
@@ -289,7 +289,7 @@ static void draw_legend(struct canvas *canvas)
             x, x + 28);
     if (timeline->shades)
         fprintf(canvas->file, "<text class=\"k\" x=\"%.2f\" y=\"74\">%s</text>\n",
-                x + (has_path ? 126 : 0), timeline->shades);
+                x + (has_path ? 150 : 0), timeline->shades);
 }
 
 static void draw_styles(struct canvas *canvas)
@@ -318,12 +318,12 @@ static void draw_head(struct canvas *canvas)
     const double height = row_y(canvas, canvas->ranks) + BOTTOM;
     fprintf(canvas->file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" "
-            "font-family=\"sans-serif\" font-size=\"12\">\n",
+            "font-family=\"sans-serif\" font-size=\"15\">\n",
             WIDTH, height);
     draw_styles(canvas);
     fprintf(canvas->file,
             "<rect class=\"page\" width=\"%.0f\" height=\"%.0f\"/>\n"
-            "<text x=\"%.0f\" y=\"26\" font-size=\"17\" font-weight=\"bold\">",
+            "<text x=\"%.0f\" y=\"26\" font-size=\"18\" font-weight=\"bold\">",
             WIDTH, height, canvas->left);
     ronde_markup_print(canvas->file, canvas->timeline->title);
     fprintf(canvas->file, "</text>\n<text x=\"%.0f\" y=\"46\">", canvas->left);

@@ -171,8 +171,9 @@ static void print_subtitle(const struct ronde_page *page, const struct ronde_top
         snprintf(torus + used, sizeof torus - used, "%s%u",
                  axis == view->torus.axes ? ", torus " : " x ", view->torus.radix[axis - 1]);
     }
-    snprintf(text, sizeof text, "%u hosts%s%s, %u switch%s, %u wires", facts->hosts, nodes, torus,
-             switches, switches == 1 ? "" : "es", view->shape.edge_count);
+    snprintf(text, sizeof text, "%u hosts%s%s, %u switch%s, %u wires%s", facts->hosts, nodes, torus,
+             switches, switches == 1 ? "" : "es", view->shape.edge_count,
+             view->use ? ", coloured by how busy their busier direction is" : "");
     ronde_page_text(page, "note", 28, 56, 1e6, text);
 }
 
@@ -215,12 +216,14 @@ void ronde_page_legend(const struct ronde_page *page, double x, double y)
     }
     if (page->has_touches)
         print_sample(page, "touch", &x, y, "attached");
-    if (page->has_faults)
-        print_sample(page, "wire w0 fault", &x, y, "degraded");
-    if (page->rate_count > 0)
-        ronde_page_text(page, "note", x, y, 1e6,
-                        page->view->use ? "of what its busier direction can carry"
-                                        : "each direction");
+    if (page->has_faults) {
+        char style[24];
+        snprintf(style, sizeof style, "wire w%u fault",
+                 page->rate_count > 0 ? page->rate_count - 1 : 0);
+        print_sample(page, style, &x, y, "degraded");
+    }
+    if (page->rate_count > 0 && !page->view->use)
+        ronde_page_text(page, "note", x, y, 1e6, "each direction");
 }
 
 void ronde_page_close(const struct ronde_page *page)
@@ -375,7 +378,7 @@ static void draw_torus(struct ronde_page *page, const struct ronde_topo_view *vi
     const double fold = planes > drawn ? 110 : 0;
     const double width = LEFT + drawn * plane_width + fold;
     const double bottom = TOP + (plane.y.slots - 1) * STEP_Y + BOX_HEIGHT / 2 + STUB;
-    ronde_page_open(page, view, fmax(width, 620), bottom + (planes > 1 ? 84 : 62));
+    ronde_page_open(page, view, fmax(width, view->use ? 760 : 620), bottom + (planes > 1 ? 84 : 62));
     for (uint32_t i = 0; i < drawn; i++) {
         plane.left = LEFT + i * plane_width;
         plane.base = i * size;

@@ -186,15 +186,17 @@ static void add_row_bar(struct ronde_html *html, const struct ronde_explain_row 
 {
     const double share =
         row->expected_us > 0 && row->time_us > 0 ? fmin(1, row->expected_us / row->time_us) : 1;
-    char label[192];
-    snprintf(label, sizeof label, "%s %s (%" PRIu32 " ranks)",
-             ronde_collective_text(row->collective),
-             row->bytes != RONDE_TRACE_NO_NUMBER ? ronde_cell_tick(row->bytes).text : "",
-             row->rank_count);
+    char label[192], who[64];
+    /* Groups of two and more ways through a job are told apart by who is in them. */
+    if (row->rank_count == 2)
+        snprintf(who, sizeof who, "ranks %" PRIu32 ", %" PRIu32, row->ranks[0], row->ranks[1]);
+    else
+        snprintf(who, sizeof who, "%" PRIu32 " ranks", row->rank_count);
+    snprintf(label, sizeof label, "%s %s (%s)", ronde_collective_text(row->collective),
+             row->bytes != RONDE_TRACE_NO_NUMBER ? ronde_cell_tick(row->bytes).text : "", who);
     const struct ronde_field fields[] = {
         ronde_field_text("kind", "bar"),
-        ronde_field_text("question", "What do collectives take of a step of a rank, what should "
-                                     "they, and what is waiting?"),
+        ronde_field_text("question", "Where does a rank lose time in the collectives of a step?"),
         ronde_field_text("label", label),
         ronde_field_real(row->expected_us > 0 ? "expected_us" : "without waiting_us",
                          share * row->step_us),

@@ -274,6 +274,13 @@ static double length_of(const struct figure_bar *bar)
     return length;
 }
 
+/* Colours are those of the timeline, where computing is grey. */
+static uint32_t colour_of(const struct ronde_html_figures *figures, uint32_t part)
+{
+    const bool is_step = strcmp(figures->parts[0], "compute") == 0;
+    return !is_step ? part : part == 0 ? MOST_PARTS - 1 : part - 1;
+}
+
 static void print_bar(const struct ronde_html_figures *figures, uint32_t index, double us_a_pixel,
                       FILE *file)
 {
@@ -288,8 +295,8 @@ static void print_bar(const struct ronde_html_figures *figures, uint32_t index, 
         if (bar->parts[p] <= 0)
             continue;
         fprintf(file,
-                "<rect class=\"f%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"20\"><title>", p,
-                x, y, width);
+                "<rect class=\"f%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"20\"><title>",
+                colour_of(figures, p), x, y, width);
         ronde_markup_print(file, figures->parts[p]);
         fprintf(file, ": %s us</title></rect>\n", ronde_cell_us(1e3 * bar->parts[p]).text);
         x += width;
@@ -325,7 +332,7 @@ static void print_bars(const struct ronde_html_figures *figures, FILE *file)
     for (uint32_t p = 0; p < figures->part_count; p++) {
         if (!occurs(figures, p))
             continue;
-        fprintf(file, "<li><span class=\"b%u\"></span>", p);
+        fprintf(file, "<li><span class=\"b%u\"></span>", colour_of(figures, p));
         ronde_markup_print(file, figures->parts[p]);
         fputs("</li>", file);
     }

@@ -60,7 +60,8 @@ static const struct figure_curve *best_at(const struct view *view, enum figure_s
     return best;
 }
 
-/* How near to the best a curve comes anywhere: 1 = it is the best somewhere, and by how many sizes. */
+/* How near to the best a curve comes anywhere: 1 = it is the best somewhere, and by how many sizes. Of equals the one that a
+ * plan names matters more. */
 static double merit_of(const struct view *view, const struct figure_curve *curve)
 {
     double merit = 0;
@@ -70,7 +71,20 @@ static double merit_of(const struct view *view, const struct figure_curve *curve
         const double share = best > 0 ? curve->points[i].y / best : 0;
         merit = share >= 1 ? fmax(merit, 1) + 1 : fmax(merit, share);
     }
+    for (uint32_t i = 0; i < view->figures->change_count; i++)
+        if (view->figures->changes[i].panel == view->panel &&
+            strcmp(view->figures->changes[i].name, curve->name) == 0)
+            return merit + .5;
     return merit;
+}
+
+/* Predictions that would be drawn on each other: two names for one line answer nothing. */
+static bool is_covered(const struct figure_curve *curve, const struct figure_curve *by)
+{
+    bool is_alike = curve->style == PREDICTED && by->style == PREDICTED && curve->count == by->count;
+    for (uint32_t i = 0; is_alike && i < curve->count; i++)
+        is_alike = fabs(curve->points[i].y - by->points[i].y) < .005 * by->points[i].y;
+    return is_alike;
 }
 
 /* The names that matter most, in the order in which rows brought them. */
@@ -85,8 +99,9 @@ static void choose_names(struct view *view)
             const struct figure_curve *curve = &figures->curves[c];
             bool is_known = curve->panel != view->panel || curve->style == BOUND;
             for (uint32_t k = 0; k < figures->curve_count; k++)
-                is_known =
-                    is_known || (is_chosen[k] && strcmp(figures->curves[k].name, curve->name) == 0);
+                is_known = is_known ||
+                           (is_chosen[k] && (strcmp(figures->curves[k].name, curve->name) == 0 ||
+                                             is_covered(curve, &figures->curves[k])));
             if (is_known)
                 continue;
             const double merit = merit_of(view, curve);
@@ -260,6 +275,7 @@ static void draw_curve(const struct view *view, const struct figure_curve *curve
     }
 }
 
+/* A line begins at its label, so that it does not cross those that stand higher. */
 static void draw_change(const struct view *view, double bytes, const char *name, double *label_y)
 {
     const double x = x_of(view, bytes);
@@ -269,8 +285,8 @@ static void draw_change(const struct view *view, double bytes, const char *name,
     fprintf(view->file,
             "<path class=\"change\" d=\"M%.1f %.1fV%.1f\"/><text class=\"%s\" x=\"%.1f\" "
             "y=\"%.1f\">from here: ",
-            x, TOP, HEIGHT - BOTTOM, is_right ? "end note" : "note", x + (is_right ? -5 : 5),
-            *label_y);
+            x, *label_y - 12, HEIGHT - BOTTOM, is_right ? "end note" : "note",
+            x + (is_right ? -5 : 5), *label_y);
     ronde_markup_print(view->file, name);
     fputs("</text>\n", view->file);
     *label_y = *label_y > TOP + 40 ? TOP + 12 : *label_y + 15;
@@ -304,21 +320,27 @@ static double next_size(const struct view *view, enum figure_style style, double
 static void draw_changes(const struct view *view)
 {
     const enum figure_style style = style_of_changes(view);
-    const struct figure_curve *before = NULL;
-    double last = 0, y = 0, label_y = TOP + 12;
-    uint32_t told = 0;
+    const struct figure_curve *first = best_at(view, style, view->least_x, &(double){0});
+    const struct figure_curve *before = first;
+    double last = view->least_x, y = 0, label_y = TOP + 12;
+    bool is_told = false;
     for (uint32_t i = 0; i < view->figures->change_count; i++) {
         const struct figure_change *change = &view->figures->changes[i];
         if (change->panel != view->panel)
             continue;
+        if (!is_told && first)
+            draw_change(view, view->least_x, first->name, &label_y);
         draw_change(view, change->bytes, change->name, &label_y);
-        told++;
+        is_told = true;
     }
-    for (double next = next_size(view, style, 0); told == 0 && isfinite(next);
+    for (double next = next_size(view, style, last); !is_told && isfinite(next);
          next = next_size(view, style, last)) {
         const struct figure_curve *best = best_at(view, style, next, &y);
-        if (before && best != before)
+        if (before && best != before) {
+            if (before == first)
+                draw_change(view, view->least_x, first->name, &label_y);
             draw_change(view, sqrt(last * next), best->name, &label_y);
+        }
         before = best;
         last = next;
     }
@@ -351,7 +373,8 @@ static void draw_key(const struct view *view)
     fputs("</ul>\n", view->file);
     if (view->names_left_out > 0)
         fprintf(view->file,
-                "<p class=\"cut\">%u slower curves are not drawn; --json has their times.</p>\n",
+                "<p class=\"cut\">%u curves that are slower or the same are not drawn; --json has "
+                "their times.</p>\n",
                 view->names_left_out);
 }
 
@@ -364,11 +387,12 @@ static void print_chart(const struct ronde_html_figures *figures, struct view *v
             FIGURE_WIDTH, HEIGHT);
     draw_sizes(view);
     draw_rates(view);
-    draw_changes(view);
     for (int style = BOUND; style >= MEASURED; style--)
         for (uint32_t c = 0; c < figures->curve_count; c++)
             if (is_shown(view, &figures->curves[c]) && (int)figures->curves[c].style == style)
                 draw_curve(view, &figures->curves[c]);
+    /* Their words stand above the curves. */
+    draw_changes(view);
     fputs("<path class=\"cursor\" d=\"\"/></svg>\n<output class=\"readout\" "
           "aria-live=\"polite\"></output></div>\n",
           view->file);
@@ -382,17 +406,38 @@ static bool has_curve(const struct view *view)
                                isfinite(next_size(view, PREDICTED, first)));
 }
 
+/* The question that a panel answers, as its curves are: the name of what is drawn stands between the two halves. */
+static void question_of(const struct view *view, const char **out_before, const char **out_after)
+{
+    const bool has_measured = isfinite(next_size(view, MEASURED, 0));
+    *out_before = "How fast is ";
+    *out_after = ", size by size? Higher is faster.";
+    if (name_index(view, "expected") != RONDE_NONE) {
+        *out_before = "Is this as fast as it should be: ";
+        *out_after = "? Points below the shaded band are slower than the model explains.";
+    } else if (name_index(view, "predicted") != RONDE_NONE && has_measured) {
+        *out_before = "How near to what was measured are predictions of ";
+        *out_after = "? Points on the line are as predicted.";
+    } else if (view->name_count > 1) {
+        *out_before = "Which is the fastest at which size: ";
+        *out_after = "? Higher is faster.";
+    }
+}
+
 void ronde_html_panel_print(const struct ronde_html_figures *figures, uint32_t panel, FILE *file)
 {
     struct view view = {.figures = figures, .file = file, .panel = panel};
     choose_names(&view);
     if (!has_curve(&view))
         return;
-    fputs("<figure><figcaption><b>How fast is ", file);
+    const char *before = NULL, *after = NULL;
+    question_of(&view, &before, &after);
+    fprintf(file, "<figure><figcaption><b>%s", before);
     ronde_markup_print(file, figures->panels[panel]);
-    fputs(", size by size? Higher is faster.</b> Point at it, or focus it and press &#8592; "
-          "&#8594;, for the numbers.</figcaption>\n",
-          file);
+    fprintf(file,
+            "%s</b> Point at it, or focus it and press &#8592; &#8594;, for the numbers."
+            "</figcaption>\n",
+            after);
     print_chart(figures, &view);
     draw_key(&view);
     if (view.is_wide) {

@@ -278,7 +278,8 @@ static void answer(const struct ronde_doctor_view *view, const struct ronde_diag
                    const char *verdict)
 {
     const struct ronde_doctor_cause *fault = fault_of(diagnosis);
-    ronde_html_answer(view->sink->html, "%s on %s: %s%s%s.", view->path,
+    const char *slash = strrchr(view->path, '/');
+    ronde_html_answer(view->sink->html, "%s on %s: %s%s%s.", slash ? slash + 1 : view->path,
                       view->published->systems[0].machine.name, verdict,
                       fault ? "; most likely " : "", fault ? fault->variant->says : "");
     if (diagnosis)

@@ -380,11 +380,8 @@ enum ronde_status ronde_view_page(struct ronde_result_view *view, struct ronde_h
 {
     static const struct ronde_html_picture timeline = {
         "Who does what when, and which steps decide how long it takes?",
-        "A row a rank; the black line is the critical path. Enlarge it with the buttons, + and -, "
-        "or "
-        "Ctrl and the wheel; move it with the pointer or the arrows. Of more than 64 ranks the "
-        "first "
-        "are shown.",
+        "A row a rank, the first 64; the thin line is the critical path. Enlarge it with the "
+        "buttons, + and -, or Ctrl and the wheel; move it with the pointer or the arrows.",
         true};
     static const struct ronde_html_picture machine = {
         "Which links are busy, and which are slower than they should be?",

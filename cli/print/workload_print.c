@@ -247,9 +247,8 @@ static enum ronde_status draw_page(const struct ronde_workload_report *report,
 {
     static const struct ronde_html_picture timeline = {
         "Who computes, who communicates, and who waits when?",
-        "A row a rank. Enlarge it with the buttons, + and -, or Ctrl and the wheel; move it with "
-        "the "
-        "pointer or the arrows. Of more than 64 ranks the first are shown.",
+        "A row a rank, the first 64. Enlarge it with the buttons, + and -, or Ctrl and the wheel; "
+        "move it with the pointer or the arrows.",
         true};
     struct pen pen = {.report = report, .most_bars = PAGE_BARS};
     if (!html)
