@@ -1,6 +1,6 @@
 /*
  * ./dev as a script: shellcheck accepts it, and it obeys the environment's choice of components and keeps those made by
- * hand. Nothing is configured or installed: its functions are asked what CMake would be told.
+ * hand. Nothing is configured or installed: its functions are asked what CMake would be told. And its site is built.
  */
 #include "support/built_with.h"
 #include "support/files.h"
@@ -107,6 +107,24 @@ static void the_scripts_are_sound(void)
         free(said_by("shellcheck dev tests/*.sh tests/packages/*.sh bindings/packages/*.sh 2>&1", 0));
 }
 
+/* In a network name space of its own, which has no network. */
+static void the_site_is_built_without_a_network(void)
+{
+    if (!suite_has_components())
+        return;
+    char *missing = said_by("bash -c '. ./dev help >/dev/null; has_mkdocs && unshare -rn true' "
+                            "2>&1 || echo missing",
+                            0);
+    if (strstr(missing, "missing"))
+        suite_skip("no MkDocs with its theme, or no name spaces (apt: mkdocs-material)");
+    else
+        free(said_by("rm -rf '" FOLDER "-site' && mkdir -p '" FOLDER "-site' && "
+                     "unshare -rn bash -c '. ./dev help >/dev/null; build_site \"" FOLDER
+                     "-site\" \"" RONDE_BINARY "\" mkdocs' 2>&1",
+                     0));
+    free(missing);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -114,6 +132,7 @@ int main(void)
          the_environment_chooses_any_component_while_it_is_set},
         {"what_somebody_chose_by_hand_stays", what_somebody_chose_by_hand_stays},
         {"other_words_are_refused_in_one_line", other_words_are_refused_in_one_line},
+        {"the_site_is_built_without_a_network", the_site_is_built_without_a_network},
         {"the_scripts_are_sound", the_scripts_are_sound},
     };
     return suite_run("dev", cases, sizeof cases / sizeof cases[0]);
