@@ -110,7 +110,7 @@ static void print_axes(FILE *gnuplot, const struct ronde_sweep *sweep)
     const struct ronde_sweep_options *options = &sweep->options;
     fputs("set xtics rotate by -45 (", gnuplot);
     for (uint32_t s = 0; s < sweep->options.size_count; s++)
-        fprintf(gnuplot, "%s'%s' %u", s ? ", " : "", ronde_cell_size(sweep->options.sizes[s]).text,
+        fprintf(gnuplot, "%s'%s' %u", s ? ", " : "", ronde_cell_tick(sweep->options.sizes[s]).text,
                 s);
     fputs(")\nset ytics (", gnuplot);
     for (uint32_t r = 0; r < options->rank_counts; r++)
@@ -176,7 +176,7 @@ enum ronde_status ronde_sweep_map(const struct ronde_sweep *sweep, const char *p
           "offset 2, -2.6\n",
           gnuplot);
     fputs("set style fill solid 0.75 border rgb 'white'\nset tics scale 0\n"
-          "set key outside right top noenhanced\nset xlabel 'bytes'\nset ylabel 'ranks'\nplot ",
+          "set key outside right top noenhanced\nset xlabel 'size'\nset ylabel 'ranks'\nplot ",
           gnuplot);
     for (uint32_t a = 0, colour = 0; a < options->algorithm_count; a++) {
         if (!wins(sweep, a))
