@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = pathlib.Path(ronde.__file__).parent
 
 # What the hints say of it to users.
+EVERYTHING = pathlib.Path(__file__).parent / "scripts/everything.py"
 PROGRAM = """
 import ronde
 
@@ -85,11 +86,25 @@ class PackageTest(unittest.TestCase):
             program = pathlib.Path(folder, "program.py")
             program.write_text(PROGRAM, encoding="utf-8")
             said = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", folder, "--exclude", "/(torch|_site)/",
-                                   str(ROOT / "bindings/python/ronde"), str(program)], capture_output=True, text=True)
+                                   str(ROOT / "bindings/python/ronde"), str(program), str(EVERYTHING)], capture_output=True,
+                                  text=True)
         # The program has two mistakes.
         self.assertEqual(re.findall(r": error: .*", said.stdout),
                          [': error: "None" has no attribute "wait"  [attr-defined]',
                           ': error: Argument "ranks" to "compile" has incompatible type "str"; expected "int"  [arg-type]'])
+
+    def test_everything_is_there_and_does_what_it_says(self) -> None:
+        said = subprocess.run([sys.executable, str(EVERYTHING), str(ROOT / "docs/examples")], capture_output=True, text=True)
+        self.assertEqual((said.stdout, said.returncode), (f"ronde {ronde.__version__}\n", 0), said.stderr)
+        words = set(re.findall(r"\w+", EVERYTHING.read_text(encoding="utf-8")))
+        self.assertEqual(sorted(set(ronde.__all__) - words), [])
+
+    # A Pyright whose package has its own node: the one of Microsoft's downloads one when it is first run.
+    @unittest.skipIf(importlib.util.find_spec("basedpyright") is None, "no basedpyright in build/venv: ./dev python installs it")
+    def test_types_hold_for_pyright(self) -> None:
+        said = subprocess.run([sys.executable, "-m", "basedpyright", "--level", "error", "--pythonpath", sys.executable,
+                               str(EVERYTHING)], capture_output=True, text=True)
+        self.assertEqual(said.returncode, 0, said.stdout)
 
     def test_importing_it_imports_neither_numpy_nor_torch(self) -> None:
         code = "import sys, ronde; print(sorted({'numpy', 'torch'} & set(sys.modules)))"

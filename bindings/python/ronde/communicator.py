@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import weakref
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence, TypeVar
 
 from . import errors, names
 from ._native import ffi, lib
@@ -20,6 +20,8 @@ _REQUEST = ffi.typeof("struct ronde_request **")
 _SWEEP = 32
 
 _open: "weakref.WeakSet[Communicator]" = weakref.WeakSet()
+# What a class makes is of that class: collectives on arrays are those of a class that is built on this one.
+_Self = TypeVar("_Self", bound="Communicator")
 
 
 def pointer(address: int) -> Any:
@@ -106,8 +108,8 @@ class Communicator:
     # -- making one ---------------------------------------------------------------------------------------------------
 
     @classmethod
-    def launch(cls, *, transport: str = "auto", timeout: Optional[float] = None,
-               host_id: Optional[str] = None) -> Communicator:
+    def launch(cls: type[_Self], *, transport: str = "auto", timeout: Optional[float] = None,
+               host_id: Optional[str] = None) -> _Self:
         """The ranks that a launcher has started: RONDE_* variables, torchrun, mpirun, srun, ...; else this process alone."""
         launcher = ffi.new("struct ronde_launcher *")
         error = errors.record()
@@ -118,8 +120,8 @@ class Communicator:
         return cls(out[0])
 
     @classmethod
-    def join(cls, rank: int, size: int, *, token: str, host: Optional[str] = None, port: int = 0,
-             transport: str = "auto", timeout: Optional[float] = None, host_id: Optional[str] = None) -> Communicator:
+    def join(cls: type[_Self], rank: int, size: int, *, token: str, host: Optional[str] = None, port: int = 0,
+             transport: str = "auto", timeout: Optional[float] = None, host_id: Optional[str] = None) -> _Self:
         """Ranks that meet at rank 0's address, or by the token alone where they share a machine."""
         texts = [ffi.new("char[]", text(value, what)) if value is not None else ffi.NULL
                  for value, what in ((host, "host"), (token, "token"))]
@@ -133,9 +135,9 @@ class Communicator:
         return cls(out[0])
 
     @classmethod
-    def from_allgather(cls, rank: int, size: int, allgather: Callable[[bytes], Sequence[bytes]], *,
+    def from_allgather(cls: type[_Self], rank: int, size: int, allgather: Callable[[bytes], Sequence[bytes]], *,
                        transport: str = "auto", timeout: Optional[float] = None,
-                       host_id: Optional[str] = None) -> Communicator:
+                       host_id: Optional[str] = None) -> _Self:
         """Ranks that a function reaches: it is given this rank's bytes and returns those of all ranks, in their order."""
         exchange = _Exchange(size, allgather)
         handle = ffi.new_handle(exchange)
@@ -150,7 +152,7 @@ class Communicator:
         errors.check(status, error)
         return cls(out[0])
 
-    def split(self, color: Optional[int], key: int = 0) -> Optional[Communicator]:
+    def split(self: _Self, color: Optional[int], key: int = 0) -> Optional[_Self]:
         """Ranks of one color form a new communicator, in order of key; None takes no part. Collective."""
         out = ffi.new("struct ronde_comm **")
         error = errors.record()
@@ -189,7 +191,7 @@ class Communicator:
         finally:
             self._inside.remove(me)
 
-    def __enter__(self) -> Communicator:
+    def __enter__(self: _Self) -> _Self:
         return self
 
     def __exit__(self, *_: object) -> None:
