@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import pathlib
 import re
 import shutil
@@ -98,6 +99,17 @@ class PackageTest(unittest.TestCase):
         self.assertEqual((said.stdout, said.returncode), (f"ronde {ronde.__version__}\n", 0), said.stderr)
         words = set(re.findall(r"\w+", EVERYTHING.read_text(encoding="utf-8")))
         self.assertEqual(sorted(set(ronde.__all__) - words), [])
+
+    # What ./dev package does in bare roots, here with the environment's own command and Python.
+    @unittest.skipIf(shutil.which("bash") is None, "no bash here (apt: bash)")
+    def test_four_people_do_their_jobs(self) -> None:
+        path = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
+        for job in ("cluster_engineer", "researcher", "ml_engineer", "teacher"):
+            with self.subTest(job=job):
+                said = subprocess.run(["bash", str(ROOT / f"tests/packages/{job}.sh")], capture_output=True, text=True,
+                                      env={**os.environ, "PATH": path})
+                self.assertEqual(said.returncode, 0, said.stdout + said.stderr)
+                self.assertRegex(said.stdout.splitlines()[-1], r"^ok: .*, ([1-9]|10) commands$")
 
     # A Pyright whose package has its own node: the one of Microsoft's downloads one when it is first run.
     @unittest.skipIf(importlib.util.find_spec("basedpyright") is None, "no basedpyright in build/venv: ./dev python installs it")
