@@ -8,6 +8,7 @@
 #include "ronde/bind.h"
 #include "ronde/comm.h"
 #include "ronde/executors.h"
+#include "ronde/limits.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -131,6 +132,8 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct r
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "how many ranks: -N is missing");
     if (out->is_made_here)
         out->here = out->join.ranks;
+    if (ronde_limit_check(RONDE_LIMIT_PROCESSES, out->here, error) != RONDE_OK)
+        return RONDE_BAD_ARGUMENT;
     if (out->join.rank + out->here > out->join.ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "rank %u of %u ranks does not exist",
                           out->join.rank + out->here - 1, out->join.ranks);

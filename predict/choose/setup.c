@@ -99,8 +99,14 @@ static enum ronde_status find_rings(const struct making *making, uint32_t channe
                                       .ranks = request->ranks,
                                       .channels = channels,
                                       .first_rank = is_rooted ? request->root : 0};
-    return ronde_place_rings(making->site->platform, &making->site->nodes, &rings,
-                             making->site->mem, out_orders, out_found, making->error);
+    struct ronde_error why = {RONDE_OK, 0, ""};
+    const enum ronde_status status =
+        ronde_place_rings(making->site->platform, &making->site->nodes, &rings, making->site->mem,
+                          out_orders, out_found, &why);
+    /* What is done without is no reason of a failure that comes later. */
+    return status == RONDE_OK || has_no_rings(making, status)
+               ? status
+               : ronde_fail(making->error, status, "%s", why.message);
 }
 
 /** The fewest channels whose rings load the busiest link least: as many as a node's NICs, or a torus's directions. */

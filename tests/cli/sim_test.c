@@ -311,6 +311,21 @@ static void simgrids_options_reach_it_and_are_labelled(void)
     said_refuses(RING "--native-latency --engine flat_fifo", 2, "--engine flat_fifo");
 }
 
+/* Here the order of ranks cannot be laid through the machine, which is no reason of what fails afterwards. */
+static void what_simgrid_refuses_is_said_as_it_says_it(void)
+{
+    static const char text[] =
+        "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+        "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"h\" suffix=\"\" radical=\"0-63\" "
+        "speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" topology=\"FAT_TREE\" "
+        "topo_parameters=\"3;8,8;1,1;1,1\"/></platform>\n";
+    if (!suite_has_simgrid() || !suite_can_read_platforms())
+        return;
+    CU_ASSERT(files_write(MACHINE, text));
+    said_expect("sim all_reduce -a ring -N 8 -b 1M -e 1M --topo " MACHINE, 2,
+                "You specified 3 levels but the child count vector");
+}
+
 /* A replay that takes longer than it may is given up, and the command says so. */
 /* A machine of which only the memory is known: 2 ranks that move 16 times half of the block in all keep it busy. */
 static void a_shared_memory_alone_takes_its_time(void)
@@ -453,6 +468,7 @@ int main(void)
         SUITE_CASE(steps_show_who_sends_what),
         SUITE_CASE(pictures_are_written),
         SUITE_CASE(simgrids_options_reach_it_and_are_labelled),
+        SUITE_CASE(what_simgrid_refuses_is_said_as_it_says_it),
         SUITE_CASE(a_shared_memory_alone_takes_its_time),
         SUITE_CASE(a_platform_may_ask_for_the_tcp_model),
         SUITE_CASE(time_limits_end_replays),

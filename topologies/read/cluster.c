@@ -5,6 +5,7 @@
 #include "reader.h"
 #include "ronde/limits.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The attributes that shape every host. */
@@ -217,6 +218,59 @@ static enum ronde_status read_names(struct ronde_xml_reader *reader, const struc
     return status == RONDE_OK ? ronde_reader_new_point(reader, tag, cluster->id) : status;
 }
 
+/* Links that SimGrid makes for "LEVELS;DOWN,...;UP,...;PORTS,...": on each level a node has UP parents, over PORTS links each. */
+static double fat_tree_links(const uint64_t *numbers, size_t count)
+{
+    const size_t levels = (size_t)numbers[0];
+    double nodes = 1, links = 0;
+    if (count != 1 + 3 * levels)
+        return 0;
+    for (size_t l = 1; l <= levels; l++)
+        nodes *= (double)numbers[l];
+    for (size_t l = 1; l <= levels && nodes > 0; l++) {
+        const double up = (double)numbers[levels + l];
+        links += nodes * up * (double)numbers[2 * levels + l];
+        nodes *= up / (double)numbers[l];
+    }
+    return links;
+}
+
+/* At most so many, for "GROUPS,N;CHASSIS,N;ROUTERS,N;HOSTS". */
+static double dragonfly_links(const uint64_t *numbers, size_t count)
+{
+    const double groups = (double)numbers[0];
+    if (count != 7)
+        return 0;
+    return groups * (double)numbers[2] * (double)numbers[4] *
+               ((double)numbers[2] + (double)numbers[4] + (double)numbers[6]) +
+           groups * groups;
+}
+
+/* SimGrid makes all links of such a topology, whatever the number of hosts. */
+static enum ronde_status check_links(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                     bool is_fat_tree)
+{
+    const char *text = ronde_reader_value(tag, "topo_parameters");
+    uint64_t numbers[64];
+    size_t count = 0;
+    struct ronde_error why = {0};
+    for (const char *at = text;; at++) {
+        at += strspn(at, " ");
+        if (count == 64 || !ronde_parse_integer(&at, INT32_MAX, &numbers[count++]) ||
+            (*at != ',' && *at != ';' && *at != '\0'))
+            return ronde_reader_fail(
+                reader, tag, "topo_parameters is '%s', expected numbers such as 2;4,4;1,2;1,2",
+                text);
+        if (*at == '\0')
+            break;
+    }
+    const double links =
+        is_fat_tree ? fat_tree_links(numbers, count) : dragonfly_links(numbers, count);
+    return ronde_limit_check(RONDE_LIMIT_LINKS, (uint64_t)fmin(links, 1e18), &why) == RONDE_OK
+               ? RONDE_OK
+               : ronde_reader_fail(reader, tag, "%s", why.message);
+}
+
 /*
  * The zone a cluster is. A cluster with a topology is kept for its hosts; its links are SimGrid's.
  */
@@ -243,7 +297,9 @@ static enum ronde_status open_zone(struct ronde_xml_reader *reader, const struct
     RONDE_AT(platform->zones, struct ronde_zone, cluster->zone)->routing = topologies[topology];
     if (parent == RONDE_NONE)
         (void)snprintf(platform->facts.name, sizeof platform->facts.name, "%s", cluster->id);
-    return cluster->is_star ? add_backbone(reader, tag, cluster) : RONDE_OK;
+    return cluster->is_star ? add_backbone(reader, tag, cluster)
+           : topology > 2   ? check_links(reader, tag, topology == 3)
+                            : RONDE_OK;
 }
 
 static enum ronde_status make_torus(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
