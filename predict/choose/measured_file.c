@@ -412,10 +412,12 @@ static enum ronde_status read_lines(struct reader *reader, struct ronde_error *e
     while (status == RONDE_OK && fgets(reader->text, sizeof reader->text, reader->file)) {
         const size_t length = strcspn(reader->text, "\n");
         reader->line++;
-        /* Without a newline it is the last line, or too long, or has a NUL in it. */
-        if (reader->text[length] == '\0' && !feof(reader->file))
-            return refuse(reader, error, "a line of %u bytes or more, or a zero byte",
-                          LINE_BYTES - 1);
+        /* The last number of a file that was cut off is a number, too. */
+        if (reader->text[length] == '\0')
+            return refuse(
+                reader, error,
+                "a line without its end: cut off, of %u bytes or more, or with a zero byte",
+                LINE_BYTES - 1);
         reader->text[length] = '\0';
         if (reader->text[0] != '\0' && reader->text[0] != '#')
             status = read_line(reader, error);
@@ -432,7 +434,11 @@ enum ronde_status ronde_measured_read(const char *path, const struct ronde_mem *
                                       struct ronde_measured **out_table, struct ronde_error *error)
 {
     struct reader reader = {.path = path, .mem = mem};
+    struct stat info;
     *out_table = NULL;
+    /* Who opens a pipe waits for its writer. */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return ronde_fail(error, RONDE_BAD_INPUT, "%s: is no plain file", path);
     reader.file = fopen(path, "r");
     if (!reader.file)
         return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));

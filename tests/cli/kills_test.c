@@ -1,9 +1,12 @@
 /*
- * Signals to a run between processes, at moments spread over its start and its course: nothing outlives the command, and
- * nothing is left in /dev/shm or /tmp.
+ * Signals to a run between processes, at moments spread over its start and its course: the command names the rank that was
+ * hit, nothing outlives it, and nothing is left in /dev/shm or /tmp.
  *
- * RONDE_TEST_KILLS=60 repeats every case so often, and then holds the command to its time limit and four seconds.
+ * Where RONDE_TEST_SCALE asks for all, every case is repeated 20 times, RONDE_TEST_KILLS=60 any number of times; then the
+ * command is also held to its time limit and four seconds.
  */
+#define _GNU_SOURCE /* memfd_create */
+
 #include "support/built_with.h"
 #include "support/suite.h"
 
@@ -19,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -98,8 +102,8 @@ static void take_folders(void)
                   mount("tmpfs", "/tmp", "tmpfs", 0, NULL) == 0;
 }
 
-/* Starts a command whose words end with NULL, in a session of its own; it is silent. */
-static pid_t start(const char *const *words)
+/* Starts a command whose words end with NULL, in a session of its own; what it complains of goes to `said`. */
+static pid_t start(const char *const *words, int said)
 {
     const pid_t pid = fork();
     if (pid != 0)
@@ -107,7 +111,7 @@ static pid_t start(const char *const *words)
     const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
     (void)dup2(nowhere, STDIN_FILENO);
     (void)dup2(nowhere, STDOUT_FILENO);
-    (void)dup2(nowhere, STDERR_FILENO);
+    (void)dup2(said >= 0 ? said : nowhere, STDERR_FILENO);
     (void)setsid();
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)signal(SIGHUP, SIG_DFL);
@@ -116,7 +120,7 @@ static pid_t start(const char *const *words)
 }
 
 /* Runs until it is ended. UCX also between ranks that could share memory. */
-static pid_t start_run(const char *backend)
+static pid_t start_run(const char *backend, int said)
 {
     const bool is_ucx = strcmp(backend, "ucx") == 0;
     const char *const words[] = {"ronde", "run", "all_reduce",
@@ -126,7 +130,7 @@ static pid_t start_run(const char *backend)
                                  TIMEOUT, "-b",  "64K",
                                  "-e",    "64K", is_ucx ? "--transport" : NULL,
                                  "ucx",   NULL};
-    return start(words);
+    return start(words, said);
 }
 
 /*
@@ -148,8 +152,8 @@ static bool is_at_work(pid_t child)
     return (blocked & (1ull << (SIGCHLD - 1))) == 0;
 }
 
-/* A child of a process, the n-th of those at work; 0 where it has none. */
-static pid_t child_of(pid_t parent, unsigned n)
+/* A child of a process, the n-th of those at work; 0 where it has none. *out_rank: the ranks are made in their order. */
+static pid_t child_of(pid_t parent, unsigned n, unsigned *out_rank)
 {
     char path[64];
     char text[256] = "";
@@ -166,6 +170,8 @@ static pid_t child_of(pid_t parent, unsigned n)
         }
     if (file)
         (void)fclose(file);
+    if (count > 0 && out_rank)
+        *out_rank = n % count;
     return count > 0 ? children[n % count] : 0;
 }
 
@@ -203,20 +209,34 @@ static void end_orphans(void)
 {
     do
         for (unsigned n = 0; n < RANKS; n++) {
-            const pid_t orphan = child_of(getpid(), n);
+            const pid_t orphan = child_of(getpid(), n, NULL);
             if (orphan > 0)
                 (void)kill(orphan, SIGKILL);
         }
     while (waitpid(-1, NULL, 0) > 0);
 }
 
+/* What a command has complained of names the rank that was hit. */
+static void check_words(int said, const char *backend, const struct deed *deed, unsigned rank)
+{
+    char text[4096], name[32];
+    const ssize_t bytes = pread(said, text, sizeof text - 1, 0);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    (void)snprintf(name, sizeof name, "rank %u", rank);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, name));
+    if (!strstr(text, name))
+        suite_note("%s, %s: not %s, but %s", backend, deed->name, name, text);
+}
+
 /* One run, and what is left of it. A command that has no rank yet is not interrupted. */
 static void check_one(const char *backend, const struct deed *deed, uint64_t turn, uint64_t turns)
 {
     double took_ns = 0;
-    const pid_t command = start_run(backend);
+    unsigned rank = 0;
+    const int said = memfd_create("said", MFD_CLOEXEC);
+    const pid_t command = start_run(backend, said);
     rest(turns == 1 ? ONLY_NS : (long)((turn + 1) * SPREAD_NS / turns));
-    const pid_t target = deed->is_at_rank ? child_of(command, (unsigned)turn) : command;
+    const pid_t target = deed->is_at_rank ? child_of(command, (unsigned)turn, &rank) : command;
     if (target > 0)
         (void)kill(target, deed->signal);
     else
@@ -229,6 +249,9 @@ static void check_one(const char *backend, const struct deed *deed, uint64_t tur
     CU_ASSERT_TRUE(is_over);
     if (!is_over)
         (void)kill(command, SIGKILL);
+    else if (deed->is_at_rank && target > 0 && !deed->afterwards)
+        check_words(said, backend, deed, rank);
+    (void)close(said);
     if (turns > 1 && took_ns > TIMEOUT_NS + ALLOWED_NS) {
         CU_FAIL("a run takes too long to end");
         suite_note("%s, %s: %.1f s", backend, deed->name, took_ns / 1e9);
@@ -243,7 +266,8 @@ static void check_one(const char *backend, const struct deed *deed, uint64_t tur
 
 static void check_backend(const char *backend)
 {
-    const uint64_t turns = suite_number("RONDE_TEST_KILLS", 1);
+    const uint64_t turns =
+        suite_number("RONDE_TEST_KILLS", suite_number("RONDE_TEST_SCALE", 100) > 100 ? 20 : 1);
     for (size_t d = 0; d < DEEDS; d++)
         for (uint64_t turn = 0; turn < turns; turn++)
             check_one(backend, &deeds[d], turn, turns);
@@ -266,6 +290,15 @@ static void nothing_of_a_killed_job_of_ucx_is_left(void)
     const char *reason = NULL;
     if (ronde_transport_available(RONDE_TRANSPORT_UCX, &reason))
         check_backend("ucx");
+    else
+        suite_skip("%s", reason);
+}
+
+static void nothing_of_a_killed_job_of_both_is_left(void)
+{
+    const char *reason = NULL;
+    if (ronde_transport_available(RONDE_TRANSPORT_HYBRID, &reason))
+        check_backend("hybrid");
     else
         suite_skip("%s", reason);
 }
@@ -296,11 +329,11 @@ static void nothing_of_a_killed_replay_is_left(void)
         return;
     for (size_t s = 0; s < sizeof signals / sizeof signals[0]; s++) {
         double took_ns = 0;
-        const pid_t command = start(words);
+        const pid_t command = start(words, -1);
         const double start_ns = ronde_clock_ns();
-        while (child_of(command, 0) == 0 && ronde_clock_ns() - start_ns < HANGS_NS)
+        while (child_of(command, 0, NULL) == 0 && ronde_clock_ns() - start_ns < HANGS_NS)
             rest(1000000);
-        CU_ASSERT_NOT_EQUAL(child_of(command, 0), 0);
+        CU_ASSERT_NOT_EQUAL(child_of(command, 0, NULL), 0);
         (void)kill(command, signals[s]);
         CU_ASSERT_TRUE(await_end(command, HANGS_NS, &took_ns));
         CU_ASSERT_TRUE(await_orphans());
@@ -315,6 +348,7 @@ int main(void)
          nothing_of_a_killed_job_of_one_machine_is_left},
         {"nothing_of_a_killed_replay_is_left", nothing_of_a_killed_replay_is_left},
         {"nothing_of_a_killed_job_of_ucx_is_left", nothing_of_a_killed_job_of_ucx_is_left},
+        {"nothing_of_a_killed_job_of_both_is_left", nothing_of_a_killed_job_of_both_is_left},
     };
     take_folders();
     /* Processes whose parent has ended come to this one. */

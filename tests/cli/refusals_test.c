@@ -171,6 +171,9 @@ static void launches_that_cannot_be_are_refused(void)
          "--launcher starts processes on hosts: --hosts is missing"},
         {"run all_reduce -N 2 --hosts 'a b;c'",
          "--hosts: argument \"a b;c\" contains characters the remote shell would change"},
+        {"run all_reduce -N 100000 --backend proc",
+         "100000 ranks as processes of one machine are more than 1024; the variable "
+         "RONDE_MAX_PROCESSES"},
         {"tune --backend host", "host has no clock: it takes what cpu would; try --backend cpu"},
         {"tune --backend null", "null moves no data: its times say nothing about algorithms"},
     };

@@ -259,7 +259,7 @@ static const struct {
     {"row-time-nan", 8, "time \"nan\" is not a number of microseconds"},
     {"row-time-infinite", 8, "time \"1e999\" is not a number of microseconds"},
     {"row-twice", 9, "a second row of broadcast binomial on 2 ranks"},
-    {"line-too-long", 3, "a line of 2047 bytes or more, or a zero byte"},
+    {"line-too-long", 3, "a line without its end: cut off, of 2047 bytes or more, or with a zero"},
 };
 
 static void malformed_files_are_refused_with_their_line(void)
@@ -372,22 +372,26 @@ static void tables_are_found_in_order(void)
 static void a_damaged_table_of_the_user_is_left_out(void)
 {
     static const char path[] = FOLDER "/config/ronde/tune/cpu.txt";
-    static const char *const texts[] = {"", "ronde measured times 1\n",
+    static const char *const texts[] = {"",
+                                        "ronde measured times 1\n",
                                         "\x7f"
                                         "ELF",
-                                        "ronde measured times 1\nbackend proc\n"};
+                                        "ronde measured times 1\nbackend proc\n",
+                                        HEAD "broadcast chain 4 12",
+                                        NULL,
+                                        NULL};
     CU_ASSERT_EQUAL_FATAL(setenv("XDG_CONFIG_HOME", FOLDER "/config", 1), 0);
     CU_ASSERT_EQUAL_FATAL(unsetenv("RONDE_TUNE_DIR"), 0);
-    for (size_t i = 0; i <= sizeof texts / sizeof texts[0]; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct ronde_measured *found = NULL;
         struct ronde_measured_view view;
         struct ronde_error error = {0};
         (void)remove(path);
-        /* The last is no file at all: as a folder that may not be read, it cannot be opened. */
-        if (i < sizeof texts / sizeof texts[0])
+        /* The last are no files: a folder, and a pipe that nobody writes into. */
+        if (texts[i])
             write_file(path, texts[i]);
         else
-            CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
+            CU_ASSERT_EQUAL_FATAL(texts[i - 1] ? mkdir(path, 0700) : mkfifo(path, 0600), 0);
         CU_ASSERT_EQUAL(ronde_measured_find("cpu", RONDE_BROADCAST, 4, 64, ronde_mem_default(),
                                             &found, &view, &error),
                         RONDE_OK);
