@@ -61,7 +61,7 @@ bool nccl_is_over(struct nccl_cursor cursor)
     skip_blanks(&cursor);
     while (cursor.end > cursor.at && cursor.end[-1] == '\r')
         cursor.end--;
-    if (cursor.at == cursor.end || *cursor.at == '[')
+    if (cursor.at == cursor.end || *cursor.at == '[' || *cursor.at == '\x1b')
         return true;
     return cursor.end - cursor.at > 1 && isalpha((unsigned char)cursor.at[0]) &&
            isalpha((unsigned char)cursor.at[1]);

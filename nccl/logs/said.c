@@ -226,21 +226,30 @@ static bool add(struct walk *walk, const struct speaker *speaker, struct nccl_sa
     return keep(walk, &walk->log->said, &said, sizeof said);
 }
 
-static bool add_edge(struct walk *walk, const struct speaker *speaker, uint32_t channel,
+/* Which ring a line is about, and of how many. */
+struct ring {
+    uint32_t channel;
+    uint32_t of; /* 0 = not said */
+};
+
+static bool add_edge(struct walk *walk, const struct speaker *speaker, const struct ring *ring,
                      uint32_t from, uint32_t to)
 {
-    return add(walk, speaker, (struct nccl_said){.channel = channel, .rank = from, .next = to});
+    return add(
+        walk, speaker,
+        (struct nccl_said){.channel = ring->channel, .rings = ring->of, .rank = from, .next = to});
 }
 
 /* "NN" or "NN/MM", and the colon. */
-static bool take_channel(struct nccl_cursor *cursor, uint32_t *out_channel)
+static bool take_channel(struct nccl_cursor *cursor, struct ring *out_ring)
 {
-    int32_t channel, of;
-    if (!nccl_take_number(cursor, &channel) || channel < 0 || channel >= (int32_t)NCCL_MOST_CHANNELS)
+    const int32_t most = NCCL_MOST_CHANNELS;
+    int32_t channel, of = 0;
+    if (!nccl_take_number(cursor, &channel) || channel < 0 || channel >= most)
         return false;
-    if (nccl_take_text(cursor, "/") && !nccl_take_number(cursor, &of))
+    if (nccl_take_text(cursor, "/") && (!nccl_take_number(cursor, &of) || of < 0 || of > most))
         return false;
-    *out_channel = (uint32_t)channel;
+    *out_ring = (struct ring){(uint32_t)channel, (uint32_t)of};
     return nccl_take_text(cursor, ":");
 }
 
@@ -270,10 +279,10 @@ static bool read_order(struct walk *walk, struct nccl_cursor cursor)
 {
     struct nccl_cursor dots = {cursor.end - 3, cursor.end};
     const bool is_cut = cursor.end - cursor.at > 3 && nccl_take_text(&dots, "...");
-    uint32_t channel;
+    struct ring ring;
     int32_t first, rank, next;
     const char *why = NULL;
-    if (!take_channel(&cursor, &channel) || !nccl_take_number(&cursor, &first) || first < 0)
+    if (!take_channel(&cursor, &ring) || !nccl_take_number(&cursor, &first) || first < 0)
         return leave_out(walk, "a ring that ends early: expected Channel NN/NN : and ranks");
     const uint32_t count = is_cut ? 0 : count_ranks(cursor, first, &why);
     if (!is_cut && count == 0)
@@ -281,22 +290,22 @@ static bool read_order(struct walk *walk, struct nccl_cursor cursor)
     struct speaker *speaker = find_speaker(walk, 0);
     if (!speaker)
         return false;
-    turn_to(walk, speaker, NCCL_LINE_ORDER, channel);
+    turn_to(walk, speaker, NCCL_LINE_ORDER, ring.channel);
     if (is_cut)
-        return add_cut(walk, speaker, channel, RONDE_NONE, RONDE_NONE);
+        return add_cut(walk, speaker, ring.channel, RONDE_NONE, RONDE_NONE);
     for (rank = first; nccl_take_number(&cursor, &next) && next >= 0; rank = next)
-        if (!add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)next))
+        if (!add_edge(walk, speaker, &ring, (uint32_t)rank, (uint32_t)next))
             return false;
     return count == NCCL_OLD_MOST_RANKS
-               ? add_cut(walk, speaker, channel, (uint32_t)rank, (uint32_t)first)
-               : add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)first);
+               ? add_cut(walk, speaker, ring.channel, (uint32_t)rank, (uint32_t)first)
+               : add_edge(walk, speaker, &ring, (uint32_t)rank, (uint32_t)first);
 }
 
 static bool read_ring(struct walk *walk, struct nccl_cursor cursor)
 {
-    uint32_t channel;
+    struct ring ring;
     int32_t before, rank, next;
-    if (!take_channel(&cursor, &channel) || !nccl_take_number(&cursor, &before) ||
+    if (!take_channel(&cursor, &ring) || !nccl_take_number(&cursor, &before) ||
         !nccl_take_text(&cursor, "->") || !nccl_take_number(&cursor, &rank) ||
         !nccl_take_text(&cursor, "->") || !nccl_take_number(&cursor, &next) ||
         !nccl_is_over(cursor) || before < 0 || rank < 0 || next < 0)
@@ -305,9 +314,9 @@ static bool read_ring(struct walk *walk, struct nccl_cursor cursor)
     struct speaker *speaker = find_speaker(walk, (uint32_t)rank);
     if (!speaker)
         return false;
-    turn_to(walk, speaker, NCCL_LINE_RING, channel);
-    return add_edge(walk, speaker, channel, (uint32_t)before, (uint32_t)rank) &&
-           add_edge(walk, speaker, channel, (uint32_t)rank, (uint32_t)next);
+    turn_to(walk, speaker, NCCL_LINE_RING, ring.channel);
+    return add_edge(walk, speaker, &ring, (uint32_t)before, (uint32_t)rank) &&
+           add_edge(walk, speaker, &ring, (uint32_t)rank, (uint32_t)next);
 }
 
 /* "a/b/c". */

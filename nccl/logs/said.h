@@ -32,6 +32,7 @@ struct nccl_said {
     uint32_t communicator;           /**< in the order of the log */
     uint32_t line;                   /**< of the log, from 1 */
     uint32_t channel;                /**< of the ring, or number of the tree */
+    uint32_t rings;                  /**< ring: how many the line says there are; 0 = does not */
     uint32_t rank;                   /**< whose place it is; a ring's edge: who sends */
     uint32_t next;                   /**< ring: to whom */
     struct ronde_nccl_branch branch; /**< tree: its neighbours */
@@ -74,7 +75,7 @@ bool nccl_take_number(struct nccl_cursor *cursor, int32_t *out_number);
 /** A piece of text, after blanks; false and nothing taken where it is not there. */
 bool nccl_take_text(struct nccl_cursor *cursor, const char *text);
 
-/** Whether nothing follows that could belong to the line: its end, a bracket, or a word of at least two letters. */
+/** Whether nothing follows that could belong to the line: its end, a bracket, a terminal's escape, or a word of two letters. */
 bool nccl_is_over(struct nccl_cursor cursor);
 
 /**

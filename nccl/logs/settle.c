@@ -335,8 +335,9 @@ bool nccl_log_settle(struct nccl_log *log, uint32_t ranks, struct ronde_nccl_gra
     for (uint32_t i = 0; is_chosen && i < log->said.count; i++) {
         const struct nccl_said *said = said_at(log, i);
         uint32_t *count = said->is_tree ? &graph->trees : &graph->rings;
-        if (said->communicator == settling.communicator && said->channel + 1 > *count)
-            *count = said->channel + 1;
+        const uint32_t least = said->rings > said->channel ? said->rings : said->channel + 1;
+        if (said->communicator == settling.communicator && least > *count)
+            *count = least;
     }
     return is_chosen && settle_rings(&settling) && settle_trees(&settling);
 }

@@ -287,6 +287,9 @@ static void what_launchers_do_to_lines_is_undone(void)
          "a:1:2 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1 [repeated 2x across cluster]\n",
          2, 1, 0},
         {PAIR "a:3:4 [1] NCCL INFO Trees [0] -1/-1/-1->1->0 [1\n", 2, 1, 1},
+        {"\x1b[36ma:1:2 [0] NCCL INFO Channel 00/01 : 0 1\x1b[0m\n"
+         "\x1b[36ma:1:2 [0] NCCL INFO Trees [0] 1/-1/-1->0->-1\x1b[0m\n" OTHER,
+         2, 1, 1},
         {PAIR OTHER "a:3:4 [1] NCCL INFO Trees [0] -1/-1->\na:3:4 [1] NCCL INFO Ring 00 : 1 ->\n",
          2, 1, 1},
         {"a:1:2 [0] NCCL INFO Channel 00/01 : 0 1\na:1:2 [0] NCCL INFO Channel 00/01 : 0 1\n"
@@ -330,6 +333,9 @@ static void malformed_logs_are_refused_with_their_line(void)
          "f: ring 0 is back at rank 0 after 2 of 3 ranks"},
         {"Ring 00 : 3 -> 0 -> 1", 0,
          "f: 1 rings of 4 ranks, of which not all say their neighbours; "
+         "NCCL_DEBUG_SUBSYS=INIT,GRAPH on every rank prints them"},
+        {"Channel 00/03 : 0 1\nChannel 02/03 : 0 1\n", 0,
+         "f: 3 rings of 2 ranks, of which not all say their neighbours; "
          "NCCL_DEBUG_SUBSYS=INIT,GRAPH on every rank prints them"},
         {"Channel 00/01 : 0 1 2\nRing 00 : 0 -> 2 -> 1", 0,
          "f:2: ring 0 goes from rank 0 to 2 here and to 1 before: is this another communicator's?"},

@@ -259,7 +259,8 @@ static const struct {
     {"row-time-nan", 8, "time \"nan\" is not a number of microseconds"},
     {"row-time-infinite", 8, "time \"1e999\" is not a number of microseconds"},
     {"row-twice", 9, "a second row of broadcast binomial on 2 ranks"},
-    {"line-too-long", 3, "a line without its end: cut off, of 2047 bytes or more, or with a zero"},
+    {"line-too-long", 3,
+     "a line without its end: cut off, of 2047 bytes or more, or with a zero byte"},
 };
 
 static void malformed_files_are_refused_with_their_line(void)
