@@ -41,10 +41,13 @@ enum ronde_activity {
 /** waits_for of a rank in a run that waits for peers without knowing which. */
 #define RONDE_UNKNOWN_RANK (UINT32_MAX - 1)
 
+/** waits_for of a rank in a run whose messages some peer does not take: one that does not reply, if there is any. */
+#define RONDE_SILENT_RANK (UINT32_MAX - 2)
+
 /** Status report of a rank. */
 struct ronde_report {
     uint32_t activity;   /**< enum ronde_activity */
-    uint32_t waits_for;  /**< a rank, RONDE_UNKNOWN_RANK, or RONDE_NONE */
+    uint32_t waits_for;  /**< a rank, RONDE_UNKNOWN_RANK, RONDE_SILENT_RANK, or RONDE_NONE */
     uint64_t run;        /**< it is in, or was in last */
     uint64_t still_ns;   /**< since its last progress */
     uint32_t is_unbegun; /**< the rank it waits for has not begun the run */

@@ -67,16 +67,22 @@ static const char *explain_silence(const struct ronde_control_channel *control, 
                : "it makes no call of the communicator";
 }
 
-/* The first rank with another activity than this one, one that does not reply first of all. */
-static uint32_t find_absent(const struct ronde_stall_diagnosis *stall, uint32_t activity)
+/* The first rank that does not reply. */
+static uint32_t find_silent(const struct ronde_stall_diagnosis *stall)
 {
-    uint32_t found = RONDE_NONE;
-    for (uint32_t rank = 0; rank < stall->ranks; rank++) {
+    for (uint32_t rank = 0; rank < stall->ranks; rank++)
         if (stall->reports[rank].activity == IS_SILENT)
             return rank;
-        if (stall->reports[rank].activity != activity && found == RONDE_NONE)
+    return RONDE_NONE;
+}
+
+/* The same, else the first with another activity than this one. */
+static uint32_t find_absent(const struct ronde_stall_diagnosis *stall, uint32_t activity)
+{
+    uint32_t found = find_silent(stall);
+    for (uint32_t rank = 0; rank < stall->ranks && found == RONDE_NONE; rank++)
+        if (stall->reports[rank].activity != activity)
             found = rank;
-    }
     return found;
 }
 
@@ -87,6 +93,8 @@ static uint32_t next_of(const struct ronde_stall_diagnosis *stall, uint32_t rank
     const bool is_vague = at->activity == RONDE_ACTIVITY_RUN && at->waits_for == RONDE_UNKNOWN_RANK;
     if (at->activity == RONDE_ACTIVITY_ALLGATHER || is_vague)
         return find_absent(stall, at->activity);
+    if (at->activity == RONDE_ACTIVITY_RUN && at->waits_for == RONDE_SILENT_RANK)
+        return find_silent(stall);
     return at->activity == RONDE_ACTIVITY_RUN ? at->waits_for : RONDE_NONE;
 }
 
@@ -231,7 +239,7 @@ static bool is_sound(const struct ronde_control_channel *control, struct ronde_r
     report->name[sizeof report->name - 1] = '\0';
     report->reason[sizeof report->reason - 1] = '\0';
     return report->activity < RONDE_ACTIVITY_COUNT &&
-           (report->waits_for < control->ranks || report->waits_for >= RONDE_UNKNOWN_RANK);
+           (report->waits_for < control->ranks || report->waits_for >= RONDE_SILENT_RANK);
 }
 
 enum ronde_status ronde_stall_receive(struct ronde_control_channel *control, uint32_t entry,

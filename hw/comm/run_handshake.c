@@ -268,6 +268,7 @@ static void fill_run_report(const struct ronde_comm_program *program, struct ron
         snprintf(out->reason, sizeof out->reason,
                  "rank %u waits for rank %u, which has not begun it", program->comm->rank, unbegun);
     } else if (!lane) {
+        out->waits_for = RONDE_SILENT_RANK;
         snprintf(out->reason, sizeof out->reason, "messages of rank %u have not left it",
                  program->comm->rank);
     } else if (program->drive) {

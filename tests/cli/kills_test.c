@@ -5,8 +5,6 @@
  * Where RONDE_TEST_SCALE asks for all, every case is repeated 20 times, RONDE_TEST_KILLS=60 any number of times; then the
  * command is also held to its time limit and four seconds.
  */
-#define _GNU_SOURCE /* memfd_create */
-
 #include "support/built_with.h"
 #include "support/suite.h"
 

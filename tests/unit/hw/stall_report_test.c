@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* What a rank reports besides activity and peer. */
-enum { GONE = -1, IN_ALLGATHER = -2, IDLE = -3, UNKNOWN = -4 };
+enum { GONE = -1, IN_ALLGATHER = -2, IDLE = -3, UNKNOWN = -4, UNSENT = -5, SILENT = -6 };
 
 /* What each rank does: a rank it waits for, or one of the above; `unbegun` by bits. */
 struct story {
@@ -33,7 +33,9 @@ static void fill_report(int waits, uint32_t rank, bool is_unbegun, struct ronde_
                                           : RONDE_ACTIVITY_RUN;
     if (out->activity != RONDE_ACTIVITY_RUN)
         return;
-    out->waits_for = waits == UNKNOWN ? RONDE_UNKNOWN_RANK : (uint32_t)waits;
+    out->waits_for = waits == UNKNOWN  ? RONDE_UNKNOWN_RANK
+                     : waits == UNSENT ? RONDE_SILENT_RANK
+                                       : (uint32_t)waits;
     out->run = 40 + rank;
     out->still_ns = UINT64_C(1500000000);
     out->is_unbegun = is_unbegun;
@@ -53,7 +55,7 @@ static void send_reports(const struct telling *telling)
     const struct story *story = telling->story;
     for (uint32_t rank = 1; rank < story->ranks; rank++) {
         struct ronde_report report;
-        if (rank == story->from || story->waits[rank] == GONE)
+        if (rank == story->from || story->waits[rank] == GONE || story->waits[rank] == SILENT)
             continue;
         fill_report(story->waits[rank], rank, (story->unbegun >> rank & 1u) != 0, &report);
         channel_send(telling->channel, rank, RONDE_FRAME_STATUS, &report, sizeof report);
@@ -165,6 +167,14 @@ static const struct story stories[] = {
     {"a cycle of four, seen from its side", 5, 1, {IDLE, 2, 3, 4, 2}, 0, "(run 4", "; rank "},
     {"a rank waits for itself", 2, 1, {IDLE, 1}, 0, "rank 1 waits for 1 (run 41", "; rank 1"},
     {"a rank of a run waits for nobody", 3, 1, {IDLE, 2, UNKNOWN}, 0, "the run took longer", NULL},
+    {"messages do not leave, and a rank is silent",
+     4,
+     1,
+     {UNSENT, UNSENT, IDLE, SILENT},
+     0,
+     "rank 3 stands still in run 41 (all_reduce ring)",
+     "2 ranks wait for it"},
+    {"messages do not leave, and all reply", 3, 1, {IDLE, UNSENT, IDLE}, 0, "rank 1 waits for", NULL},
     {"ranks gather, one does not come",
      4,
      1,
