@@ -223,14 +223,14 @@ static void try_structure(struct replay *replay, const char *path, unsigned copy
     free(original);
 }
 
-/* RONDE_TEST_SCALE is their number a kind (but for a sample, which is smaller); RONDE_TEST_SEED makes others. */
+/* RONDE_TEST_SCALE is their number a kind (but for a sample, which is smaller); others each day. */
 static void changed_structures_are_refused_or_sound(void)
 {
     static struct paths paths;
-    const uint64_t mutants = suite_number("RONDE_TEST_SCALE", 100);
+    const uint64_t mutants = suite_number("RONDE_TEST_SCALE", 100), seed = suite_seed();
     for (size_t k = 0; k < KINDS; k++) {
         struct replay replay = {.target = kinds[k].target};
-        uint64_t random = suite_number("RONDE_TEST_SEED", 1) + k;
+        uint64_t random = seed + k;
         if (!is_there(&kinds[k]))
             continue;
         paths.count = 0;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /** Room for a reason or a note. */
@@ -65,6 +66,18 @@ uint64_t suite_number(const char *variable, uint64_t otherwise)
 {
     const char *text = getenv(variable);
     return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+uint64_t suite_seed(void)
+{
+    const time_t now = time(NULL);
+    struct tm today;
+    char date[16] = "0";
+    if (gmtime_r(&now, &today))
+        (void)strftime(date, sizeof date, "%Y%m%d", &today);
+    const uint64_t seed = suite_number("RONDE_TEST_SEED", strtoull(date, NULL, 10));
+    suite_note("RONDE_TEST_SEED=%llu repeats it", (unsigned long long)seed);
+    return seed;
 }
 
 bool suite_is_sample(void)

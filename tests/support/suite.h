@@ -65,6 +65,11 @@ bool suite_shared(char *path, size_t bytes, const char *relative);
 uint64_t suite_number(const char *variable, uint64_t otherwise);
 
 /**
+ * The seed of what is to differ from day to day: RONDE_TEST_SEED, or the date (20261129), noted so that it can be repeated.
+ */
+uint64_t suite_seed(void);
+
+/**
  * Whether a sample of what is computed will do (RONDE_TEST_SCALE below 100). CMake sets this for tests of the engine's
  * arithmetic in builds that look for something else: sanitizers, to which a large case shows nothing that a small one
  * does not, and builds without components, whose engine is the complete one's.
