@@ -171,6 +171,16 @@ static void profiles_of_torch(void)
     run_module("test_torch_profiles", "torch");
 }
 
+static void calls_beside_gloo(void)
+{
+    run_module("test_torch_pairs", "torch");
+}
+
+static void ranks_that_end_anywhere(void)
+{
+    run_module("test_kills", "numpy");
+}
+
 static void forks_and_restarts(void)
 {
     run_module("test_torch_processes", "torch");
@@ -222,6 +232,8 @@ int main(void)
         {"tensors_of_every_layout", tensors_of_every_layout},
         {"times_for_torchs_compiler", times_for_torchs_compiler},
         {"profiles_of_torch", profiles_of_torch},
+        {"calls_beside_gloo", calls_beside_gloo},
+        {"ranks_that_end_anywhere", ranks_that_end_anywhere},
         {"forks_and_restarts", forks_and_restarts},
         {"tensors_of_gpus_where_there_is_none", tensors_of_gpus_where_there_is_none},
         {"scripts_that_know_nothing_of_ronde", scripts_that_know_nothing_of_ronde},
