@@ -378,8 +378,12 @@ static enum ronde_status watch(struct ronde_comm_program *program, struct ronde_
         program->moved_ns = now_ns;
     program->checked_sweeps = program->sweeps;
     const enum ronde_status status = ronde_comm_check(comm, now_ns, error);
+    /* One whose time was over before it began, behind others, had no time of its own. */
     if (status == RONDE_OK && program->deadline_ns > 0 && now_ns > program->deadline_ns)
-        return ronde_control_timed_out(comm->control, program->deadline_ns - program->start_ns,
+        return ronde_control_timed_out(comm->control,
+                                       program->deadline_ns > program->start_ns
+                                           ? program->deadline_ns - program->start_ns
+                                           : 0,
                                        error);
     return status;
 }
