@@ -209,6 +209,13 @@ static double compared_ns(const struct ronde_choice *choice, const struct ronde_
     return ronde_candidate_compared(&choice->candidates[candidate], quotes[candidate].time_ns);
 }
 
+/** The time of a candidate as compared; INFINITY of none. */
+static double time_of(const struct ronde_choice *choice, const struct ronde_quote *quotes,
+                      uint32_t candidate)
+{
+    return candidate == RONDE_NONE ? INFINITY : compared_ns(choice, quotes, candidate);
+}
+
 /** Whose price is the cheapest of: those that have a time, those that have a bound, and of these who is not long to replay. */
 enum priced { TIMED, BOUND, BOUND_SHORT };
 
@@ -231,7 +238,7 @@ static uint32_t find_cheapest(const struct ronde_choice *choice, const struct ro
         if (is_of(choice, i, without) || !is_priced(choice, quotes, load, i, priced))
             continue;
         /* Equal but for rounding is equal, so that the last bit of a sum decides nothing. */
-        const double least_ns = best == RONDE_NONE ? INFINITY : compared_ns(choice, quotes, best);
+        const double least_ns = time_of(choice, quotes, best);
         const double ns = compared_ns(choice, quotes, i);
         const bool is_as_fast = ns <= least_ns * (1.0 + ROUNDING);
         if (ns < least_ns * (1.0 - ROUNDING) ||
@@ -247,15 +254,17 @@ uint32_t ronde_choice_best(const struct ronde_choice *choice, const struct ronde
     return find_cheapest(choice, quotes, NULL, without, TIMED);
 }
 
-/** A closer bound, or the time instead of one, if that is not above the time of another. */
+/** A closer bound, or the time instead of one, if that is not above the time of another, which may not be the fastest. */
 static enum ronde_status settle(const struct ronde_choice *choice, uint32_t candidate,
                                 const struct ronde_load *load, const struct ronde_pricer *pricer,
-                                double other_ns, struct ronde_quote *quote,
+                                double other_ns, struct ronde_quote *quotes,
                                 struct ronde_error *error)
 {
     struct ronde_candidate *one = &choice->candidates[candidate];
-    const double most_ns = other_ns / ronde_candidate_compared(one, 1.0) * (1.0 + 2 * ROUNDING);
-    return pricer->settle(pricer->self, one, load, most_ns, quote, error);
+    const uint32_t fastest = ronde_choice_best(choice, quotes, RONDE_NONE);
+    const double own = ronde_candidate_compared(one, 1.0);
+    return pricer->settle(pricer->self, one, load, other_ns / own * (1.0 + 2 * ROUNDING),
+                          time_of(choice, quotes, fastest) / own, &quotes[candidate], error);
 }
 
 /**
@@ -270,7 +279,7 @@ settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
     enum ronde_status status = RONDE_OK;
     while (status == RONDE_OK) {
         const uint32_t best = find_cheapest(choice, quotes, load, without, TIMED);
-        const double best_ns = best == RONDE_NONE ? INFINITY : compared_ns(choice, quotes, best);
+        const double best_ns = time_of(choice, quotes, best);
         uint32_t next = RONDE_NONE;
         if (best == RONDE_NONE)
             next = find_cheapest(choice, quotes, load, without, BOUND_SHORT);
@@ -278,7 +287,7 @@ settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
             next = find_cheapest(choice, quotes, load, without, BOUND);
         if (next == RONDE_NONE || best_ns * (1.0 - slack) <= compared_ns(choice, quotes, next))
             break;
-        status = settle(choice, next, load, pricer, best_ns, &quotes[next], error);
+        status = settle(choice, next, load, pricer, best_ns, quotes, error);
     }
     return status;
 }
@@ -325,7 +334,7 @@ enum ronde_status ronde_choice_settle(const struct ronde_choice *choice,
     for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++) {
         uint32_t least = ronde_choice_least_of(choice, quotes, i);
         while (status == RONDE_OK && quotes[least].is_bound) {
-            status = settle(choice, least, load, pricer, INFINITY, &quotes[least], error);
+            status = settle(choice, least, load, pricer, INFINITY, quotes, error);
             least = ronde_choice_least_of(choice, quotes, i);
         }
     }
@@ -339,7 +348,8 @@ enum ronde_status ronde_choice_time(const struct ronde_choice *choice, uint32_t 
     enum ronde_status status = pricer->price(pricer->self, &choice->candidates[candidate], load,
                                              choice->mem, out_quote, error);
     while (status == RONDE_OK && out_quote->is_bound)
-        status = settle(choice, candidate, load, pricer, INFINITY, out_quote, error);
+        status = pricer->settle(pricer->self, &choice->candidates[candidate], load, INFINITY,
+                                INFINITY, out_quote, error);
     return status;
 }
 

@@ -117,7 +117,6 @@ static enum ronde_status find_period(const struct ronde_forecast *forecast,
                                      struct ronde_error *error)
 {
     double few_ns = 0, more_ns = 0;
-    slot->count = count_of_piece(forecast, slot_bytes);
     enum ronde_status status =
         replay(forecast, slot->count, slot_bytes, &slot->first_ns, NULL, error);
     if (status == RONDE_OK)
@@ -135,6 +134,11 @@ enum ronde_status ronde_outline_cut(const struct ronde_forecast *forecast,
 {
     struct ronde_outline_slot *own = &outline->slots[slot];
     enum ronde_status status = RONDE_OK;
+    if (own->count == 0)
+        own->count = count_of_piece(forecast, ronde_outline_slot_bytes(slot));
+    *out_ns = INFINITY;
+    if (count <= own->count)
+        return RONDE_OK;
     if (!own->is_known)
         status = find_period(forecast, own, ronde_outline_slot_bytes(slot), error);
     if (status != RONDE_OK)
@@ -144,8 +148,7 @@ enum ronde_status ronde_outline_cut(const struct ronde_forecast *forecast,
     /* The busiest link waits for the first piece, and the end for what follows the last one: the less of it the more of that
        falls into the time in which it is busy with others. */
     const double shared_ns = link_ns + own->first_ns * link_ns / (link_ns + own->first_ns);
-    *out_ns =
-        pieces <= 1 ? INFINITY : fmax(own->first_ns + (pieces - 1) * own->period_ns, shared_ns);
+    *out_ns = fmax(own->first_ns + (pieces - 1) * own->period_ns, shared_ns);
     return RONDE_OK;
 }
 

@@ -141,18 +141,23 @@ static uint64_t between(const uint64_t counts[2], const double leads[2], uint64_
 /** Steps of a replay that is not done for the size of a change alone: where the line crosses is near enough. */
 #define MOST_CHANGE_STEPS ((uint64_t)1 << 20)
 
-static bool is_quick_alone(const struct ronde_candidate *candidate, const struct ronde_load *load)
+/** Whether a candidate is, as it was cut for a row. */
+static bool is_quick_alone(const struct ronde_plan *plan, const struct ronde_plan_row *row,
+                           uint32_t index)
 {
+    const struct ronde_candidate *candidate = &plan->selector->choice.candidates[index];
     const uint64_t most = candidate->most_steps ? candidate->most_steps : MOST_CHANGE_STEPS;
-    return ronde_candidate_steps(candidate, load) <= most;
+    struct ronde_load load = row->decision.load;
+    load.slot_bytes = row->quotes[index].slot_bytes;
+    return ronde_candidate_steps(candidate, &load) <= most;
 }
 
 static bool is_quick_to_time(const struct ronde_plan *plan, const uint32_t pair[2],
-                             const struct ronde_load *load)
+                             const struct ronde_plan_row *left, const struct ronde_plan_row *right)
 {
-    const struct ronde_candidate *candidates = plan->selector->choice.candidates;
     return !plan->selector->platform_pricer.platform ||
-           (is_quick_alone(&candidates[pair[0]], load) && is_quick_alone(&candidates[pair[1]], load));
+           (is_quick_alone(plan, left, pair[0]) && is_quick_alone(plan, right, pair[0]) &&
+            is_quick_alone(plan, left, pair[1]) && is_quick_alone(plan, right, pair[1]));
 }
 
 static uint64_t grid_of(uint64_t count, const struct ronde_plan_row *left, uint32_t below,
@@ -179,7 +184,7 @@ static enum ronde_status find_change(struct ronde_plan *plan, const struct ronde
                                right->quotes[pair[1]].time_ns)};
     double lead = 0;
     enum ronde_status status = RONDE_OK;
-    const bool is_quick = is_quick_to_time(plan, pair, &load);
+    const bool is_quick = is_quick_to_time(plan, pair, left, right);
     if (!is_quick && counts[1] - counts[0] > grid)
         counts[1] = between(counts, leads, grid);
     /* Regula falsi; the end that stays weighs half as much the next time (Illinois), or it would stay for long. */

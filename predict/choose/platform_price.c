@@ -129,8 +129,9 @@ static bool is_short(const struct ronde_candidate *candidate, const struct ronde
 
 /* ---- Over the routes -------------------------------------------------------------------------------------------- */
 
-/* Steps of a load that is cut finer than by default. */
+/* Steps of a load that is cut finer than by default, and of one that pieces make clearly faster. */
 #define MOST_CUT_STEPS ((uint64_t)1 << 19)
+#define MOST_LONG_STEPS ((uint64_t)1 << 23)
 
 /* Estimates are of messages as fast as alone, for some lengths of pieces: others may take so much less. */
 #define ESTIMATED 0.95
@@ -138,8 +139,9 @@ static bool is_short(const struct ronde_candidate *candidate, const struct ronde
 /* Work (ronde_sim_options.work_limit) of a long replay beside others that are known: some 5 s. */
 #define MOST_LONG_WORK UINT64_C(300000000)
 
-/* Slots whose estimates differ by less are as good as one another. */
+/* Slots whose estimates differ by less are as good as one another; shorter ones than one that is so much worse, worse still. */
 #define AS_GOOD 1.01
+#define RISEN 1.10
 
 /* A slot is tried after another where its estimate is below that one's time, or near it where that is quick. */
 #define NEAR 0.97
@@ -202,8 +204,11 @@ struct slots {
 struct search {
     const struct ronde_forecast *forecast;
     struct ronde_quote *quote; /**< the time, INFINITY at first */
-    double most_ns;   /**< times above are of no interest; INFINITY = all are, whatever the work */
-    double beyond_ns; /**< the least that was found to be above; or INFINITY */
+    uint64_t most_steps;       /**< of a replay that is not long */
+    double most_ns;    /**< times above are of no interest; INFINITY = all are, whatever the work */
+    double fastest_ns; /**< of all that is known: a long replay has to promise less */
+    double beyond_ns;  /**< the least that was found to be above; or INFINITY */
+    double off;        /**< the time over its estimate */
     uint64_t tried[RONDE_OUTLINE_SLOTS + 2]; /**< slots */
     uint32_t tried_count;
 };
@@ -231,12 +236,18 @@ static uint64_t steps_of(const struct ronde_forecast *forecast, uint64_t slot_by
     return ronde_forecast_steps(&cut);
 }
 
-/** Steps of a candidate that is cut finer than by default, at most. */
-static uint64_t most_steps(const struct ronde_candidate *candidate)
+/** Steps of a candidate that is cut finer than by default, at most; is_long: where that is clearly faster. */
+static uint64_t most_steps(const struct ronde_candidate *candidate, bool is_long)
 {
-    return candidate->most_steps ? candidate->most_steps : MOST_CUT_STEPS;
+    if (candidate->most_steps)
+        return candidate->most_steps;
+    return is_long ? MOST_LONG_STEPS : MOST_CUT_STEPS;
 }
 
+/**
+ * Estimates cost the steps of a few pieces, however many there are. From long slots on, until what messages cost by themselves
+ * is more than what still shorter slots save.
+ */
 static enum ronde_status list_slots(const struct ronde_forecast *forecast,
                                     const struct ronde_candidate *candidate, struct slots *slots,
                                     struct ronde_error *error)
@@ -244,13 +255,18 @@ static enum ronde_status list_slots(const struct ronde_forecast *forecast,
     struct ronde_outline *outline = candidate->outline;
     const uint64_t count = forecast->load.count;
     enum ronde_status status = RONDE_OK;
+    double least_ns = INFINITY;
     add_slot(slots, whole_slot(forecast), ronde_outline_whole(outline, count));
-    for (uint32_t s = 0; s < RONDE_OUTLINE_SLOTS && status == RONDE_OK; s++) {
+    for (uint32_t s = RONDE_OUTLINE_SLOTS; s-- > 0 && status == RONDE_OK;) {
         const uint64_t slot_bytes = ronde_outline_slot_bytes(s);
         double estimated_ns = INFINITY;
-        if (steps_of(forecast, slot_bytes) <= most_steps(candidate))
-            status = ronde_outline_cut(forecast, outline, s, count, &estimated_ns, error);
+        if (steps_of(forecast, slot_bytes) > most_steps(candidate, true))
+            break;
+        status = ronde_outline_cut(forecast, outline, s, count, &estimated_ns, error);
         add_slot(slots, slot_bytes, estimated_ns);
+        if (estimated_ns > RISEN * least_ns)
+            break;
+        least_ns = fmin(least_ns, estimated_ns);
     }
     return status;
 }
@@ -262,10 +278,9 @@ static uint32_t least_slot(const struct slots *slots)
     for (uint32_t s = 1; s < slots->count; s++)
         if (slots->estimated_ns[s] < slots->estimated_ns[least])
             least = s;
-    for (uint32_t s = 1; s < slots->count; s++)
-        if (slots->estimated_ns[s] <= AS_GOOD * slots->estimated_ns[least])
-            longest = s;
-    return slots->estimated_ns[0] <= AS_GOOD * slots->estimated_ns[least] ? 0 : longest;
+    while (slots->estimated_ns[longest] > AS_GOOD * slots->estimated_ns[least])
+        longest++;
+    return longest;
 }
 
 /* Notes a slot; false where it was noted before: a load is replayed once with each. */
@@ -321,22 +336,41 @@ static enum ronde_status tighten(const struct ronde_forecast *forecast,
 #define MOST_TRIES 4u
 
 /** The slots that look best, as long as their estimates are below the time that was found, or near it where that is quick. */
-static enum ronde_status try_best(struct search *search, struct slots *slots,
+static enum ronde_status try_best(struct search *search, struct slots slots,
                                   struct ronde_error *error)
 {
     const double enough_ns = search->most_ns / ESTIMATED;
     enum ronde_status status = RONDE_OK;
+    for (uint32_t s = 1; s < slots.count; s++)
+        if (steps_of(search->forecast, slots.bytes[s]) > search->most_steps)
+            slots.estimated_ns[s] = INFINITY;
     for (uint32_t tries = 0; status == RONDE_OK && tries < MOST_TRIES; tries++) {
-        const uint32_t least = least_slot(slots);
-        const bool is_quick = steps_of(search->forecast, slots->bytes[least]) <= QUICK_STEPS;
-        const double near_ns = (is_quick ? QUICK_NEAR : NEAR) * search->quote->time_ns;
-        if (isinf(slots->estimated_ns[least]) ||
-            slots->estimated_ns[least] > fmin(near_ns, enough_ns) || (tries > 1 && !is_quick))
+        const uint32_t least = least_slot(&slots);
+        const double estimated_ns = slots.estimated_ns[least];
+        const double before_ns = search->quote->time_ns;
+        const bool is_quick = steps_of(search->forecast, slots.bytes[least]) <= QUICK_STEPS;
+        const double near_ns = (is_quick ? QUICK_NEAR : NEAR) * before_ns;
+        if (isinf(estimated_ns) || estimated_ns > fmin(near_ns, enough_ns) ||
+            (tries > 1 && !is_quick))
             break;
-        slots->estimated_ns[least] = INFINITY;
-        status = try_slot(search, slots->bytes[least], error);
+        slots.estimated_ns[least] = INFINITY;
+        status = try_slot(search, slots.bytes[least], error);
+        if (search->quote->time_ns < before_ns)
+            search->off = search->quote->time_ns / estimated_ns;
     }
     return status;
+}
+
+/** A slot so short that its replay is long, where as much above its estimate as a longer one is it is still the fastest. */
+static enum ronde_status try_long(struct search *search, const struct slots *slots,
+                                  struct ronde_error *error)
+{
+    const uint32_t least = least_slot(slots);
+    const double least_ns = search->off * slots->estimated_ns[least];
+    return steps_of(search->forecast, slots->bytes[least]) > search->most_steps &&
+                   least_ns < NEAR * fmin(search->quote->time_ns, search->fastest_ns)
+               ? try_slot(search, slots->bytes[least], error)
+               : RONDE_OK;
 }
 
 /** Where sharing links costs much, pieces may break up what is in each other's way, of which estimates know nothing. */
@@ -358,28 +392,31 @@ static enum ronde_status try_pieces(struct search *search, const struct ronde_ou
 }
 
 /** With links shared: of the load cut by default and, where pieces help, by the slots that look best. */
-static enum ronde_status find_time(const struct ronde_forecast *forecast, bool is_open,
-                                   double most_ns, struct ronde_candidate *candidate,
-                                   struct ronde_quote *quote, struct ronde_error *error)
+static enum ronde_status find_time(struct search *search, bool is_open,
+                                   const struct ronde_candidate *candidate,
+                                   struct ronde_error *error)
 {
+    const struct ronde_forecast *forecast = search->forecast;
+    struct ronde_quote *quote = search->quote;
     struct slots slots = {.count = 0};
-    struct search search = {forecast, quote, most_ns, .beyond_ns = INFINITY};
     enum ronde_status status = RONDE_OK;
     *quote = (struct ronde_quote){.time_ns = INFINITY, .engine = "none"};
     if (is_open && candidate->outline->likes_pieces) {
         status = list_slots(forecast, candidate, &slots, error);
         if (status == RONDE_OK)
-            status = try_best(&search, &slots, error);
+            status = try_best(search, slots, error);
     }
     /* Trees that were packed for the machine, and what a user wrote, come with a cut that suits them. */
     if (status == RONDE_OK &&
         (!isfinite(quote->time_ns) ||
-         (!candidate->algorithm && ronde_forecast_steps(forecast) <= most_steps(candidate))))
-        status = try_slot(&search, forecast->load.slot_bytes, error);
+         (!candidate->algorithm && ronde_forecast_steps(forecast) <= search->most_steps)))
+        status = try_slot(search, forecast->load.slot_bytes, error);
+    if (status == RONDE_OK && slots.count > 0)
+        status = try_long(search, &slots, error);
     if (status == RONDE_OK && is_open)
-        status = try_pieces(&search, candidate->outline, error);
-    if (isinf(quote->time_ns) && isfinite(search.beyond_ns))
-        *quote = (struct ronde_quote){.time_ns = search.beyond_ns,
+        status = try_pieces(search, candidate->outline, error);
+    if (isinf(quote->time_ns) && isfinite(search->beyond_ns))
+        *quote = (struct ronde_quote){.time_ns = search->beyond_ns,
                                       .engine = "flat",
                                       .is_bound = true,
                                       .is_tight = true};
@@ -387,7 +424,7 @@ static enum ronde_status find_time(const struct ronde_forecast *forecast, bool i
 }
 
 static enum ronde_status settle(const void *self, struct ronde_candidate *candidate,
-                                const struct ronde_load *load, double most_ns,
+                                const struct ronde_load *load, double most_ns, double fastest_ns,
                                 struct ronde_quote *quote, struct ronde_error *error)
 {
     const struct ronde_forecast forecast = forecast_of(self, candidate, load);
@@ -400,9 +437,16 @@ static enum ronde_status settle(const void *self, struct ronde_candidate *candid
     /* Short replays end, so that more is known of who has lost, and by how much. */
     if (ronde_forecast_steps(&forecast) < RONDE_LONG_STEPS)
         most_ns = INFINITY;
+    struct search search = {.forecast = &forecast,
+                            .quote = quote,
+                            .most_steps = most_steps(candidate, false),
+                            .most_ns = most_ns,
+                            .fastest_ns = fastest_ns,
+                            .beyond_ns = INFINITY,
+                            .off = 1};
     return is_open && candidate->outline->likes_pieces && !quote->is_tight
                ? tighten(&forecast, candidate, quote, error)
-               : find_time(&forecast, is_open, most_ns, candidate, quote, error);
+               : find_time(&search, is_open, candidate, error);
 }
 
 /** Whether SimGrid is told how to model the network. */

@@ -68,10 +68,10 @@ struct ronde_pricer {
     /**
      * The time itself where `price` gave a bound, which is never more, or a closer bound; NULL where it never gives one. It
      * may take long, so it is asked for only while the bound is the cheapest; a bound above most_ns will do, where the time
-     * takes long to find. Errors: its own.
+     * takes long to find, and what takes longest is done only where it promises less than fastest_ns. Errors: its own.
      */
     enum ronde_status (*settle)(const void *self, struct ronde_candidate *candidate,
-                                const struct ronde_load *load, double most_ns,
+                                const struct ronde_load *load, double most_ns, double fastest_ns,
                                 struct ronde_quote *out_quote, struct ronde_error *error);
 };
 

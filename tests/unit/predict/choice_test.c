@@ -263,13 +263,14 @@ static enum ronde_status bound(const void *self, struct ronde_candidate *candida
 }
 
 static enum ronde_status settle(const void *self, struct ronde_candidate *candidate,
-                                const struct ronde_load *load, double most_ns,
+                                const struct ronde_load *load, double most_ns, double fastest_ns,
                                 struct ronde_quote *out_quote, struct ronde_error *error)
 {
     const struct bounded *row = bounded_of(self, candidate);
     const bool is_beyond =
         row->time_ns > most_ns && ronde_candidate_steps(candidate, load) >= RONDE_LONG_STEPS;
     (void)error;
+    (void)fastest_ns;
     ++*row->asked;
     *out_quote = (struct ronde_quote){.time_ns = is_beyond ? most_ns : row->time_ns,
                                       .engine = "time",
