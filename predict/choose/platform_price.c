@@ -209,6 +209,7 @@ struct search {
     double fastest_ns; /**< of all that is known: a long replay has to promise less */
     double beyond_ns;  /**< the least that was found to be above; or INFINITY */
     double off;        /**< the time over its estimate */
+    uint64_t work_limit;                     /**< of a replay (ronde_sim_options); 0 = none */
     uint64_t tried[RONDE_OUTLINE_SLOTS + 2]; /**< slots */
     uint32_t tried_count;
 };
@@ -305,8 +306,7 @@ static enum ronde_status try_slot(struct search *search, uint64_t slot_bytes,
         return RONDE_OK;
     cut.load.slot_bytes = slot_bytes;
     cut.sim.until_ns = isfinite(until_ns) ? until_ns : 0;
-    if (isfinite(search->most_ns))
-        cut.sim.work_limit = MOST_LONG_WORK;
+    cut.sim.work_limit = search->work_limit;
     const enum ronde_status status = replay(&cut, "auto", &found, &why);
     if (status == RONDE_OK && found.is_bound)
         search->beyond_ns = fmin(search->beyond_ns, found.time_ns);
@@ -367,6 +367,7 @@ static enum ronde_status try_long(struct search *search, const struct slots *slo
 {
     const uint32_t least = least_slot(slots);
     const double least_ns = search->off * slots->estimated_ns[least];
+    search->work_limit = MOST_LONG_WORK;
     return steps_of(search->forecast, slots->bytes[least]) > search->most_steps &&
                    least_ns < NEAR * fmin(search->quote->time_ns, search->fastest_ns)
                ? try_slot(search, slots->bytes[least], error)
@@ -411,10 +412,10 @@ static enum ronde_status find_time(struct search *search, bool is_open,
         (!isfinite(quote->time_ns) ||
          (!candidate->algorithm && ronde_forecast_steps(forecast) <= search->most_steps)))
         status = try_slot(search, forecast->load.slot_bytes, error);
-    if (status == RONDE_OK && slots.count > 0)
-        status = try_long(search, &slots, error);
     if (status == RONDE_OK && is_open)
         status = try_pieces(search, candidate->outline, error);
+    if (status == RONDE_OK && slots.count > 0)
+        status = try_long(search, &slots, error);
     if (isinf(quote->time_ns) && isfinite(search->beyond_ns))
         *quote = (struct ronde_quote){.time_ns = search->beyond_ns,
                                       .engine = "flat",
@@ -443,7 +444,8 @@ static enum ronde_status settle(const void *self, struct ronde_candidate *candid
                             .most_ns = most_ns,
                             .fastest_ns = fastest_ns,
                             .beyond_ns = INFINITY,
-                            .off = 1};
+                            .off = 1,
+                            .work_limit = isfinite(most_ns) ? MOST_LONG_WORK : 0};
     return is_open && candidate->outline->likes_pieces && !quote->is_tight
                ? tighten(&forecast, candidate, quote, error)
                : find_time(&search, is_open, candidate, error);

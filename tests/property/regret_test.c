@@ -8,6 +8,8 @@
 #include "support/suite.h"
 
 #include "ronde/generate.h"
+#include "ronde/selector.h"
+#include "ronde/setup.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +18,8 @@
 
 /** What is planned takes longer than the fastest, at most. */
 #define MOST_REGRET 0.03
+
+static const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32, .engine = "auto"};
 
 /** A machine and how many of its hosts take part. */
 struct machine {
@@ -115,9 +119,64 @@ static void what_is_planned_is_the_fastest(void)
     }
 }
 
+/** What a plan takes for a load, in ns. */
+static double planned_ns(const struct ronde_platform *platform, uint32_t ranks, uint64_t count)
+{
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .ranks = ranks};
+    struct ronde_error error = {0};
+    struct ronde_selector selector;
+    struct ronde_decision decision;
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_open(&options, &request, &selector, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_rely(&selector, platform, NULL, 0, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_decide(&selector, count, &decision, &error), RONDE_OK);
+    const double time_ns = selector.quotes[decision.best].time_ns;
+    ronde_selector_close(&selector);
+    return time_ns;
+}
+
+/** What an algorithm takes for it in pieces. */
+static double cut_ns(const struct ronde_platform *platform, uint32_t ranks, const char *algorithm,
+                     uint64_t count, uint64_t slot_bytes)
+{
+    const struct ronde_setup setup = {.platform = platform,
+                                      .request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = algorithm,
+                                                  .ranks = ranks}};
+    struct ronde_error error = {0};
+    struct ronde_candidate candidate;
+    struct ronde_prediction prediction = {.time_ns = 0};
+    CU_ASSERT_EQUAL_FATAL(ronde_candidate_open(&setup, ronde_mem_default(), &candidate, &error),
+                          RONDE_OK);
+    struct ronde_forecast forecast = ronde_candidate_forecast(&candidate, platform, &options);
+    forecast.slot_bytes = slot_bytes;
+    ronde_forecast_set_count(&forecast, count);
+    CU_ASSERT_EQUAL(ronde_forecast_replay(&forecast, "auto", &prediction, &error), RONDE_OK);
+    ronde_candidate_close(&candidate, ronde_mem_default());
+    return prediction.time_ns;
+}
+
+/** Of more ranks than the bench has, where pieces are so short that their replay is long. */
+static void long_replays_are_done_where_they_pay(void)
+{
+    static const struct machine pod = {NULL, 32, 256};
+    const uint64_t count = UINT64_C(4) << 20;
+    struct stage stage;
+    if (!suite_can_read_platforms())
+        return;
+    stage_begin(&stage, &pod);
+    const double ns = planned_ns(stage.platform, pod.ranks, count);
+    const double short_ns =
+        cut_ns(stage.platform, pod.ranks, "hierarchical_direct_tree", count, 8 << 10);
+    suite_note("planned %.2f us, hierarchical_direct_tree in pieces of 8 KiB %.2f", ns / 1e3,
+               short_ns / 1e3);
+    CU_ASSERT(ns <= (1 + MOST_REGRET) * short_ns);
+    stage_end(&stage);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"long_replays_are_done_where_they_pay", long_replays_are_done_where_they_pay},
         {"what_is_planned_is_the_fastest", what_is_planned_is_the_fastest},
     };
     return suite_run("regret", cases, sizeof cases / sizeof cases[0]);
