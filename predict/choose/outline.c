@@ -46,7 +46,7 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, uint64_t 
         *out_ns = prediction.time_ns - ronde_time_launch_ns(time, one.schedule, &one.load) +
                   time->launch_ns;
         if (out_link_ns)
-            *out_link_ns = *out_ns * prediction.result.busiest_utilisation;
+            *out_link_ns = (*out_ns - time->launch_ns) * prediction.result.busiest_utilisation;
     }
     return status;
 }
@@ -57,10 +57,13 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, uint64_t 
 enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
                                      struct ronde_outline *outline, struct ronde_error *error)
 {
+    const struct ronde_platform_facts *facts = ronde_platform_facts(forecast->platform);
     const struct ronde_schedule *schedule = forecast->schedule;
     struct ronde_forecast whole = *forecast;
     double twice_ns = 0;
-    outline->launch_ns = ronde_platform_facts(forecast->platform)->time.launch_ns;
+    outline->launch_ns = facts->time.launch_ns;
+    outline->is_straight = facts->copy_curve.count + facts->gamma_curve.count == 0 &&
+                           !ronde_time_is_sized(&facts->time);
     outline->large = ronde_collective_count(schedule->collective, schedule->ranks, LARGE_BYTES,
                                             forecast->load.dtype);
     whole.load.slot_bytes = 0;
@@ -94,7 +97,9 @@ double ronde_outline_bound(const struct ronde_outline *outline, uint64_t count)
 {
     const double bound_ns =
         fmax(outline->latency_ns, outline->launch_ns + outline->link_ns * (double)count);
-    return outline->likes_pieces ? bound_ns : fmax(bound_ns, ronde_outline_whole(outline, count));
+    return outline->likes_pieces || !outline->is_straight
+               ? bound_ns
+               : fmax(bound_ns, ronde_outline_whole(outline, count));
 }
 
 uint64_t ronde_outline_slot_bytes(uint32_t slot)

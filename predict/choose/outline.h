@@ -3,7 +3,8 @@
  * its loads follow.
  *
  * Without shared links the time of a load is the largest of many straight lines over its size (max-plus), so it lies above
- * each of its tangents; and no load takes less than the busiest link takes for its bytes.
+ * each of its tangents; and no load takes less than the busiest link takes for its bytes. Where a machine's costs are curves
+ * over sizes, as calibrated, they are no straight lines: tangents are then estimates, and no bounds.
  */
 #ifndef RONDE_PREDICT_OUTLINE_H
 #define RONDE_PREDICT_OUTLINE_H
@@ -32,6 +33,7 @@ struct ronde_outline {
     bool is_bounded;             /**< it was short enough to be: else all bounds are 0 */
     struct ronde_sim_memo *memo; /**< of its replays; or NULL */
     double sent_blocks;          /**< by the busiest rank, where it was counted; else 0 */
+    bool is_straight;            /**< no cost is a curve over sizes */
     double launch_ns;
     double latency_ns; /**< of one element */
     double link_ns;    /**< of an element on the busiest link */
@@ -46,7 +48,7 @@ struct ronde_outline {
 enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
                                      struct ronde_outline *outline, struct ronde_error *error);
 
-/** No load of so many elements takes less, however it is cut. */
+/** No load of so many elements takes less: however it is cut where it likes pieces, else in one piece. */
 double ronde_outline_bound(const struct ronde_outline *outline, uint64_t count);
 
 /** About what a load takes in one piece, and cut by the slot of an index. Errors: those of the replays. */
