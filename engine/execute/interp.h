@@ -1,7 +1,7 @@
 /**
  * The step interpreter: the one piece of code that executes schedules, on CPUs and GPUs alike.
  *
- * It is resumable and never blocks: ronde_lane_poll executes at most one step and returns whether
+ * It is resumable and never blocks: ronde_lane_poll executes at most one step, or several that are joined, and returns whether
  * it progressed, what it waits for, or that the lane is done. The driver of the lanes (one thread
  * for all, a thread per rank, a GPU block per lane) decides what to do while a lane waits. Free of
  * libc; machine.h says what it runs on.
@@ -41,11 +41,11 @@ RONDE_INTERP bool ronde_lane_is_released(struct ronde_lane *lane, const struct r
     return true;
 }
 
-/** Whether all peers have read what the lane's next step overwrites. */
-RONDE_INTERP bool ronde_lane_may_overwrite(struct ronde_lane *lane)
+/** Whether all peers have read what a step of the lane overwrites. */
+RONDE_INTERP bool ronde_lane_may_overwrite(struct ronde_lane *lane, uint32_t step)
 {
     const uint64_t piece = lane->task->frame->first_piece + lane->piece;
-    const uint32_t unread = ronde_task_unread(lane->task, lane->step, piece, 0);
+    const uint32_t unread = ronde_task_unread(lane->task, step, piece, 0);
     if (unread != RONDE_NONE)
         lane->about = unread;
     return unread == RONDE_NONE;
@@ -76,6 +76,42 @@ RONDE_INTERP void ronde_end_advance(const struct ronde_frame *frame, struct rond
     RONDE_RELEASE(frame, end->mine, end->count);
 }
 
+/** What a step adds to the operands of an item: the right one of those it combines, and the first step its left one too. */
+RONDE_INTERP void ronde_joined_take(const struct ronde_act *act, uint32_t item,
+                                    const struct ronde_segment *segment)
+{
+    const struct ronde_joined *joined = act->joined;
+    const uint32_t op = act->step->op;
+    const unsigned char **at = joined->operands + item * joined->per_item + joined->taken;
+    if (joined->taken == 0 && ronde_op_is_in(op, RONDE_OPS_THAT_REDUCE))
+        *at++ = ronde_op_is_in(op, RONDE_OPS_THAT_REREAD) ? segment->destination : segment->source;
+    *at = ronde_op_is_in(op, RONDE_OPS_THAT_RECEIVE) ? segment->received : segment->source;
+}
+
+/** Computes an item of a step, or of all that are joined with it: these read what the first of them begins with. */
+RONDE_INTERP void ronde_act_finish(struct ronde_act *act, uint32_t item,
+                                   struct ronde_segment *segment)
+{
+    const struct ronde_frame *frame = act->lane->task->frame;
+    struct ronde_joined *joined = act->joined;
+    if (RONDE_PUSHES(frame) && act->target)
+        act->sent = ronde_write_target_address(act->target, item);
+    if (joined->per_item > 0) {
+        joined->item = item;
+        segment->source = (unsigned char *)(uintptr_t)joined->operands[item * joined->per_item];
+    }
+    if (segment->elements > 0)
+        ronde_act_apply(act, segment);
+    if (act->offered) {
+        const uint64_t bytes = segment->elements * frame->element_bytes;
+        const unsigned char *const start = ronde_op_is_in(act->step->op, RONDE_OPS_THAT_SEND_KEPT)
+                                               ? segment->destination
+                                               : segment->source;
+        act->offered[item].start = RONDE_SEND_COPY(act, start, bytes);
+        act->offered[item].bytes = bytes;
+    }
+}
+
 /** Does all items of a step. */
 RONDE_INTERP void ronde_act_items(struct ronde_act *act)
 {
@@ -103,17 +139,10 @@ RONDE_INTERP void ronde_act_items(struct ronde_act *act)
         }
         if (act->has_landed)
             segment.received = segment.destination;
-        if (RONDE_PUSHES(frame) && act->target)
-            act->sent = ronde_write_target_address(act->target, item);
-        if (segment.elements > 0)
-            ronde_act_apply(act, &segment);
-        if (act->offered) {
-            const unsigned char *const start =
-                ronde_op_is_in(act->step->op, RONDE_OPS_THAT_SEND_KEPT) ? segment.destination
-                                                                        : segment.source;
-            act->offered[item].start = RONDE_SEND_COPY(act, start, bytes);
-            act->offered[item].bytes = bytes;
-        }
+        if (act->joined->per_item > 0)
+            ronde_joined_take(act, item, &segment);
+        if (act->joined->is_last)
+            ronde_act_finish(act, item, &segment);
         const uint64_t stride = RONDE_ITEM_STRIDE(frame, bytes);
         act->moved += stride;
         if (act->received)
@@ -170,14 +199,32 @@ RONDE_INTERP uint64_t ronde_act_manner(const struct ronde_act *act)
     return act->offered ? RONDE_LENGTH_OFFERED : 0;
 }
 
-/** Executes a step whose dependencies, message and slot are there. */
-RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step,
-                                              const struct ronde_end *from,
-                                              const struct ronde_end *to)
+/** The end a step consumes a message of, or NULL. */
+RONDE_INTERP struct ronde_end *ronde_step_from(const struct ronde_task *task,
+                                               const struct ronde_step *step)
+{
+    const uint32_t receive = ronde_act_receive(step);
+    return receive == RONDE_NONE ? 0 : &task->ends[receive];
+}
+
+/** The end a step posts a message on, or NULL. */
+RONDE_INTERP struct ronde_end *ronde_step_to(const struct ronde_task *task,
+                                             const struct ronde_step *step)
+{
+    const uint32_t send = ronde_act_send(step);
+    return send == RONDE_NONE ? 0 : &task->ends[send];
+}
+
+/** Executes a step whose dependencies, message and slot are there, or brings what it adds to those it is joined with. */
+RONDE_INTERP enum ronde_reason
+ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step, struct ronde_joined *joined)
 {
     const struct ronde_frame *frame = lane->task->frame;
+    const struct ronde_end *from = ronde_step_from(lane->task, step);
+    const struct ronde_end *to = ronde_step_to(lane->task, step);
     struct ronde_write_target target;
-    struct ronde_act act = {lane, step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0, false, 0};
+    struct ronde_act act = {lane,  step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0,
+                            false, 0,    joined};
     act.buffer[0] = ronde_act_buffer(step, false);
     act.buffer[1] = ronde_act_buffer(step, true);
     act.received = from ? from->slots + from->slot * frame->slot_stride : 0;
@@ -204,19 +251,43 @@ RONDE_INTERP enum ronde_reason ronde_lane_act(struct ronde_lane *lane, const str
     return lane->reason;
 }
 
-/** Publishes a step that is over: its data was written before. */
-RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, struct ronde_end *from,
-                                     struct ronde_end *to)
+/** Executes so many steps of a lane, joined ones as one: all bring their operands, the last computes the result. */
+RONDE_INTERP enum ronde_reason ronde_lane_act_all(struct ronde_lane *lane, uint32_t count)
+{
+    const struct ronde_task *task = lane->task;
+    const struct ronde_step *step = &task->view.program->steps[lane->step];
+    RONDE_JOINED_ROOM(task->frame, room);
+    struct ronde_joined joined = {room, 0, 0, 0, false, false};
+    if (count > 1) {
+        joined.per_item = count + ronde_op_is_in(step->op, RONDE_OPS_THAT_REDUCE);
+        joined.is_raw = (step->flags & task->frame->marks & RONDE_FLAG_RAW) != 0;
+    }
+    enum ronde_reason reason = RONDE_REASON_NONE;
+    for (uint32_t k = 0; k < count && reason == RONDE_REASON_NONE; k++) {
+        joined.is_last = k + 1 == count;
+        reason = ronde_lane_act(lane, step + k, &joined);
+        joined.taken = k + 1 + joined.per_item - count;
+    }
+    return reason;
+}
+
+/** Publishes steps that are over: their data was written before. */
+RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, uint32_t count)
 {
     const struct ronde_task *task = lane->task;
     RONDE_SETTLE(task);
-    if (from)
-        ronde_end_advance(task->frame, from);
-    if (to)
-        ronde_end_advance(task->frame, to);
-    lane->done++;
+    for (uint32_t k = 0; k < count; k++) {
+        const struct ronde_step *step = &task->view.program->steps[lane->step + k];
+        struct ronde_end *from = ronde_step_from(task, step);
+        struct ronde_end *to = ronde_step_to(task, step);
+        if (from)
+            ronde_end_advance(task->frame, from);
+        if (to)
+            ronde_end_advance(task->frame, to);
+    }
+    lane->done += count;
     RONDE_RELEASE(task->frame, &task->progress[lane->index].value, lane->done);
-    lane->step++;
+    lane->step += count;
     if (lane->step == lane->end) {
         lane->step = lane->first;
         lane->piece++;
@@ -246,29 +317,87 @@ RONDE_INTERP enum ronde_poll ronde_lane_drain(struct ronde_lane *lane)
     return RONDE_POLL_DONE;
 }
 
-/** Executes the next step of a lane if it can. Never blocks. */
-RONDE_INTERP enum ronde_poll ronde_lane_poll(struct ronde_lane *lane)
+/** Why a step of a lane cannot be executed yet; lane->about is what that is about. */
+RONDE_INTERP enum ronde_reason ronde_lane_obstacle(struct ronde_lane *lane, uint32_t index)
 {
     const struct ronde_task *task = lane->task;
-    if (lane->piece == task->frame->piece_count)
-        return ronde_lane_drain(lane);
-    const struct ronde_step *step = &task->view.program->steps[lane->step];
-    const uint32_t receive = ronde_act_receive(step);
-    const uint32_t send = ronde_act_send(step);
-    struct ronde_end *from = receive == RONDE_NONE ? 0 : &task->ends[receive];
-    struct ronde_end *to = send == RONDE_NONE ? 0 : &task->ends[send];
+    const struct ronde_step *step = &task->view.program->steps[index];
+    struct ronde_end *from = ronde_step_from(task, step);
+    struct ronde_end *to = ronde_step_to(task, step);
     if (!ronde_lane_is_released(lane, step))
-        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_DEPENDENCY, lane->about);
+        return RONDE_REASON_DEPENDENCY;
+    lane->about = step->receive;
     if (from && !ronde_end_has_message(task->frame, from))
-        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_MESSAGE, receive);
+        return RONDE_REASON_MESSAGE;
+    lane->about = step->send;
     if (to && !ronde_end_has_slot(task->frame, to))
-        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_SLOT, send);
-    if (ronde_frame_awaits_readers(task->frame) && !ronde_lane_may_overwrite(lane))
-        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, RONDE_REASON_READER, lane->about);
-    const enum ronde_reason wrong = ronde_lane_act(lane, step, from, to);
-    if (wrong != RONDE_REASON_NONE)
-        return ronde_lane_stop(lane, RONDE_POLL_WRONG, wrong, receive);
-    ronde_lane_publish(lane, from, to);
+        return RONDE_REASON_SLOT;
+    if (ronde_frame_awaits_readers(task->frame) && !ronde_lane_may_overwrite(lane, index))
+        return RONDE_REASON_READER;
+    return RONDE_REASON_NONE;
+}
+
+/** Whether all operands of a step that could be executed can be read while those of others are. */
+RONDE_INTERP bool ronde_lane_may_join(struct ronde_lane *lane, const struct ronde_step *step,
+                                      bool is_first)
+{
+    const struct ronde_frame *frame = lane->task->frame;
+    const struct ronde_end *from = ronde_step_from(lane->task, step);
+    const struct ronde_act act = {lane,  step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0,
+                                  false, 0,    0};
+    (void)act;
+    /* The operator scales what is raw on the left alone. */
+    if ((step->flags & frame->marks & RONDE_FLAG_RAW) != 0 &&
+        !(is_first && ronde_op_is_in(step->op, RONDE_OPS_THAT_RECEIVE)))
+        return false;
+    if (!from || (frame->no_pull == 0 && !frame->has_offers) ||
+        (RONDE_LENGTH(frame, from) & RONDE_LENGTH_OFFERED) == 0)
+        return true;
+    const struct ronde_offer *const offers =
+        (const struct ronde_offer *)(const void *)(from->slots + from->slot * frame->slot_stride);
+    for (uint32_t item = 0; item < step->chunk_count; item++)
+        if (offers[item].bytes > 0 && !RONDE_SEEN(&act, &offers[item]))
+            return false;
+    return true;
+}
+
+/**
+ * How many steps of a lane can be executed now, as one: none that has to wait, and none for which the others had to. *io_reason
+ * is why there are no more. Each could be executed by itself once those before it were.
+ */
+RONDE_INTERP uint32_t ronde_lane_ready(struct ronde_lane *lane, enum ronde_reason *out_reason)
+{
+    const struct ronde_frame *frame = lane->task->frame;
+    const struct ronde_step *step = &lane->task->view.program->steps[lane->step];
+    uint32_t count = 0;
+    bool is_joined;
+    do {
+        *out_reason = ronde_lane_obstacle(lane, lane->step + count);
+        if (*out_reason != RONDE_REASON_NONE)
+            return count;
+        is_joined = !frame->checks && !frame->has_lines &&
+                    (count > 0 || (step->flags & RONDE_FLAG_JOINED) != 0);
+        if (is_joined && !ronde_lane_may_join(lane, step + count, count == 0))
+            return count > 0 ? count : 1;
+        count++;
+    } while (is_joined && (step[count - 1].flags & RONDE_FLAG_JOINED) != 0);
+    return count;
+}
+
+/** Executes the next step of a lane if it can, and those joined to it that it can. Never blocks. */
+RONDE_INTERP enum ronde_poll ronde_lane_poll(struct ronde_lane *lane)
+{
+    if (lane->piece == lane->task->frame->piece_count)
+        return ronde_lane_drain(lane);
+    enum ronde_reason reason;
+    const uint32_t count = ronde_lane_ready(lane, &reason);
+    if (count == 0)
+        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, reason, lane->about);
+    const struct ronde_step *step = &lane->task->view.program->steps[lane->step];
+    reason = ronde_lane_act_all(lane, count);
+    if (reason != RONDE_REASON_NONE)
+        return ronde_lane_stop(lane, RONDE_POLL_WRONG, reason, ronde_act_receive(step));
+    ronde_lane_publish(lane, count);
     return RONDE_POLL_PROGRESSED;
 }
 

@@ -109,6 +109,11 @@
     ((act)->lane->task->remote_ends ? &(act)->lane->task->remote_ends[(act)->step->send] : 0)
 #endif
 
+#ifndef RONDE_JOINED_ROOM
+/** Declares `name`, room for the operands of joined steps. */
+#define RONDE_JOINED_ROOM(frame, name) const unsigned char *name[RONDE_JOINED_OPERANDS]
+#endif
+
 #ifndef RONDE_SEND_COPY
 /** The address in an offer of an item at `start`; with copies_sends that of a copy which stays for the run. */
 #define RONDE_SEND_COPY(act, start, bytes) (start)
@@ -334,6 +339,18 @@ struct ronde_segment {
     unsigned char *destination;    /**< NULL if the step has none */
     const unsigned char *received; /**< what came in; NULL if nothing did */
     uint64_t elements;             /**< of this piece */
+    uint64_t skipped;              /**< bytes before these */
+};
+
+/** Operands of joined steps that are executed as one. */
+struct ronde_joined {
+    const unsigned char *
+        *operands; /**< item after item, those of an item in the order in which they are combined */
+    uint32_t per_item; /**< operands of an item; 0: a step alone */
+    uint32_t taken; /**< operands of an item that the steps before the one at work have brought */
+    uint32_t item;  /**< whose result is computed */
+    bool is_raw;    /**< the operator heeds that the first operand is raw */
+    bool is_last;   /**< the step at work is the last: it computes the result */
 };
 
 /** Where the result of an item goes. */
@@ -359,6 +376,7 @@ struct ronde_act {
         *target;     /**< where the receiver keeps what is sent, if it is written there, or NULL */
     bool has_landed; /**< the received message lies at the destination already */
     uint64_t moved;  /**< bytes of each operand so far */
+    struct ronde_joined *joined; /**< the steps it is one of; NULL for a receiver's step */
 };
 
 /** A step of the receiver, as the sender resolves it to write to its destination. */

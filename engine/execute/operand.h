@@ -228,6 +228,7 @@ RONDE_INTERP struct ronde_segment ronde_act_segment(const struct ronde_act *act,
     segment.destination = destination.start ? destination.start + skip : 0;
     segment.received = act->received;
     segment.elements = piece.count;
+    segment.skipped = 0;
     return segment;
 }
 
@@ -236,6 +237,7 @@ RONDE_INTERP void ronde_segment_skip(struct ronde_segment *segment, uint64_t ele
                                      uint64_t bytes)
 {
     segment->elements -= elements;
+    segment->skipped += bytes;
     segment->source += segment->source ? bytes : 0;
     segment->destination += segment->destination ? bytes : 0;
     segment->received += segment->received ? bytes : 0;

@@ -57,13 +57,53 @@ RONDE_INTERP void ronde_act_combine(const struct ronde_act *act, unsigned char *
         RONDE_COMBINE(task->frame, to, source, other, elements, is_final);
 }
 
+#ifndef RONDE_JOIN
+/** Bytes of each operand that are combined before the next: what has been so far stays in the first-level cache. */
+#define RONDE_JOIN_BLOCK 4096u
+
+/** Combines the operands of joined steps, from left to right. `to` may be one of them exactly. */
+RONDE_INTERP_APART void ronde_act_join(const struct ronde_act *act, unsigned char *to,
+                                       uint64_t skipped, uint64_t elements)
+{
+    const struct ronde_task *task = act->lane->task;
+    const struct ronde_joined *joined = act->joined;
+    const unsigned char *const *operands =
+        joined->operands + (uint64_t)joined->item * joined->per_item;
+    const uint64_t most = RONDE_JOIN_BLOCK / task->frame->element_bytes;
+    const bool is_final = ronde_act_heeds(act, RONDE_FLAG_FINAL);
+    unsigned char so_far[RONDE_JOIN_BLOCK] __attribute__((aligned(RONDE_STREAM_LINE)));
+    while (elements > 0) {
+        const uint64_t count = elements < most ? elements : most;
+        const unsigned char *left = operands[0] + skipped;
+        for (uint32_t k = 1; k < joined->per_item; k++) {
+            const bool is_last = k + 1 == joined->per_item;
+            unsigned char *const into = is_last ? to : so_far;
+            const unsigned char *const right = operands[k] + skipped;
+            if (k == 1 && joined->is_raw)
+                RONDE_SCALE_SUM(task->frame, into, left, right, &task->factor, count);
+            else
+                RONDE_COMBINE(task->frame, into, left, right, count, is_last && is_final);
+            left = so_far;
+        }
+        to += count * task->frame->element_bytes;
+        skipped += count * task->frame->element_bytes;
+        elements -= count;
+    }
+}
+
+/** The same on the machine at hand. */
+#define RONDE_JOIN(act, to, skipped, elements) ronde_act_join((act), (to), (skipped), (elements))
+#endif
+
 /** Computes what a step passes on or keeps of one item. */
 RONDE_INTERP void ronde_act_compute(const struct ronde_act *act, unsigned char *to,
                                     const struct ronde_segment *from, uint64_t elements)
 {
     const uint32_t op = act->step->op;
     const bool receives = ronde_op_is_in(op, RONDE_OPS_THAT_RECEIVE);
-    if (ronde_op_is_in(op, RONDE_OPS_THAT_REDUCE))
+    if (act->joined->per_item > 0)
+        RONDE_JOIN(act, to, from->skipped, elements);
+    else if (ronde_op_is_in(op, RONDE_OPS_THAT_REDUCE))
         ronde_act_combine(act, to, from->source, receives ? from->received : from->destination,
                           elements);
     else if (receives)

@@ -47,7 +47,32 @@ uint64_t ronde_schedule_hash(const struct ronde_schedule *schedule);
  * is the last earlier step of the receiver that touches the destination: from then on the sender may write there.
  * Where the reuse edges close a cycle, one send on it is marked `buffered`. All per program and per placement. */
 
-/** Fills in program->lowering and the BUFFERED flags. `min_depth` as proved. Errors: NO_MEMORY. */
+/** A cell that a step reads which is joined to those around it. */
+struct ronde_joined_read {
+    uint32_t first; /**< of these steps */
+    uint32_t item;  /**< of the step */
+};
+
+struct ronde_accesses;
+
+/** Who reads what steps write (readers.c). */
+struct ronde_readers {
+    struct ronde_accesses *accesses; /**< of the rank that is visited, in a placement */
+    uint32_t *reader; /**< per cell: of what it holds, as of the step that is visited */
+    struct ronde_joined_read *joined; /**< per cell: the last such read */
+};
+
+/** Room for so many cells; false when there is no memory. */
+bool ronde_readers_make(struct ronde_readers *readers, size_t cells, struct ronde_arena *arena);
+
+/** Sets the JOINED flags that a program allows by itself. */
+void ronde_readers_propose(struct ronde_program *program);
+
+/** Visits a rank: sets is_read of its program's lowering and drops JOINED flags. `mine`: its steps in a topological order. */
+void ronde_readers_visit(struct ronde_readers *readers, struct ronde_program *program,
+                         const uint32_t *mine);
+
+/** Fills in program->lowering, the BUFFERED and the JOINED flags. `min_depth` as proved. Errors: NO_MEMORY. */
 enum ronde_status ronde_lower(struct ronde_schedule *schedule, struct ronde_model *model,
                               uint32_t min_depth, struct ronde_error *error);
 

@@ -29,11 +29,11 @@ struct lowering {
     struct ronde_model *model;
     struct ronde_accesses accesses; /**< of the rank being visited */
     uint32_t **message_of; /**< per program and step: which message of its connection it sends */
-    struct access *last_access; /**< per cell of one rank */
-    bool *is_read_later;        /**< per cell of one rank: by a step behind the one being visited */
-    uint32_t *pending;          /**< per cell: head of a list of sends whose source it is */
-    uint32_t *pending_next;     /**< per entry */
-    uint32_t *pending_step;     /**< per entry */
+    struct ronde_readers readers; /**< of what is written */
+    struct access *last_access;   /**< per cell of one rank */
+    uint32_t *pending;            /**< per cell: head of a list of sends whose source it is */
+    uint32_t *pending_next;       /**< per entry */
+    uint32_t *pending_step;       /**< per entry */
     uint32_t pending_count;
     uint32_t *visit; /**< per lane of the model */
 };
@@ -152,36 +152,6 @@ static void visit_step(struct lowering *lowering, struct ronde_program *program,
     }
 }
 
-/** Whether what a step writes is read by what comes later; marks what it reads itself. */
-static bool mark_reads(struct lowering *lowering, uint32_t index)
-{
-    struct ronde_accesses *accesses = &lowering->accesses;
-    bool is_marked = false;
-    ronde_accesses_resolve(accesses, index);
-    for (uint32_t item = 0; accesses->does.writes && item < accesses->step->chunk_count; item++) {
-        bool *is_read = &lowering->is_read_later[ronde_accesses_item(accesses, item).destination];
-        is_marked |= *is_read;
-        *is_read |= accesses->does.reads_destination;
-    }
-    for (uint32_t item = 0; accesses->does.reads && item < accesses->step->chunk_count; item++)
-        lowering->is_read_later[ronde_accesses_item(accesses, item).source] = true;
-    return is_marked;
-}
-
-/**
- * From the last step to the first: which results are read again. What is read in any placement
- * stays marked.
- */
-static void find_readers(struct lowering *lowering, struct ronde_program *program,
-                         const uint32_t *mine)
-{
-    memset(lowering->is_read_later, 0,
-           lowering->accesses.cells.total * sizeof *lowering->is_read_later);
-    for (uint32_t i = program->step_count; i-- > 0;)
-        if (mark_reads(lowering, mine[i]))
-            program->lowering[mine[i]].is_read = true;
-}
-
 static void visit_actor(struct lowering *lowering, uint32_t actor, const uint32_t *mine)
 {
     const struct ronde_view view = ronde_model_view(lowering->model, actor);
@@ -194,7 +164,7 @@ static void visit_actor(struct lowering *lowering, uint32_t actor, const uint32_
     lowering->pending_count = 0;
     for (uint32_t i = 0; i < program->step_count; i++)
         visit_step(lowering, program, mine[i]);
-    find_readers(lowering, program, mine);
+    ronde_readers_visit(&lowering->readers, program, mine);
 }
 
 /* --- cycles through reuse edges ------------------------------------------------------------ */
@@ -312,6 +282,7 @@ static bool make_tables(struct lowering *lowering, struct ronde_arena *arena)
                                                                 {RONDE_NONE, RONDE_NONE},
                                                                 false};
         number_messages(program, lowering->message_of[i], sent_on);
+        ronde_readers_propose(program);
     }
     return is_made;
 }
@@ -332,14 +303,15 @@ static bool make_lists(struct lowering *lowering, struct ronde_arena *arena)
         entries = items > entries ? items : entries;
     }
     lowering->last_access = ronde_arena_new(arena, cells, sizeof *lowering->last_access);
-    lowering->is_read_later = ronde_arena_new(arena, cells, sizeof *lowering->is_read_later);
     lowering->pending = ronde_arena_new(arena, cells, sizeof(uint32_t));
     lowering->pending_next = ronde_arena_new(arena, entries, sizeof(uint32_t));
     lowering->pending_step = ronde_arena_new(arena, entries, sizeof(uint32_t));
     lowering->visit = ronde_arena_new(arena, model->lane_base[model->actors], sizeof(uint32_t));
-    return ronde_accesses_make(&lowering->accesses, lowering->schedule, arena) && lowering->visit &&
-           lowering->last_access && lowering->is_read_later && lowering->pending &&
-           lowering->pending_next && lowering->pending_step;
+    lowering->readers.accesses = &lowering->accesses;
+    return ronde_accesses_make(&lowering->accesses, lowering->schedule, arena) &&
+           ronde_readers_make(&lowering->readers, cells, arena) && lowering->visit &&
+           lowering->last_access && lowering->pending && lowering->pending_next &&
+           lowering->pending_step;
 }
 
 /** `mine` holds each actor's steps in a topological order. */

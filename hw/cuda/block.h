@@ -57,6 +57,11 @@
     ronde_block_issue((frame), RONDE_MOVE_SCALE_SUM, (to), (raw), (other), (elements), *(factor))
 #define RONDE_DIVIDE(frame, to, from, elements)                                                    \
     ronde_block_issue((frame), RONDE_MOVE_QUOTIENT, (to), (from), 0, (elements), 0)
+#define RONDE_JOINED_ROOM(frame, name)                                                             \
+    const unsigned char **const name = ronde_block_of(frame)->operands
+#define RONDE_JOIN(act, to, skipped, elements)                                                     \
+    ((void)(skipped), ronde_block_join((act)->lane->task, (act)->joined,                           \
+                                       ronde_act_heeds((act), RONDE_FLAG_FINAL), (to), (elements)))
 
 #include "hw/cuda/job.h"
 
@@ -87,6 +92,8 @@ struct ronde_block_command {
     const unsigned char *b; /**< second operand, or NULL */
     uint64_t elements;      /**< of each */
     uint64_t factor;        /**< its bytes; of RONDE_MOVE_BITS the operator, an enum ronde_op */
+    const unsigned char *const *more; /**< operands of joined steps beside the first two, in order */
+    uint64_t more_count;              /**< of them, in plain memory alone */
 };
 
 /** One of the threads that move. */
@@ -117,12 +124,13 @@ struct ronde_block {
     uint32_t gave_up; /**< not 0: a mover did not get what it waited for, and the run has to end */
     const uint64_t *
         withdrawn; /**< not 0 there: what the step reads is not its sender's any more; NULL = it is all here */
-    uint32_t room_bytes;          /**< bytes of shared memory */
-    bool is_shared;               /**< the lane slots are there */
-    uint64_t program_bytes;       /**< of the job's program */
-    const unsigned char *program; /**< it */
-    struct ronde_view view;       /**< of the first lane, as it was sent */
-    unsigned char *room;          /**< shared memory, aligned to 16 bytes */
+    uint32_t room_bytes;                                  /**< bytes of shared memory */
+    bool is_shared;                                       /**< the lane slots are there */
+    uint64_t program_bytes;                               /**< of the job's program */
+    const unsigned char *program;                         /**< it */
+    struct ronde_view view;                               /**< of the first lane, as it was sent */
+    unsigned char *room;                                  /**< shared memory, aligned to 16 bytes */
+    const unsigned char *operands[RONDE_JOINED_OPERANDS]; /**< of joined steps */
 };
 
 /** Turns between two checks whether a block has to stop: the flag lies in the host's memory, a microsecond away. */
@@ -350,6 +358,22 @@ RONDE_INTERP void ronde_block_issue(const struct ronde_frame *frame, enum ronde_
     block->command.elements = elements;
     block->command.factor = factor;
     RONDE_PORT_ISSUE(block);
+}
+
+/** Combines the operands of joined steps: the movers keep what has been so far in registers. */
+RONDE_INTERP void ronde_block_join(const struct ronde_task *task, const struct ronde_joined *joined,
+                                   bool is_final, unsigned char *to, uint64_t elements)
+{
+    const struct ronde_frame *frame = task->frame;
+    struct ronde_block_command *command = &ronde_block_of(frame)->command;
+    const unsigned char *const *operands = joined->operands + joined->item * joined->per_item;
+    command->more = operands + 2;
+    command->more_count = joined->per_item - 2;
+    ronde_block_issue(frame,
+                      joined->is_raw ? RONDE_MOVE_SCALE_SUM : ronde_block_operator(frame, is_final),
+                      to, operands[0], operands[1], elements,
+                      joined->is_raw ? task->factor : (uint64_t)frame->op);
+    command->more_count = 0;
 }
 
 #include "engine/execute/interp.h"

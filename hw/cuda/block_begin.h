@@ -48,6 +48,7 @@ RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde
     block->turns = 0;
     block->gave_up = 0;
     block->withdrawn = 0;
+    block->command.more_count = 0;
     block->first = share.first;
     block->is_shared = share.is_shared;
     block->program = job.program;

@@ -122,6 +122,19 @@ RONDE_INTERP struct ronde_vector MOVE(move_vector)(enum ronde_move move, struct 
     return x;
 }
 
+/* What is done with every further operand: what comes before the first, and after the last, is done once. */
+RONDE_INTERP enum ronde_move MOVE(move_inner)(enum ronde_move move)
+{
+    return move == RONDE_MOVE_SCALE_SUM || move == RONDE_MOVE_SUM_QUOTIENT ? RONDE_MOVE_SUM : move;
+}
+
+/* A place of the operands that joined steps have beside the first two. */
+RONDE_INTERP const unsigned char *MOVE(move_more)(const struct ronde_block_command *command,
+                                                  uint32_t operand, uint64_t skip)
+{
+    return command->more[operand] + skip;
+}
+
 /* Elements first .. end-1, one by one; as many loads under way as with vectors. */
 RONDE_INTERP void MOVE(move_singly)(enum ronde_move move, const struct ronde_block_command *command,
                                     uint64_t first, uint64_t end, struct ronde_mover mover)
@@ -130,6 +143,7 @@ RONDE_INTERP void MOVE(move_singly)(enum ronde_move move, const struct ronde_blo
     const ELEMENT *const a = (const ELEMENT *)(const void *)command->a;
     const ELEMENT *const b = (const ELEMENT *)(const void *)command->b;
     const uint64_t stride = mover.threads;
+    const uint32_t more = MOVE(move_has_b)(move) ? command->more_count : 0;
     for (uint64_t i = first + mover.thread; i < end; i += RONDE_VECTORS_AT_ONCE * stride) {
         ELEMENT x[RONDE_VECTORS_AT_ONCE], y[RONDE_VECTORS_AT_ONCE];
         RONDE_UNROLL
@@ -139,9 +153,28 @@ RONDE_INTERP void MOVE(move_singly)(enum ronde_move move, const struct ronde_blo
             y[k] = at < end && MOVE(move_has_b)(move) ? b[at] : x[k];
         }
         RONDE_UNROLL
-        for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
+        for (uint32_t k = 0; move == RONDE_MOVE_SCALE_SUM && k < RONDE_VECTORS_AT_ONCE; k++)
+            x[k] = MOVE(move_element)(RONDE_MOVE_SCALE, x[k], x[k], command);
+        RONDE_ROLLED
+        for (uint32_t m = 0;; m++) {
+            RONDE_UNROLL
+            for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
+                x[k] = MOVE(move_element)(MOVE(move_inner)(move), x[k], y[k], command);
+            if (m == more)
+                break;
+            const ELEMENT *const next =
+                (const ELEMENT *)(const void *)MOVE(move_more)(command, m, 0);
+            RONDE_UNROLL
+            for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
+                y[k] = i + k * stride < end ? next[i + k * stride] : (ELEMENT)0;
+        }
+        RONDE_UNROLL
+        for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++) {
+            if (move == RONDE_MOVE_SUM_QUOTIENT)
+                x[k] = MOVE(move_element)(RONDE_MOVE_QUOTIENT, x[k], x[k], command);
             if (i + k * stride < end)
-                to[i + k * stride] = MOVE(move_element)(move, x[k], y[k], command);
+                to[i + k * stride] = x[k];
+        }
     }
 }
 
@@ -150,69 +183,88 @@ struct MOVE(row) {
     unsigned char *to;
     const unsigned char *a;
     const unsigned char *b; /* a again, where there is no second operand */
+    uint64_t skip;          /* bytes before these places */
     uint64_t count;
+    uint32_t more; /* operands beside these two */
 };
 
-/* Vectors i, i + stride, ... of a row, all within it: all loads are under way before the first store. */
-RONDE_INTERP void MOVE(move_whole)(enum ronde_move move, const struct ronde_block_command *command,
-                                   const struct MOVE(row) * row, uint64_t i, uint64_t stride)
+/* x <- x o y for a batch of vectors, some by each copy of the element functions. Leaves nothing in y. */
+RONDE_INTERP void MOVE(move_all)(enum ronde_move move, const struct ronde_block_command *command,
+                                 uint32_t per_copy, struct ronde_vector *x, struct ronde_vector *y)
 {
-    struct ronde_vector x[RONDE_VECTORS_AT_ONCE], y[RONDE_VECTORS_AT_ONCE];
-    RONDE_UNROLL
-    for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++) {
-        x[k] = RONDE_PORT_LOAD(row->a + (i + k * stride) * 16);
-        y[k] = MOVE(move_has_b)(move) ? RONDE_PORT_LOAD(row->b + (i + k * stride) * 16) : x[k];
-    }
     RONDE_ROLLED
-    for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k += VECTORS_PER_COPY) {
+    for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k += per_copy) {
+        struct ronde_vector made[RONDE_VECTORS_AT_ONCE];
         RONDE_UNROLL
-        for (uint32_t n = 0; n < VECTORS_PER_COPY; n++) {
-            RONDE_PORT_STORE(row->to + (i + (k + n) * stride) * 16,
-                             MOVE(move_vector)(move, x[n], y[n], command));
-            x[n] = x[(n + VECTORS_PER_COPY) % RONDE_VECTORS_AT_ONCE];
-            y[n] = y[(n + VECTORS_PER_COPY) % RONDE_VECTORS_AT_ONCE];
+        for (uint32_t n = 0; n < per_copy; n++)
+            made[n] = MOVE(move_vector)(move, x[n], y[n], command);
+        RONDE_UNROLL
+        for (uint32_t n = 0; n < RONDE_VECTORS_AT_ONCE; n++) {
+            const bool is_made = n + per_copy >= RONDE_VECTORS_AT_ONCE;
+            x[n] = is_made ? made[n + per_copy - RONDE_VECTORS_AT_ONCE] : x[n + per_copy];
+            y[n] = y[is_made ? n : n + per_copy];
         }
     }
 }
 
-/* The same where a part of them lies beyond the row. Its vectors pass through one copy of the element functions. */
-RONDE_INTERP void MOVE(move_part)(enum ronde_move move, const struct ronde_block_command *command,
-                                  const struct MOVE(row) * row, uint64_t i, uint64_t stride)
+/*
+ * Vectors i, i + stride, ... of a row: all loads are under way before the first store. Where a part of them lies beyond the
+ * row, they pass through one copy of the element functions.
+ */
+RONDE_INTERP void MOVE(move_batch)(enum ronde_move move, const struct ronde_block_command *command,
+                                   const struct MOVE(row) * row, uint64_t i, uint64_t stride,
+                                   bool is_whole)
 {
+    const uint32_t per_copy = is_whole ? VECTORS_PER_COPY : 1;
     struct ronde_vector x[RONDE_VECTORS_AT_ONCE] = {{{0}}};
     struct ronde_vector y[RONDE_VECTORS_AT_ONCE] = {{{0}}};
     RONDE_UNROLL
     for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++) {
         const uint64_t at = i + k * stride;
-        if (at >= row->count)
+        if (!is_whole && at >= row->count)
             continue;
         x[k] = RONDE_PORT_LOAD(row->a + at * 16);
         y[k] = MOVE(move_has_b)(move) ? RONDE_PORT_LOAD(row->b + at * 16) : x[k];
     }
-    RONDE_ROLLED
-    for (; i < row->count; i += stride) {
-        RONDE_PORT_STORE(row->to + i * 16, MOVE(move_vector)(move, x[0], y[0], command));
-        RONDE_UNROLL
-        for (uint32_t k = 0; k + 1 < RONDE_VECTORS_AT_ONCE; k++) {
-            x[k] = x[k + 1];
-            y[k] = y[k + 1];
-        }
+    if (move == RONDE_MOVE_SCALE_SUM) {
+        struct ronde_vector none[RONDE_VECTORS_AT_ONCE] = {{{0}}};
+        MOVE(move_all)(RONDE_MOVE_SCALE, command, per_copy, x, none);
     }
+    RONDE_ROLLED
+    for (uint32_t m = 0; move != RONDE_MOVE_COPY; m++) {
+        MOVE(move_all)(MOVE(move_inner)(move), command, per_copy, x, y);
+        if (m == row->more)
+            break;
+        const unsigned char *const next = MOVE(move_more)(command, m, row->skip);
+        RONDE_UNROLL
+        for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
+            if (is_whole || i + k * stride < row->count)
+                y[k] = RONDE_PORT_LOAD(next + (i + k * stride) * 16);
+    }
+    if (move == RONDE_MOVE_SUM_QUOTIENT)
+        MOVE(move_all)(RONDE_MOVE_QUOTIENT, command, per_copy, x, y);
+    RONDE_UNROLL
+    for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
+        if (is_whole || i + k * stride < row->count)
+            RONDE_PORT_STORE(row->to + (i + k * stride) * 16, x[k]);
 }
 
 /* `count` vectors from these addresses on. The last ones are one batch too: one by one each would cost a memory latency. */
 RONDE_INTERP void MOVE(move_vectors)(enum ronde_move move, const struct ronde_block_command *command,
                                      uint64_t skip, uint64_t count, struct ronde_mover mover)
 {
-    const struct MOVE(row)
-        row = {command->to + skip, command->a + skip,
-               MOVE(move_has_b)(move) ? command->b + skip : command->a + skip, count};
+    const struct MOVE(row) row = {command->to + skip,
+                                  command->a + skip,
+                                  MOVE(move_has_b)(move) ? command->b + skip : command->a + skip,
+                                  skip,
+                                  count,
+                                  MOVE(move_has_b)(move) ? command->more_count : 0};
     const uint64_t stride = mover.threads;
     uint64_t i = mover.thread;
     for (; i + (RONDE_VECTORS_AT_ONCE - 1) * stride < count; i += RONDE_VECTORS_AT_ONCE * stride)
-        MOVE(move_whole)(move, command, &row, i, stride);
+        MOVE(move_batch)(move, command, &row, i, stride, true);
     if (i < count)
-        MOVE(move_part)(move, command, &row, i, stride);
+        MOVE(move_batch)(move, command, &row, i, stride, false);
 }
 
 /* Plain memory: vectors, and singly what is before the first and behind the last of them. */
@@ -221,7 +273,11 @@ RONDE_INTERP void MOVE(move_plain)(enum ronde_move move, const struct ronde_bloc
 {
     const uint64_t at = (uint64_t)(uintptr_t)command->to;
     const uint64_t b = (uint64_t)(uintptr_t)(MOVE(move_has_b)(move) ? command->b : command->a);
-    const bool is_alike = ((at ^ (uint64_t)(uintptr_t)command->a) | (at ^ b)) % 16 == 0;
+    uint64_t apart = (at ^ (uint64_t)(uintptr_t)command->a) | (at ^ b);
+    RONDE_ROLLED
+    for (uint32_t m = 0; MOVE(move_has_b)(move) && m < command->more_count; m++)
+        apart |= at ^ (uint64_t)(uintptr_t)MOVE(move_more)(command, m, 0);
+    const bool is_alike = apart % 16 == 0;
     uint64_t head = is_alike ? (16 - at % 16) % 16 / sizeof(ELEMENT) : command->elements;
     head = head < command->elements ? head : command->elements;
     const uint64_t vectors = (command->elements - head) / PER_VECTOR;

@@ -69,8 +69,14 @@ enum ronde_step_flag {
     RONDE_FLAG_BUFFERED =
         16, /**< zero-copy: out of place, this send must go through a slot (set by lower) */
     RONDE_FLAG_BUFFERED_IN_PLACE =
-        32 /**< the same when input and output share memory (set by lower) */
+        32, /**< the same when input and output share memory (set by lower) */
+    RONDE_FLAG_JOINED =
+        64 /**< the next step of the lane combines the result further, and nobody else reads it: both may
+                                be executed as one (set by lower) */
 };
+
+/** Most operands of steps that are joined, those of all their chunks together. */
+#define RONDE_JOINED_OPERANDS 64u
 
 /** One step, 32 bytes. Chunk operands are `chunk_count` chunks, contiguous modulo the buffer unless flagged. */
 struct ronde_step {
