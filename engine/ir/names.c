@@ -83,6 +83,18 @@ uint32_t ronde_step_touches(enum ronde_step_op op)
                              is_in(op, RONDE_OPS_THAT_REREAD));
 }
 
+bool ronde_program_takes_over(const struct ronde_program *program, uint32_t step)
+{
+    return step > 0 && (program->steps[step - 1].flags & RONDE_FLAG_JOINED) != 0;
+}
+
+uint32_t ronde_program_touches(const struct ronde_program *program, uint32_t step)
+{
+    const struct ronde_step *self = &program->steps[step];
+    return ronde_step_touches((enum ronde_step_op)self->op) -
+           ((self->flags & RONDE_FLAG_JOINED) != 0) - ronde_program_takes_over(program, step);
+}
+
 static const char *const v_form_texts[] = {RONDE_V_FORM_LIST(RONDE_LIST_TEXT)};
 
 const char *ronde_v_form_text(enum ronde_v_form v_form)

@@ -206,7 +206,7 @@ static void place_op(struct walk *walk, struct walker *walker, const struct rond
     op->src = walk->is_quotient ? 0 : actor->view.rank;
     op->dst = step->send != RONDE_NONE ? peer_of(walk, actor, step->send) : op->src;
     op->bytes = step->send != RONDE_NONE ? bytes : 0;
-    op->touched_bytes = bytes * ronde_step_touches((enum ronde_step_op)step->op);
+    op->touched_bytes = bytes * ronde_program_touches(actor->program, walker->step);
     op->stage_ns = ronde_dag_stage_ns(walk->params, actor->steps[walker->step].reduces, bytes);
     op->delay_ns = walk->params->step_ns + op->stage_ns;
     if (walk->is_sized) {

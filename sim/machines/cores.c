@@ -90,28 +90,56 @@ static void wake_worker(struct cores *cores, uint32_t op, uint32_t rank)
         worker->clock_ns = fmin(worker->clock_ns, visible_ns(cores, op, rank));
 }
 
-/* Executes a step; workers that may wait for it poll again. */
-static void execute(struct cores *cores, struct worker *worker, uint32_t op)
+/* How many operations of a lane a worker executes as one: those that are joined, as far as they could be executed now. */
+static uint32_t joined_count(const struct cores *cores, const struct worker *worker,
+                             const struct lane *lane)
+{
+    const uint32_t *ops = &cores->lane_ops[lane->next];
+    uint32_t count = 1;
+    while (lane->next + count < lane->end &&
+           ronde_sim_operands_are_joined(&cores->operands, ops[count - 1]) &&
+           ready_ns(cores, ops[count]) <= worker->clock_ns)
+        count++;
+    return count;
+}
+
+static bool receives_message(const struct ronde_dag *dag, uint32_t op)
+{
+    return dag->ops[op].edge_count > 0 && dag->edges[dag->ops[op].first_edge].is_message;
+}
+
+/* What a step costs the worker. */
+static void spend(struct cores *cores, struct worker *worker, struct ronde_sim_turn turn,
+                  uint32_t op)
 {
     const struct ronde_dag *dag = cores->scene.dag;
-    const struct ronde_dag_op *self = &dag->ops[op];
-    const uint32_t core = (uint32_t)(worker - cores->workers);
     const uint32_t actor = ronde_sim_operands_actor(&cores->operands, op);
-    const struct ronde_sim_options *options = cores->scene.options;
-    const bool receives = self->edge_count > 0 && dag->edges[self->first_edge].is_message;
-    if (options->out_start_ns)
-        options->out_start_ns[op] = worker->clock_ns;
+    if (cores->scene.options->out_start_ns)
+        cores->scene.options->out_start_ns[op] = worker->clock_ns;
     worker->clock_ns += cores->step_ns;
-    if (core > 0 && !cores->has_begun[actor])
+    if (turn.core > 0 && !cores->has_begun[actor])
         worker->clock_ns += cores->start_ns;
     cores->has_begun[actor] = true;
-    if (receives && cores->worker_of[dag->ops[dag->edges[self->first_edge].op].src] != core)
+    if (receives_message(dag, op) &&
+        cores->worker_of[dag->ops[dag->edges[dag->ops[op].first_edge].op].src] != turn.core)
         worker->clock_ns += cores->line_ns;
-    worker->clock_ns += ronde_sim_operands_move(&cores->operands, &cores->caches, core, op);
-    cores->end_ns[op] = worker->clock_ns;
-    wake_worker(cores, op, self->dst);
-    if (receives)
-        wake_worker(cores, op, dag->ops[dag->edges[self->first_edge].op].src);
+    worker->clock_ns += ronde_sim_operands_move(&cores->operands, &cores->caches, turn, op);
+}
+
+/* Executes steps as one; all are over when the last is, and workers that may wait for them poll again. */
+static void execute(struct cores *cores, struct worker *worker, const uint32_t *ops, uint32_t count)
+{
+    const struct ronde_dag *dag = cores->scene.dag;
+    const uint32_t core = (uint32_t)(worker - cores->workers);
+    for (uint32_t k = 0; k < count; k++)
+        spend(cores, worker, (struct ronde_sim_turn){core, k > 0, k + 1 < count}, ops[k]);
+    for (uint32_t k = 0; k < count; k++) {
+        const struct ronde_dag_op *self = &dag->ops[ops[k]];
+        cores->end_ns[ops[k]] = worker->clock_ns;
+        wake_worker(cores, ops[k], self->dst);
+        if (receives_message(dag, ops[k]))
+            wake_worker(cores, ops[k], dag->ops[dag->edges[self->first_edge].op].src);
+    }
 }
 
 /* A sweep is over. Without a step in it the worker goes on when the first of its lanes can. */
@@ -140,7 +168,9 @@ static void poll(struct cores *cores, struct worker *worker)
     const bool is_done = lane->next == lane->end;
     if (!is_done && worker->burst < RONDE_BURST_STEPS &&
         ready_ns(cores, cores->lane_ops[lane->next]) <= worker->clock_ns) {
-        execute(cores, worker, cores->lane_ops[lane->next++]);
+        const uint32_t count = joined_count(cores, worker, lane);
+        execute(cores, worker, &cores->lane_ops[lane->next], count);
+        lane->next += count;
         worker->has_moved = true;
         worker->burst++;
         return;

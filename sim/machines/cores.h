@@ -87,8 +87,18 @@ bool ronde_sim_operands_make(struct ronde_sim_operands *operands, struct ronde_s
 /** The rank and channel of an operation, as one number. */
 uint32_t ronde_sim_operands_actor(const struct ronde_sim_operands *operands, uint32_t op);
 
+/** Whether an operation hands its result on to the next of its lane, if both are executed as one (RONDE_FLAG_JOINED). */
+bool ronde_sim_operands_are_joined(const struct ronde_sim_operands *operands, uint32_t op);
+
+/** How an operation is executed. */
+struct ronde_sim_turn {
+    uint32_t core;
+    bool takes_over; /**< what it combines on the left comes from the one before it, in the core's nearest cache */
+    bool hands_on; /**< and its result goes to the next one */
+};
+
 /** A core executes an operation's step, now; returns the ns its bytes take. */
 double ronde_sim_operands_move(struct ronde_sim_operands *operands, struct ronde_sim_caches *caches,
-                               uint32_t core, uint32_t op);
+                               struct ronde_sim_turn turn, uint32_t op);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * What a step reads and writes, in the order in which the executor does it (engine/execute/result.h): the operands of an item
  * are copied or combined into its first place, and where the result also goes into a slot, it is copied there from that
- * place.
+ * place. What joined steps hand on from one to the next is not counted: it stays in the nearest cache.
  */
 #include "cores.h"
 
@@ -13,7 +13,7 @@
 /* A step at work. */
 struct moving {
     struct ronde_sim_caches *caches;
-    uint32_t core;
+    struct ronde_sim_turn turn;
     bool combines;        /* what is received is an operand of the reduction */
     double message_bytes; /* of the whole step */
     double item_bytes;    /* of one of its items */
@@ -39,29 +39,50 @@ static uint32_t sender_of(const struct ronde_dag *dag, uint32_t op)
                : RONDE_NONE;
 }
 
-/* Bytes of what a step moves: of its message, or, where it has none, of its operands (dag.c counts their touches). */
-static double bytes_of(const struct ronde_dag *dag, uint32_t op)
+/* The program of an operation, and its step there. */
+static const struct ronde_program *program_of(const struct ronde_sim_operands *operands,
+                                              uint32_t op, uint32_t *out_step)
 {
+    const struct ronde_dag_origin *origin = &operands->dag->origins[op];
+    const struct ronde_view view =
+        ronde_view_open(operands->job->schedule, origin->channel, operands->dag->ops[op].src);
+    *out_step = view.program->lane_first[origin->lane] + origin->step;
+    return view.program;
+}
+
+bool ronde_sim_operands_are_joined(const struct ronde_sim_operands *operands, uint32_t op)
+{
+    uint32_t step = 0;
+    const struct ronde_program *program = program_of(operands, op, &step);
+    return (program->steps[step].flags & RONDE_FLAG_JOINED) != 0;
+}
+
+/* Bytes of what a step moves: of its message, or, where it has none, of its operands (dag.c counts their touches). */
+static double bytes_of(const struct ronde_sim_operands *operands, uint32_t op)
+{
+    const struct ronde_dag *dag = operands->dag;
     const uint32_t sender = sender_of(dag, op);
     const struct ronde_dag_op *self = &dag->ops[op];
+    uint32_t step = 0;
     if (sender != RONDE_NONE)
         return (double)dag->ops[sender].bytes;
     if (is_sender(&dag->origins[op]))
         return (double)self->bytes;
-    const uint32_t touches = ronde_step_touches(dag->origins[op].op);
+    const struct ronde_program *program = program_of(operands, op, &step);
+    const uint32_t touches = ronde_program_touches(program, step);
     return touches > 0 ? (double)self->touched_bytes / touches : 0;
 }
 
 static double read_part(const struct moving *moving, size_t segment, bool combines)
 {
-    const struct ronde_sim_access access = {moving->core, segment, moving->item_bytes,
+    const struct ronde_sim_access access = {moving->turn.core, segment, moving->item_bytes,
                                             moving->message_bytes};
     return ronde_sim_caches_read(moving->caches, &access, combines);
 }
 
 static double write_part(const struct moving *moving, size_t segment)
 {
-    const struct ronde_sim_access access = {moving->core, segment, moving->item_bytes,
+    const struct ronde_sim_access access = {moving->turn.core, segment, moving->item_bytes,
                                             moving->message_bytes};
     return ronde_sim_caches_write(moving->caches, &access);
 }
@@ -118,11 +139,13 @@ static double move_operands(const struct ronde_sim_operands *operands, const str
     double ns = 0;
     if (ronde_step_receives(kind))
         ns += read_part(moving, places->received + item, moving->combines);
-    if (ronde_step_reads_source(kind))
+    const bool rereads = ronde_step_reads_destination(kind);
+    if (ronde_step_reads_source(kind) && (rereads || !moving->turn.takes_over))
         ns += read_part(moving, segment_of(operands, op, &places->view, step, true, item), false);
-    if (ronde_step_reads_destination(kind))
+    if (rereads && !moving->turn.takes_over)
         ns += read_part(moving, kept, false);
-    ns += write_part(moving, kept);
+    if (!moving->turn.hands_on)
+        ns += write_part(moving, kept);
     if (moving->combines)
         ns = fmax(ns, moving->item_bytes / moving->caches->facts->caches.combine_GBps);
     if (ronde_step_sends_kept(kind))
@@ -131,12 +154,12 @@ static double move_operands(const struct ronde_sim_operands *operands, const str
 }
 
 double ronde_sim_operands_move(struct ronde_sim_operands *operands, struct ronde_sim_caches *caches,
-                               uint32_t core, uint32_t op)
+                               struct ronde_sim_turn turn, uint32_t op)
 {
     const struct ronde_dag *dag = operands->dag;
     const struct ronde_dag_origin *origin = &dag->origins[op];
     const uint32_t sender = sender_of(dag, op);
-    const double bytes = bytes_of(dag, op);
+    const double bytes = bytes_of(operands, op);
     struct places places = {
         .view = ronde_view_open(operands->job->schedule, origin->channel, dag->ops[op].src)};
     places.step =
@@ -149,7 +172,7 @@ double ronde_sim_operands_move(struct ronde_sim_operands *operands, struct ronde
     if (bytes <= 0 || items == 0)
         return 0;
     const struct moving moving = {.caches = caches,
-                                  .core = core,
+                                  .turn = turn,
                                   .combines = ronde_step_reduces(origin->op),
                                   .message_bytes = bytes,
                                   .item_bytes = bytes / items};

@@ -13,10 +13,13 @@ static const uint32_t rank_counts[] = {2, 4, 8};
 
 /*
  * Bytes that a step of one chunk reads and writes for each byte of it, where messages are read in place: what is sent is
- * read by its receiver, unless it has to be kept in a slot.
+ * read by its receiver, unless it has to be kept in a slot. What joined steps hand on to each other stays in registers.
  */
-static double step_traffic(const struct ronde_step *step)
+static double step_traffic(const struct ronde_program *program, uint32_t index)
 {
+    const struct ronde_step *step = &program->steps[index];
+    const double joined =
+        (step->flags & RONDE_FLAG_JOINED ? 1 : 0) + ronde_program_takes_over(program, index);
     const bool is_buffered = (step->flags & RONDE_FLAG_BUFFERED) != 0;
     switch ((enum ronde_step_op)step->op) {
     case RONDE_STEP_SEND:
@@ -25,12 +28,12 @@ static double step_traffic(const struct ronde_step *step)
     case RONDE_STEP_RCS:
     case RONDE_STEP_RS:
     case RONDE_STEP_COPY:
-        return 2;
+        return 2 - joined;
     case RONDE_STEP_RRC:
     case RONDE_STEP_RRS:
     case RONDE_STEP_RRCS:
     case RONDE_STEP_REDUCE:
-        return 3;
+        return 3 - joined;
     case RONDE_STEP_NOP:
     case RONDE_STEP_OP_COUNT:
         break;
@@ -56,7 +59,7 @@ double traffic_of(const struct ronde_schedule *schedule, uint64_t size_bytes)
         for (uint32_t channel = 0; channel < schedule->channel_count; channel++) {
             const struct ronde_program *program = ronde_view_open(schedule, channel, rank).program;
             for (uint32_t s = 0; s < program->step_count; s++)
-                bytes += step_traffic(&program->steps[s]) * program->steps[s].chunk_count;
+                bytes += step_traffic(program, s) * program->steps[s].chunk_count;
         }
     return bytes * chunk_bytes;
 }

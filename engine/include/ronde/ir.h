@@ -317,6 +317,13 @@ RONDE_API bool ronde_step_sends_kept(enum ronde_step_op op);
  * writes, one for a message it consumes, one for a message it produces. 0 for nop alone, and for an operation out of range.
  */
 RONDE_API uint32_t ronde_step_touches(enum ronde_step_op op);
+/**
+ * The same of a step in its program: less the result that it hands on to the step it is joined to, and less the one that it takes
+ * over. So it is where their messages are there, that is where memory is what they wait for.
+ */
+RONDE_API uint32_t ronde_program_touches(const struct ronde_program *program, uint32_t step);
+/** Whether a step takes over the result of the one before it (RONDE_FLAG_JOINED). */
+RONDE_API bool ronde_program_takes_over(const struct ronde_program *program, uint32_t step);
 /** Printed name of a kind of v-form; "?" if out of range. */
 RONDE_API const char *ronde_v_form_text(enum ronde_v_form v_form);
 /** Printed name of a violation kind. */
