@@ -12,4 +12,10 @@
  */
 #define RONDE_BURST_STEPS 8u
 
+/**
+ * Bytes of a chunk from which on joined steps are executed as one by processors: shorter ones are in the nearest cache
+ * anyway. Measured, see hw/README.md.
+ */
+#define RONDE_JOIN_FROM_BYTES 16384u
+
 #endif

@@ -375,8 +375,8 @@ RONDE_INTERP uint32_t ronde_lane_ready(struct ronde_lane *lane, enum ronde_reaso
         *out_reason = ronde_lane_obstacle(lane, lane->step + count);
         if (*out_reason != RONDE_REASON_NONE)
             return count;
-        is_joined = !frame->checks && !frame->has_lines &&
-                    (count > 0 || (step->flags & RONDE_FLAG_JOINED) != 0);
+        is_joined =
+            count > 0 || ((step->flags & RONDE_FLAG_JOINED) != 0 && frame->joins && !frame->checks);
         if (is_joined && !ronde_lane_may_join(lane, step + count, count == 0))
             return count > 0 ? count : 1;
         count++;

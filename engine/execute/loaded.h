@@ -50,6 +50,7 @@ struct ronde_habits {
                                      soon are written past the caches; UINT64_MAX = never */
     uint64_t lines_up_to_bytes; /**< slot up to which staged messages travel in lines, where a launch leaves its slots
                                      open and one piece is enough; 0 = never. The backend clears new lines */
+    uint64_t join_from_bytes; /**< chunk's share of a message from which on joined steps are executed as one */
     enum ronde_level level; /**< of all runs; WIDEST = as their launches say */
 };
 

@@ -259,6 +259,7 @@ struct ronde_frame {
     bool is_in_place; /**< which of the lowered placements this is, where sends are read in place */
     bool pushes; /**< messages are written where they are kept, where that is free; only with no_pull */
     bool streams;           /**< what no step reads again is written past the caches */
+    bool joins;             /**< joined steps are executed as one */
     bool has_lines;         /**< slots are made of lines; only with habits that ask for it */
     enum ronde_dtype dtype; /**< what the kernels below are of, for machines that cannot call them */
     enum ronde_op op;       /**< where nothing is reduced: sum; of bool: band, bor or bxor */

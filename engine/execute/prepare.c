@@ -225,6 +225,7 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
     frame->has_lines = frame->no_pull == 0 && !frame->has_offers && launch->slot_bytes == 0 &&
                        frame->piece_count <= 1 &&
                        lines_stride(loaded, share_bytes) <= habits->lines_up_to_bytes;
+    frame->joins = !frame->has_lines && share_bytes >= habits->join_from_bytes;
     return slot_stride(loaded, share_bytes);
 }
 
@@ -361,7 +362,8 @@ static bool are_same(const struct ronde_habits *a, const struct ronde_habits *b)
     return a->slot_bytes == b->slot_bytes && a->pull_from_bytes[0] == b->pull_from_bytes[0] &&
            a->pull_from_bytes[1] == b->pull_from_bytes[1] && a->farthest == b->farthest &&
            a->stream_from_bytes == b->stream_from_bytes &&
-           a->lines_up_to_bytes == b->lines_up_to_bytes && a->level == b->level;
+           a->lines_up_to_bytes == b->lines_up_to_bytes &&
+           a->join_from_bytes == b->join_from_bytes && a->level == b->level;
 }
 
 /* Whether a launch differs from the last one in its buffers only: then all else is prepared. */

@@ -225,7 +225,8 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
 {
     struct ronde_loaded *loaded = program->loaded;
     struct ronde_habits habits = {.slot_bytes = program->slot_bytes,
-                                  .stream_from_bytes = program->comm->stream_from_bytes};
+                                  .stream_from_bytes = program->comm->stream_from_bytes,
+                                  .join_from_bytes = RONDE_JOIN_FROM_BYTES};
     const uint64_t old_stride = loaded->frame.slot_stride;
     const uint32_t old_depth = loaded->frame.depth;
     struct ronde_launch launch = *requested;

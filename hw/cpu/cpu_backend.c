@@ -231,7 +231,8 @@ static void choose_habits(struct program *program)
         (struct ronde_habits){.slot_bytes = slot_bytes,
                               .pull_from_bytes = {PULL_FROM_BYTES, PULL_FROM_BYTES},
                               .farthest = RONDE_PROTOCOL_PUSH,
-                              .stream_from_bytes = ronde_stream_from_bytes(program->worker_count)};
+                              .stream_from_bytes = ronde_stream_from_bytes(program->worker_count),
+                              .join_from_bytes = RONDE_JOIN_FROM_BYTES};
 }
 
 /* One worker per rank while there are cores for them, else one per core. */

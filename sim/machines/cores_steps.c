@@ -5,6 +5,8 @@
  */
 #include "cores.h"
 
+#include "engine/execute/burst.h"
+
 #include "ronde/backend.h"
 #include "ronde/cursor.h"
 
@@ -50,13 +52,6 @@ static const struct ronde_program *program_of(const struct ronde_sim_operands *o
     return view.program;
 }
 
-bool ronde_sim_operands_are_joined(const struct ronde_sim_operands *operands, uint32_t op)
-{
-    uint32_t step = 0;
-    const struct ronde_program *program = program_of(operands, op, &step);
-    return (program->steps[step].flags & RONDE_FLAG_JOINED) != 0;
-}
-
 /* Bytes of what a step moves: of its message, or, where it has none, of its operands (dag.c counts their touches). */
 static double bytes_of(const struct ronde_sim_operands *operands, uint32_t op)
 {
@@ -71,6 +66,15 @@ static double bytes_of(const struct ronde_sim_operands *operands, uint32_t op)
     const struct ronde_program *program = program_of(operands, op, &step);
     const uint32_t touches = ronde_program_touches(program, step);
     return touches > 0 ? (double)self->touched_bytes / touches : 0;
+}
+
+bool ronde_sim_operands_are_joined(const struct ronde_sim_operands *operands, uint32_t op)
+{
+    uint32_t step = 0;
+    const struct ronde_program *program = program_of(operands, op, &step);
+    return (program->steps[step].flags & RONDE_FLAG_JOINED) != 0 &&
+           bytes_of(operands, op) >=
+               (double)RONDE_JOIN_FROM_BYTES * program->steps[step].chunk_count;
 }
 
 static double read_part(const struct moving *moving, size_t segment, bool combines)
