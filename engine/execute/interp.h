@@ -217,11 +217,10 @@ RONDE_INTERP struct ronde_end *ronde_step_to(const struct ronde_task *task,
 
 /** Executes a step whose dependencies, message and slot are there, or brings what it adds to those it is joined with. */
 RONDE_INTERP enum ronde_reason
-ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step, struct ronde_joined *joined)
+ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step, const struct ronde_end *from,
+               const struct ronde_end *to, struct ronde_joined *joined)
 {
     const struct ronde_frame *frame = lane->task->frame;
-    const struct ronde_end *from = ronde_step_from(lane->task, step);
-    const struct ronde_end *to = ronde_step_to(lane->task, step);
     struct ronde_write_target target;
     struct ronde_act act = {lane,  step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0,
                             false, 0,    joined};
@@ -251,49 +250,6 @@ ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step, struct ro
     return lane->reason;
 }
 
-/** Executes so many steps of a lane, joined ones as one: all bring their operands, the last computes the result. */
-RONDE_INTERP enum ronde_reason ronde_lane_act_all(struct ronde_lane *lane, uint32_t count)
-{
-    const struct ronde_task *task = lane->task;
-    const struct ronde_step *step = &task->view.program->steps[lane->step];
-    RONDE_JOINED_ROOM(task->frame, room);
-    struct ronde_joined joined = {room, 0, 0, 0, false, false};
-    if (count > 1) {
-        joined.per_item = count + ronde_op_is_in(step->op, RONDE_OPS_THAT_REDUCE);
-        joined.is_raw = (step->flags & task->frame->marks & RONDE_FLAG_RAW) != 0;
-    }
-    enum ronde_reason reason = RONDE_REASON_NONE;
-    for (uint32_t k = 0; k < count && reason == RONDE_REASON_NONE; k++) {
-        joined.is_last = k + 1 == count;
-        reason = ronde_lane_act(lane, step + k, &joined);
-        joined.taken = k + 1 + joined.per_item - count;
-    }
-    return reason;
-}
-
-/** Publishes steps that are over: their data was written before. */
-RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, uint32_t count)
-{
-    const struct ronde_task *task = lane->task;
-    RONDE_SETTLE(task);
-    for (uint32_t k = 0; k < count; k++) {
-        const struct ronde_step *step = &task->view.program->steps[lane->step + k];
-        struct ronde_end *from = ronde_step_from(task, step);
-        struct ronde_end *to = ronde_step_to(task, step);
-        if (from)
-            ronde_end_advance(task->frame, from);
-        if (to)
-            ronde_end_advance(task->frame, to);
-    }
-    lane->done += count;
-    RONDE_RELEASE(task->frame, &task->progress[lane->index].value, lane->done);
-    lane->step += count;
-    if (lane->step == lane->end) {
-        lane->step = lane->first;
-        lane->piece++;
-    }
-}
-
 /** Whether steps wait for readers: messages are read from the senders' buffers, and not from copies. */
 RONDE_INTERP bool ronde_frame_awaits_readers(const struct ronde_frame *frame)
 {
@@ -317,32 +273,47 @@ RONDE_INTERP enum ronde_poll ronde_lane_drain(struct ronde_lane *lane)
     return RONDE_POLL_DONE;
 }
 
-/** Why a step of a lane cannot be executed yet; lane->about is what that is about. */
-RONDE_INTERP enum ronde_reason ronde_lane_obstacle(struct ronde_lane *lane, uint32_t index)
+/** A step with the ends of its messages, which are looked up once. */
+struct ronde_ended_step {
+    const struct ronde_step *step;
+    struct ronde_end *from; /**< or NULL */
+    struct ronde_end *to;   /**< or NULL */
+};
+
+/** The k-th step of a lane from the one that comes next. */
+RONDE_INTERP struct ronde_ended_step ronde_lane_step(const struct ronde_lane *lane, uint32_t k)
 {
-    const struct ronde_task *task = lane->task;
-    const struct ronde_step *step = &task->view.program->steps[index];
-    struct ronde_end *from = ronde_step_from(task, step);
-    struct ronde_end *to = ronde_step_to(task, step);
-    if (!ronde_lane_is_released(lane, step))
+    const struct ronde_step *step = &lane->task->view.program->steps[lane->step + k];
+    const struct ronde_ended_step ended = {step, ronde_step_from(lane->task, step),
+                                           ronde_step_to(lane->task, step)};
+    return ended;
+}
+
+/** Why a step of a lane cannot be executed yet; lane->about is what that is about. */
+RONDE_INTERP enum ronde_reason ronde_lane_obstacle(struct ronde_lane *lane, uint32_t k,
+                                                   struct ronde_ended_step ended)
+{
+    const struct ronde_frame *frame = lane->task->frame;
+    if (!ronde_lane_is_released(lane, ended.step))
         return RONDE_REASON_DEPENDENCY;
-    lane->about = step->receive;
-    if (from && !ronde_end_has_message(task->frame, from))
+    if (ended.from && !ronde_end_has_message(frame, ended.from)) {
+        lane->about = ended.step->receive;
         return RONDE_REASON_MESSAGE;
-    lane->about = step->send;
-    if (to && !ronde_end_has_slot(task->frame, to))
+    }
+    if (ended.to && !ronde_end_has_slot(frame, ended.to)) {
+        lane->about = ended.step->send;
         return RONDE_REASON_SLOT;
-    if (ronde_frame_awaits_readers(task->frame) && !ronde_lane_may_overwrite(lane, index))
+    }
+    if (ronde_frame_awaits_readers(frame) && !ronde_lane_may_overwrite(lane, lane->step + k))
         return RONDE_REASON_READER;
     return RONDE_REASON_NONE;
 }
 
 /** Whether all operands of a step that could be executed can be read while those of others are. */
 RONDE_INTERP bool ronde_lane_may_join(struct ronde_lane *lane, const struct ronde_step *step,
-                                      bool is_first)
+                                      const struct ronde_end *from, bool is_first)
 {
     const struct ronde_frame *frame = lane->task->frame;
-    const struct ronde_end *from = ronde_step_from(lane->task, step);
     const struct ronde_act act = {lane,  step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0,
                                   false, 0,    0};
     (void)act;
@@ -361,44 +332,93 @@ RONDE_INTERP bool ronde_lane_may_join(struct ronde_lane *lane, const struct rond
     return true;
 }
 
+/** Publishes that a step is over: its data was written before, and is visible. */
+RONDE_INTERP void ronde_lane_advance(const struct ronde_frame *frame, struct ronde_ended_step ended)
+{
+    if (ended.from)
+        ronde_end_advance(frame, ended.from);
+    if (ended.to)
+        ronde_end_advance(frame, ended.to);
+}
+
+/** Steps of a lane are over. */
+RONDE_INTERP void ronde_lane_publish(struct ronde_lane *lane, uint32_t count)
+{
+    const struct ronde_task *task = lane->task;
+    lane->done += count;
+    RONDE_RELEASE(task->frame, &task->progress[lane->index].value, lane->done);
+    lane->step += count;
+    if (lane->step == lane->end) {
+        lane->step = lane->first;
+        lane->piece++;
+    }
+}
+
 /**
- * How many steps of a lane can be executed now, as one: none that has to wait, and none for which the others had to. *io_reason
- * is why there are no more. Each could be executed by itself once those before it were.
+ * Executes the next step of a lane if it can, and, with `joins`, as one with it those that are joined to it and could be executed
+ * after it now: none has to wait for another. All bring their operands, the last computes the result.
  */
-RONDE_INTERP uint32_t ronde_lane_ready(struct ronde_lane *lane, enum ronde_reason *out_reason)
+RONDE_INTERP enum ronde_poll ronde_lane_run(struct ronde_lane *lane, bool joins)
 {
     const struct ronde_frame *frame = lane->task->frame;
-    const struct ronde_step *step = &lane->task->view.program->steps[lane->step];
+    const uint32_t first_op = lane->task->view.program->steps[lane->step].op;
+    RONDE_JOINED_ROOM(frame, room);
+    struct ronde_joined joined = {room, 0, 0, 0, false, true};
+    struct ronde_ended_step at;
     uint32_t count = 0;
-    bool is_joined;
     do {
-        *out_reason = ronde_lane_obstacle(lane, lane->step + count);
-        if (*out_reason != RONDE_REASON_NONE)
-            return count;
-        is_joined =
-            count > 0 || ((step->flags & RONDE_FLAG_JOINED) != 0 && frame->joins && !frame->checks);
-        if (is_joined && !ronde_lane_may_join(lane, step + count, count == 0))
-            return count > 0 ? count : 1;
+        at = ronde_lane_step(lane, count);
+        const enum ronde_reason reason = ronde_lane_obstacle(lane, count, at);
+        if (reason != RONDE_REASON_NONE && count == 0)
+            return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, reason, lane->about);
+        if (joins && (reason != RONDE_REASON_NONE ||
+                      !ronde_lane_may_join(lane, at.step, at.from, count == 0)))
+            break;
         count++;
-    } while (is_joined && (step[count - 1].flags & RONDE_FLAG_JOINED) != 0);
-    return count;
+    } while (joins && (at.step->flags & RONDE_FLAG_JOINED) != 0);
+    if (!joins || count == 0)
+        count = 1;
+    if (count > 1) {
+        joined.per_item = count + ronde_op_is_in(first_op, RONDE_OPS_THAT_REDUCE);
+        joined.is_raw = (ronde_lane_step(lane, 0).step->flags & frame->marks & RONDE_FLAG_RAW) != 0;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        at = joins ? ronde_lane_step(lane, k) : at;
+        joined.is_last = k + 1 == count;
+        const enum ronde_reason wrong = ronde_lane_act(lane, at.step, at.from, at.to, &joined);
+        if (wrong != RONDE_REASON_NONE)
+            return ronde_lane_stop(lane, RONDE_POLL_WRONG, wrong, ronde_act_receive(at.step));
+        joined.taken = k + 1 + joined.per_item - count;
+    }
+    RONDE_SETTLE(lane->task);
+    for (uint32_t k = 0; k < count; k++)
+        ronde_lane_advance(frame, joins ? ronde_lane_step(lane, k) : at);
+    ronde_lane_publish(lane, count);
+    return RONDE_POLL_PROGRESSED;
 }
+
+#ifndef RONDE_RUN_JOINED
+/** The same, so that short steps are not slowed down. */
+RONDE_INTERP_APART enum ronde_poll ronde_lane_run_joined(struct ronde_lane *lane)
+{
+    return ronde_lane_run(lane, true);
+}
+
+/** Executes what it can of a lane's next steps, which `joins` says are to be executed as one. */
+#define RONDE_RUN_JOINED(lane, joins)                                                              \
+    ((joins) ? ronde_lane_run_joined(lane) : ronde_lane_run((lane), false))
+#endif
 
 /** Executes the next step of a lane if it can, and those joined to it that it can. Never blocks. */
 RONDE_INTERP enum ronde_poll ronde_lane_poll(struct ronde_lane *lane)
 {
-    if (lane->piece == lane->task->frame->piece_count)
+    const struct ronde_task *task = lane->task;
+    if (lane->piece == task->frame->piece_count)
         return ronde_lane_drain(lane);
-    enum ronde_reason reason;
-    const uint32_t count = ronde_lane_ready(lane, &reason);
-    if (count == 0)
-        return ronde_lane_stop(lane, RONDE_POLL_BLOCKED, reason, lane->about);
-    const struct ronde_step *step = &lane->task->view.program->steps[lane->step];
-    reason = ronde_lane_act_all(lane, count);
-    if (reason != RONDE_REASON_NONE)
-        return ronde_lane_stop(lane, RONDE_POLL_WRONG, reason, ronde_act_receive(step));
-    ronde_lane_publish(lane, count);
-    return RONDE_POLL_PROGRESSED;
+    const uint32_t flags = task->view.program->steps[lane->step].flags;
+    const bool joins =
+        (flags & RONDE_FLAG_JOINED) != 0 && task->frame->joins && !task->frame->checks;
+    return RONDE_RUN_JOINED(lane, joins);
 }
 
 /** Lets a lane go on while it can, but not for ever. *io_moved becomes true if it executed a step. */

@@ -57,6 +57,8 @@
     ronde_block_issue((frame), RONDE_MOVE_SCALE_SUM, (to), (raw), (other), (elements), *(factor))
 #define RONDE_DIVIDE(frame, to, from, elements)                                                    \
     ronde_block_issue((frame), RONDE_MOVE_QUOTIENT, (to), (from), 0, (elements), 0)
+/* One copy of the interpreter's code serves all steps. */
+#define RONDE_RUN_JOINED(lane, joins) ronde_lane_run((lane), (joins))
 #define RONDE_JOINED_ROOM(frame, name)                                                             \
     const unsigned char **const name = ronde_block_of(frame)->operands
 #define RONDE_JOIN(act, to, skipped, elements)                                                     \
