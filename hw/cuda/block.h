@@ -95,7 +95,7 @@ struct ronde_block_command {
     uint64_t elements;      /**< of each */
     uint64_t factor;        /**< its bytes; of RONDE_MOVE_BITS the operator, an enum ronde_op */
     const unsigned char *const *more; /**< operands of joined steps beside the first two, in order */
-    uint64_t more_count;              /**< of them, in plain memory alone */
+    uint32_t more_count;              /**< of them, in plain memory alone */
 };
 
 /** One of the threads that move. */

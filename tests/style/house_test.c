@@ -144,7 +144,6 @@ static const char *const of_few[] = {
     "bench/peers/fuse.h",
     "cli/html/figures.h",
     "engine/execute/convert.h",
-    "engine/execute/interp.h",
     "engine/execute/narrow.h",
     "engine/execute/operand.h",
     "engine/execute/result.h",
