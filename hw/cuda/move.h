@@ -23,9 +23,9 @@
 #define PER_VECTOR ((uint32_t)(16 / sizeof(ELEMENT)))
 #define PER_LINE ((uint32_t)(RONDE_LINE_DATA_BYTES / sizeof(ELEMENT)))
 
-/* Vectors computed by one copy of the element functions; half as many where these are thousands of instructions. */
+/* Vectors computed by one copy of the element functions; one where these are thousands of instructions. */
 #ifdef RONDE_MOVE_IS_LONG
-#define VECTORS_PER_COPY (RONDE_VECTORS_AT_ONCE / 2)
+#define VECTORS_PER_COPY 1u
 #else
 #define VECTORS_PER_COPY RONDE_VECTORS_AT_ONCE
 #endif
