@@ -71,14 +71,15 @@ static double visible_ns(const struct cores *cores, uint32_t op, uint32_t rank)
     return cores->end_ns[op] + (is_near ? 0.0 : cores->flight_ns);
 }
 
-/* When an operation may begin; INFINITY while that is not known. */
-static double ready_ns(const struct cores *cores, uint32_t op)
+/* When an operation may begin if `before` is over, or RONDE_NONE; INFINITY while that is not known. */
+static double ready_ns(const struct cores *cores, uint32_t op, uint32_t before)
 {
     const struct ronde_dag_op *self = &cores->scene.dag->ops[op];
     const double *release_ns = cores->scene.options->release_ns;
     double ready = release_ns ? release_ns[self->src] : 0.0;
     for (uint32_t e = self->first_edge; e < self->first_edge + self->edge_count; e++)
-        ready = fmax(ready, visible_ns(cores, cores->scene.dag->edges[e].op, self->src));
+        if (cores->scene.dag->edges[e].op != before)
+            ready = fmax(ready, visible_ns(cores, cores->scene.dag->edges[e].op, self->src));
     return ready;
 }
 
@@ -98,7 +99,7 @@ static uint32_t joined_count(const struct cores *cores, const struct worker *wor
     uint32_t count = 1;
     while (lane->next + count < lane->end &&
            ronde_sim_operands_are_joined(&cores->operands, ops[count - 1]) &&
-           ready_ns(cores, ops[count]) <= worker->clock_ns)
+           ready_ns(cores, ops[count], ops[count - 1]) <= worker->clock_ns)
         count++;
     return count;
 }
@@ -149,7 +150,8 @@ static void end_sweep(struct cores *cores, struct worker *worker)
     worker->lane = worker->first_lane;
     for (uint32_t l = worker->first_lane; l < worker->end_lane && !worker->has_moved; l++)
         if (cores->lanes[l].next < cores->lanes[l].end)
-            wake_ns = fmin(wake_ns, ready_ns(cores, cores->lane_ops[cores->lanes[l].next]));
+            wake_ns =
+                fmin(wake_ns, ready_ns(cores, cores->lane_ops[cores->lanes[l].next], RONDE_NONE));
     worker->is_idle = !worker->has_moved;
     if (worker->is_idle)
         worker->clock_ns = fmax(worker->clock_ns, wake_ns);
@@ -167,7 +169,7 @@ static void poll(struct cores *cores, struct worker *worker)
     struct lane *lane = &cores->lanes[worker->lane];
     const bool is_done = lane->next == lane->end;
     if (!is_done && worker->burst < RONDE_BURST_STEPS &&
-        ready_ns(cores, cores->lane_ops[lane->next]) <= worker->clock_ns) {
+        ready_ns(cores, cores->lane_ops[lane->next], RONDE_NONE) <= worker->clock_ns) {
         const uint32_t count = joined_count(cores, worker, lane);
         execute(cores, worker, &cores->lane_ops[lane->next], count);
         lane->next += count;

@@ -148,6 +148,43 @@ static void sums_may_take_longer_than_their_data(void)
            6400, steps);
 }
 
+/* The time of reduce_scatter, direct, of three ranks on one core. */
+static double direct_ns(struct ronde_schedule *schedule, uint64_t bytes)
+{
+    struct ronde_platform *platform = platform_text_good(BEGIN NEAR PROP("cores", "1") END);
+    const struct ronde_load load = {bytes / 4, RONDE_FLOAT32, 0, 0};
+    const struct ronde_time_params params = ronde_platform_time(platform, 3, 0);
+    const struct ronde_sim_job job = {platform, schedule, &load, &params};
+    struct ronde_sim_result result = {0};
+    CU_ASSERT_EQUAL(ronde_sim_job_run(&job, "cores", NULL, ronde_mem_default(), &result, NULL),
+                    RONDE_OK);
+    ronde_platform_destroy(platform);
+    return result.time_ns;
+}
+
+/*
+ * Two of three ranks find both messages when they are polled, and neither write nor read the sum so far; the one between them
+ * has combined the first by then. Short messages are combined one by one.
+ */
+static void joined_steps_neither_write_nor_read_what_they_hand_on(void)
+{
+    static const uint64_t sizes[] = {32768, 1024};
+    if (!suite_can_read_platforms())
+        return;
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        struct ronde_schedule *schedule = leaves_compile(RONDE_REDUCE_SCATTER, "direct", 3);
+        const double joined_ns = direct_ns(schedule, sizes[k]);
+        for (uint32_t s = 0; s < schedule->programs[0].step_count; s++)
+            schedule->programs[0].steps[s].flags &= (uint8_t)~RONDE_FLAG_JOINED;
+        const double apart_ns = direct_ns(schedule, sizes[k]);
+        const double spared_ns = k == 0 ? 2 * 32768 * (0.1 + 0.1) : 0;
+        CU_ASSERT_DOUBLE_EQUAL(apart_ns - joined_ns, spared_ns, 1e-6 * apart_ns);
+        if (fabs(apart_ns - joined_ns - spared_ns) > 1e-6 * apart_ns)
+            suite_note("%.17g apart, %.17g joined", apart_ns, joined_ns);
+        ronde_schedule_destroy(schedule);
+    }
+}
+
 static void a_machine_without_caches_is_refused(void)
 {
     struct ronde_sim_result result;
@@ -191,6 +228,8 @@ int main(void)
         {"a_line_is_the_least_that_crosses", a_line_is_the_least_that_crosses},
         {"another_core_begins_late", another_core_begins_late},
         {"another_core_has_to_wake", another_core_has_to_wake},
+        {"joined_steps_neither_write_nor_read_what_they_hand_on",
+         joined_steps_neither_write_nor_read_what_they_hand_on},
         {"sums_may_take_longer_than_their_data", sums_may_take_longer_than_their_data},
         {"a_machine_without_caches_is_refused", a_machine_without_caches_is_refused},
         {"allocation_failures_are_clean", allocation_failures_are_clean},
