@@ -23,21 +23,19 @@
 #define PER_VECTOR ((uint32_t)(16 / sizeof(ELEMENT)))
 #define PER_LINE ((uint32_t)(RONDE_LINE_DATA_BYTES / sizeof(ELEMENT)))
 
-/*
- * Vectors whose loads are under way together, and of these computed by one copy of the element functions. Where these are
- * thousands of instructions, half as many and one: computing takes longer than loading, and registers are scarce.
- */
+/* Words of a vector computed by one copy of the element functions: one where these are thousands of instructions. */
 #ifdef RONDE_MOVE_IS_LONG
-#define AT_ONCE (RONDE_VECTORS_AT_ONCE / 2)
-#define VECTORS_PER_COPY 1u
+#define WORDS_PER_COPY 1u
 #else
-#define AT_ONCE RONDE_VECTORS_AT_ONCE
-#define VECTORS_PER_COPY AT_ONCE
+#define WORDS_PER_COPY 4u
 #endif
 
-/* A vector as elements. */
+/* Vectors computed by one copy: bytes take a register each while they are. */
+#define VECTORS_PER_COPY (sizeof(ELEMENT) > 1 ? RONDE_VECTORS_AT_ONCE : 1u)
+
+/* What one copy computes of a vector, as elements. */
 struct MOVE(group) {
-    ELEMENT at[PER_VECTOR];
+    ELEMENT at[PER_VECTOR * WORDS_PER_COPY / 4];
 };
 
 /* A line's data as elements. */
@@ -117,13 +115,22 @@ RONDE_INTERP struct ronde_vector MOVE(move_vector)(enum ronde_move move, struct 
                                                    struct ronde_vector y,
                                                    const struct ronde_block_command *command)
 {
-    struct MOVE(group) a, b;
-    RONDE_BYTES(&a, &x, sizeof a);
-    RONDE_BYTES(&b, &y, sizeof b);
-    RONDE_UNROLL
-    for (uint32_t e = 0; e < PER_VECTOR; e++)
-        a.at[e] = MOVE(move_element)(move, a.at[e], b.at[e], command);
-    RONDE_BYTES(&x, &a, sizeof a);
+    RONDE_ROLLED
+    for (uint32_t word = 0; word < 4; word += WORDS_PER_COPY) {
+        struct MOVE(group) a, b;
+        RONDE_BYTES(&a, x.word, sizeof a);
+        RONDE_BYTES(&b, y.word, sizeof b);
+        RONDE_UNROLL
+        for (uint32_t e = 0; e < sizeof a / sizeof *a.at; e++)
+            a.at[e] = MOVE(move_element)(move, a.at[e], b.at[e], command);
+        /* The next words come to the front. */
+        RONDE_UNROLL
+        for (uint32_t w = 0; w + WORDS_PER_COPY < 4; w++) {
+            x.word[w] = x.word[w + WORDS_PER_COPY];
+            y.word[w] = y.word[w + WORDS_PER_COPY];
+        }
+        RONDE_BYTES(&x.word[4 - WORDS_PER_COPY], &a, sizeof a);
+    }
     return x;
 }
 
@@ -149,32 +156,32 @@ RONDE_INTERP void MOVE(move_singly)(enum ronde_move move, const struct ronde_blo
     const ELEMENT *const b = (const ELEMENT *)(const void *)command->b;
     const uint64_t stride = mover.threads;
     const uint32_t more = MOVE(move_has_b)(move) ? command->more_count : 0;
-    for (uint64_t i = first + mover.thread; i < end; i += AT_ONCE * stride) {
-        ELEMENT x[AT_ONCE], y[AT_ONCE];
+    for (uint64_t i = first + mover.thread; i < end; i += RONDE_VECTORS_AT_ONCE * stride) {
+        ELEMENT x[RONDE_VECTORS_AT_ONCE], y[RONDE_VECTORS_AT_ONCE];
         RONDE_UNROLL
-        for (uint32_t k = 0; k < AT_ONCE; k++) {
+        for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++) {
             const uint64_t at = i + k * stride;
             x[k] = at < end ? a[at] : (ELEMENT)0;
             y[k] = at < end && MOVE(move_has_b)(move) ? b[at] : x[k];
         }
         RONDE_UNROLL
-        for (uint32_t k = 0; move == RONDE_MOVE_SCALE_SUM && k < AT_ONCE; k++)
+        for (uint32_t k = 0; move == RONDE_MOVE_SCALE_SUM && k < RONDE_VECTORS_AT_ONCE; k++)
             x[k] = MOVE(move_element)(RONDE_MOVE_SCALE, x[k], x[k], command);
         RONDE_ROLLED
         for (uint32_t m = 0;; m++) {
             RONDE_UNROLL
-            for (uint32_t k = 0; k < AT_ONCE; k++)
+            for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
                 x[k] = MOVE(move_element)(MOVE(move_inner)(move), x[k], y[k], command);
             if (m == more)
                 break;
             const ELEMENT *const next =
                 (const ELEMENT *)(const void *)MOVE(move_more)(command, m, 0);
             RONDE_UNROLL
-            for (uint32_t k = 0; k < AT_ONCE; k++)
+            for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
                 y[k] = i + k * stride < end ? next[i + k * stride] : (ELEMENT)0;
         }
         RONDE_UNROLL
-        for (uint32_t k = 0; k < AT_ONCE; k++) {
+        for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++) {
             if (move == RONDE_MOVE_SUM_QUOTIENT)
                 x[k] = MOVE(move_element)(RONDE_MOVE_QUOTIENT, x[k], x[k], command);
             if (i + k * stride < end)
@@ -196,15 +203,15 @@ RONDE_INTERP void MOVE(move_all)(enum ronde_move move, const struct ronde_block_
                                  uint32_t per_copy, struct ronde_vector *x, struct ronde_vector *y)
 {
     RONDE_ROLLED
-    for (uint32_t k = 0; k < AT_ONCE; k += per_copy) {
-        struct ronde_vector made[AT_ONCE];
+    for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k += per_copy) {
+        struct ronde_vector made[RONDE_VECTORS_AT_ONCE];
         RONDE_UNROLL
         for (uint32_t n = 0; n < per_copy; n++)
             made[n] = MOVE(move_vector)(move, x[n], y[n], command);
         RONDE_UNROLL
-        for (uint32_t n = 0; n < AT_ONCE; n++) {
-            const bool is_made = n + per_copy >= AT_ONCE;
-            x[n] = is_made ? made[n + per_copy - AT_ONCE] : x[n + per_copy];
+        for (uint32_t n = 0; n < RONDE_VECTORS_AT_ONCE; n++) {
+            const bool is_made = n + per_copy >= RONDE_VECTORS_AT_ONCE;
+            x[n] = is_made ? made[n + per_copy - RONDE_VECTORS_AT_ONCE] : x[n + per_copy];
             y[n] = y[is_made ? n : n + per_copy];
         }
     }
@@ -219,10 +226,10 @@ RONDE_INTERP void MOVE(move_batch)(enum ronde_move move, const struct ronde_bloc
                                    bool is_whole)
 {
     const uint32_t per_copy = is_whole ? VECTORS_PER_COPY : 1;
-    struct ronde_vector x[AT_ONCE] = {{{0}}};
-    struct ronde_vector y[AT_ONCE] = {{{0}}};
+    struct ronde_vector x[RONDE_VECTORS_AT_ONCE] = {{{0}}};
+    struct ronde_vector y[RONDE_VECTORS_AT_ONCE] = {{{0}}};
     RONDE_UNROLL
-    for (uint32_t k = 0; k < AT_ONCE; k++) {
+    for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++) {
         const uint64_t at = i + k * stride;
         if (!is_whole && at >= row->count)
             continue;
@@ -230,7 +237,7 @@ RONDE_INTERP void MOVE(move_batch)(enum ronde_move move, const struct ronde_bloc
         y[k] = MOVE(move_has_b)(move) ? RONDE_PORT_LOAD(row->b + at * 16) : x[k];
     }
     if (move == RONDE_MOVE_SCALE_SUM) {
-        struct ronde_vector none[AT_ONCE] = {{{0}}};
+        struct ronde_vector none[RONDE_VECTORS_AT_ONCE] = {{{0}}};
         MOVE(move_all)(RONDE_MOVE_SCALE, command, per_copy, x, none);
     }
     RONDE_ROLLED
@@ -242,14 +249,14 @@ RONDE_INTERP void MOVE(move_batch)(enum ronde_move move, const struct ronde_bloc
         const unsigned char *const next =
             MOVE(move_more)(command, m, (uint64_t)(row->a - command->a));
         RONDE_UNROLL
-        for (uint32_t k = 0; k < AT_ONCE; k++)
+        for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
             if (is_whole || i + k * stride < row->count)
                 y[k] = RONDE_PORT_LOAD(next + (i + k * stride) * 16);
     }
     if (move == RONDE_MOVE_SUM_QUOTIENT)
         MOVE(move_all)(RONDE_MOVE_QUOTIENT, command, per_copy, x, y);
     RONDE_UNROLL
-    for (uint32_t k = 0; k < AT_ONCE; k++)
+    for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
         if (is_whole || i + k * stride < row->count)
             RONDE_PORT_STORE(row->to + (i + k * stride) * 16, x[k]);
 }
@@ -263,7 +270,7 @@ RONDE_INTERP void MOVE(move_vectors)(enum ronde_move move, const struct ronde_bl
                MOVE(move_has_b)(move) ? command->b + skip : command->a + skip, count};
     const uint64_t stride = mover.threads;
     uint64_t i = mover.thread;
-    for (; i + (AT_ONCE - 1) * stride < count; i += AT_ONCE * stride)
+    for (; i + (RONDE_VECTORS_AT_ONCE - 1) * stride < count; i += RONDE_VECTORS_AT_ONCE * stride)
         MOVE(move_batch)(move, command, &row, i, stride, true);
     if (i < count)
         MOVE(move_batch)(move, command, &row, i, stride, false);
@@ -353,7 +360,7 @@ RONDE_INTERP void MOVE(move_line)(const struct ronde_block_command *command, uin
 #undef RONDE_MOVE_WRAPPING
 #undef RONDE_MOVE_BITWISE
 #undef VECTORS_PER_COPY
-#undef AT_ONCE
+#undef WORDS_PER_COPY
 #undef PER_LINE
 #undef PER_VECTOR
 #undef ELEMENT
