@@ -238,8 +238,8 @@ ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step, const str
         ronde_act_open(&act);
         ronde_act_items(&act);
     }
-    /* What was written is junk in part: nobody may take it for a message. */
-    if (RONDE_GAVE_UP(frame))
+    /* What was written is junk in part: nobody may take it for a message. The last of joined steps writes. */
+    if (joined->is_last && RONDE_GAVE_UP(frame))
         return lane->reason = RONDE_REASON_MESSAGE;
     if (to)
         RONDE_POST_LENGTH(frame, to, act.moved | ronde_act_manner(&act));

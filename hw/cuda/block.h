@@ -124,8 +124,9 @@ struct ronde_block {
     uint64_t deadline_ns; /**< 0 = none */
     uint32_t turns;       /**< since it began */
     uint32_t gave_up; /**< not 0: a mover did not get what it waited for, and the run has to end */
-    const uint64_t *
-        withdrawn; /**< not 0 there: what the step reads is not its sender's any more; NULL = it is all here */
+    uint32_t withdrawn_count;
+    /** Not 0 there: what the step, or one joined with it, reads is not its sender's any more. */
+    const uint64_t *withdrawn[RONDE_JOINED_OPERANDS];
     uint32_t room_bytes;                                  /**< bytes of shared memory */
     bool is_shared;                                       /**< the lane slots are there */
     uint64_t program_bytes;                               /**< of the job's program */
@@ -298,24 +299,26 @@ RONDE_INTERP const unsigned char *ronde_block_find(const struct ronde_act *act,
     const uint64_t reference = (uint64_t)(uintptr_t)offer->start;
     if (!block->job->mapped)
         return offer->start;
-    block->withdrawn = act->lane->task->ends[act->step->receive].theirs + 1;
+    const uint64_t *const withdrawn = act->lane->task->ends[act->step->receive].theirs + 1;
+    if (block->withdrawn_count == 0 || block->withdrawn[block->withdrawn_count - 1] != withdrawn)
+        block->withdrawn[block->withdrawn_count++] = withdrawn;
     return block->job->mapped[reference >> RONDE_REFERENCE_BITS] +
            (reference & ((UINT64_C(1) << RONDE_REFERENCE_BITS) - 1));
 }
 
 /**
- * Whether the step that was executed last gave up: a part of its message never came, or what it read in place was
- * withdrawn. A sender withdraws before its buffers are its caller's again, so what was read before this look is valid; and
+ * Whether the step that was executed last, or one joined with it, gave up: a part of its message never came, or what it read in
+ * place was withdrawn. A sender withdraws before its buffers are its caller's again, so what was read before this look is valid; and
  * it was read, as the movers have used it before their barrier.
  */
 RONDE_INTERP bool ronde_block_gives_up(struct ronde_block *block)
 {
-    const uint64_t *const withdrawn = block->withdrawn;
-    block->withdrawn = 0;
-    if (withdrawn && RONDE_PORT_POLL(withdrawn) != 0) {
-        RONDE_PORT_POKE(block->job->stop, RONDE_STOP_ABORT);
-        block->gave_up = 1;
-    }
+    for (uint32_t k = 0; k < block->withdrawn_count; k++)
+        if (RONDE_PORT_POLL(block->withdrawn[k]) != 0) {
+            RONDE_PORT_POKE(block->job->stop, RONDE_STOP_ABORT);
+            block->gave_up = 1;
+        }
+    block->withdrawn_count = 0;
     return block->gave_up != 0;
 }
 

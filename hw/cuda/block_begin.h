@@ -47,7 +47,7 @@ RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde
     block->room_bytes = room_bytes;
     block->turns = 0;
     block->gave_up = 0;
-    block->withdrawn = 0;
+    block->withdrawn_count = 0;
     block->command.more_count = 0;
     block->first = share.first;
     block->is_shared = share.is_shared;
