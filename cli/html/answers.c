@@ -249,7 +249,7 @@ void ronde_answer_explain(struct ronde_html *html, const struct ronde_explain_vi
         add(&sentence, "; no collective is slower than %.100s explains", view->machine->name);
     ronde_html_answer(html, "%s.", sentence.text);
     ronde_html_sure(html, "Times are of the traces, the least of the ranks of a call%s.%s",
-                    bounds > 0 ? "; where one rank is seen they have its waiting in them" : "",
+                    bounds > 0 ? "; where not all ranks are seen they may have waiting in them" : "",
                     view->machine
                         ? " What is expected is a model of NCCL, with the band of its own "
                           "error; only what is beyond the band is called slow."

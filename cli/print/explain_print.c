@@ -164,9 +164,9 @@ static void print_head(const struct ronde_explain_view *view, const struct sums 
                        "the traces (kernels of before the window, graphs, calls in flight)",
                        sums->unknown);
     if (sums->bounds > 0)
-        ronde_sink_say(sink,
-                       "where one rank is seen, times are upper bounds: they have its waiting "
-                       "for others in them");
+        ronde_sink_say(
+            sink, "where not all ranks are seen, times are upper bounds: they may have waiting "
+                  "for the others in them");
     if (sums->inferred > 0)
         ronde_sink_say(sink, "the traces name no groups: ranks whose calls end together are taken "
                              "for one");

@@ -2,7 +2,7 @@
  * What the collectives of a job cost: traces of its ranks (traces.h) as a row per group, collective and size.
  *
  * A call's time without waiting is the least of its ranks' times: the last to arrive waits for nobody, and no clock has to be
- * trusted. Of one rank alone that is not known: its times are upper bounds. A rank is called late only where it is last in more
+ * trusted. Where ranks are not seen that is not known: times are upper bounds. A rank is called late only where it is last in more
  * calls than chance explains, and by more than calls differ anyway.
  */
 #ifndef RONDE_EXPLAIN_H
@@ -27,7 +27,7 @@ struct ronde_explain_row {
     bool is_inferred;                 /**< the group is not named: as in struct ronde_trace_group */
     bool is_own_numbers;              /**< likewise */
     bool is_log;                      /**< of nccl-tests: a mean of many calls */
-    bool is_bound;                    /**< one rank alone, waiting included: upper bounds */
+    bool is_bound;                    /**< some rank is not seen, who may have been waited for */
     enum ronde_collective collective; /**< the count = not recorded */
     uint64_t bytes;                   /**< nccl-tests' size; RONDE_TRACE_NO_NUMBER */
     uint64_t calls;                   /**< whose time is known */

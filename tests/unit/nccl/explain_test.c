@@ -296,6 +296,35 @@ static void one_rank_alone_is_a_bound_and_blames_nobody(void)
     close_job(&job);
 }
 
+/* Two of four ranks: what these alone are in is known, of the rest an upper bound. */
+static void who_is_not_seen_may_have_been_the_last(void)
+{
+    struct job job;
+    struct ronde_error error = {0};
+    ronde_traces_open(&job.traces, ronde_mem_default());
+    for (unsigned rank = 0; rank < 2; rank++) {
+        char path[600], name[64];
+        snprintf(name, sizeof name, "tests/data/traces/kineto/rank%u.json", rank);
+        CU_ASSERT(suite_source(path, sizeof path, name));
+        add_file(path, &job);
+    }
+    CU_ASSERT_EQUAL(ronde_traces_join(&job.traces, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_explain(&job.traces, RONDE_TRACE_NONE, ronde_mem_default(), &job.found,
+                                  &error),
+                    RONDE_OK);
+    unsigned whole = 0, bounds = 0;
+    const struct ronde_explain_row *rows = job.found.rows.items;
+    for (uint32_t r = 0; r < job.found.rows.count; r++) {
+        if (rows[r].calls == 0)
+            continue;
+        CU_ASSERT_EQUAL(rows[r].is_bound, rows[r].seen < rows[r].size);
+        whole += !rows[r].is_bound;
+        bounds += rows[r].is_bound && rows[r].seen > 1;
+    }
+    CU_ASSERT(whole > 0 && bounds > 0);
+    close_job(&job);
+}
+
 /* Calls of two ranks as an inspector's log, `second` us on the second one. */
 static void blame_of(const double *second_us, size_t calls, uint32_t expected)
 {
@@ -507,6 +536,7 @@ int main(void)
         {"a_rank_that_others_wait_for_is_named", a_rank_that_others_wait_for_is_named},
         {"a_step_is_told_apart", a_step_is_told_apart},
         {"a_step_is_calls_and_what_is_between_them", a_step_is_calls_and_what_is_between_them},
+        {"who_is_not_seen_may_have_been_the_last", who_is_not_seen_may_have_been_the_last},
         {"one_rank_alone_is_a_bound_and_blames_nobody", one_rank_alone_is_a_bound_and_blames_nobody},
         {"blame_needs_more_than_chance_and_noise", blame_needs_more_than_chance_and_noise},
         {"expectations_have_a_band", expectations_have_a_band},
