@@ -194,6 +194,8 @@ static enum ronde_status print_row(const struct ronde_plan *plan, const struct r
                                    const struct ronde_bound_share *share, struct sheet *sheet,
                                    struct ronde_sink *sink, struct ronde_error *error)
 {
+    const struct ronde_candidate *best = &plan->selector->choice.candidates[row->decision.best];
+    const bool is_of = ronde_bound_is_of(&best->request, best->host_of);
     layout_candidates(plan, row, sheet);
     size_t count = layout_request(plan, row, sheet->fields);
     count += layout_answer(plan, row, sheet, sheet->fields + count);
@@ -203,8 +205,9 @@ static enum ronde_status print_row(const struct ronde_plan *plan, const struct r
                                                   .count = plan->selector->choice.count};
     sheet->fields[count++] =
         ronde_field_real("bound_share",
-                         ronde_bound_share_of(share, row->bytes,
-                                              row->quotes[row->decision.best].time_ns));
+                         is_of ? ronde_bound_share_of(share, row->bytes,
+                                                      row->quotes[row->decision.best].time_ns)
+                               : NAN);
     const struct ronde_row printed = {sheet->fields, count};
     const enum ronde_status status = ronde_sink_print(sink, &table, &printed, error);
     /* A narrow table has no room for them beside the row. */

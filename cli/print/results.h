@@ -64,9 +64,12 @@ struct ronde_bound_share {
     struct ronde_bound bound; /**< of the collective on the machine */
 };
 
+/** Whether a bound, which is of the first hosts, is of ranks on others (NULL: on those): in another order where no rank is special. */
+bool ronde_bound_is_of(const struct ronde_compile_request *request, const uint32_t *host_of);
+
 /**
- * Finds the bound of a request. Not known: a machine without links, more ranks than RONDE_BOUND_SHARE_RANKS, some of the
- * hosts chosen for the ranks (host_of), a barrier.
+ * Finds the bound of a request. Not known: a machine without links, more ranks than RONDE_BOUND_SHARE_RANKS, hosts that it is
+ * not of, a barrier.
  */
 struct ronde_bound_share ronde_bound_share_find(const struct ronde_platform *platform,
                                                 const struct ronde_compile_request *request,

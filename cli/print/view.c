@@ -14,13 +14,13 @@
 
 /* Shares of the bound. */
 
-/* Whether ranks on chosen hosts do what they do in the file's order: all hosts take part, and no rank is special. */
-static bool is_same_anywhere(const struct ronde_platform *platform,
-                             const struct ronde_compile_request *request)
+bool ronde_bound_is_of(const struct ronde_compile_request *request, const uint32_t *host_of)
 {
-    return ronde_platform_facts(platform)->hosts == request->ranks &&
-           !ronde_collective_traits(request->collective)->has_root &&
-           request->collective != RONDE_SEND_RECV;
+    bool is_of = !host_of || (!ronde_collective_traits(request->collective)->has_root &&
+                              request->collective != RONDE_SEND_RECV);
+    for (uint32_t r = 0; host_of && is_of && r < request->ranks; r++)
+        is_of = host_of[r] < request->ranks;
+    return is_of;
 }
 
 struct ronde_bound_share ronde_bound_share_find(const struct ronde_platform *platform,
@@ -28,7 +28,7 @@ struct ronde_bound_share ronde_bound_share_find(const struct ronde_platform *pla
                                                 const uint32_t *host_of)
 {
     struct ronde_bound_share share = {.is_known = false};
-    if (platform && (!host_of || is_same_anywhere(platform, request)) && request->ranks > 1 &&
+    if (platform && ronde_bound_is_of(request, host_of) && request->ranks > 1 &&
         request->ranks <= RONDE_BOUND_SHARE_RANKS && request->collective != RONDE_BARRIER)
         share.is_known = ronde_bound_find(platform, request, ronde_mem_default(), &share.bound,
                                           NULL) == RONDE_OK;

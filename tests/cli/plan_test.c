@@ -120,6 +120,19 @@ static void a_price_is_no_less_than_what_links_take(void)
     unlink(tree);
 }
 
+/* The bound is of the first hosts: ranks that are scattered over others have none, and sim says so as plan does. */
+static void bounds_are_of_the_hosts_that_take_part(void)
+{
+    if (!has_everything())
+        return;
+    said_prints("plan all_reduce --topo dgx-h100-pod -N 64 -b 8 -e 8 --json", 0,
+                "\"bound_share\": null");
+    said_prints("sim all_reduce --topo dgx-h100-pod -N 64 -b 8 -e 8 --json", 0,
+                "\"bound_share\": null");
+    said_prints("plan all_reduce --topo dgx-h100-pod -N 64 -b 2K -e 2K --json", 0,
+                "\"bound_share\": 0.5");
+}
+
 static void a_plan_has_every_candidate_for_programs(void)
 {
     if (!has_everything())
@@ -300,6 +313,7 @@ int main(void)
         {"a_plan_finds_the_crossover", a_plan_finds_the_crossover},
         {"a_plan_knows_that_flows_share_links", a_plan_knows_that_flows_share_links},
         {"a_price_is_no_less_than_what_links_take", a_price_is_no_less_than_what_links_take},
+        {"bounds_are_of_the_hosts_that_take_part", bounds_are_of_the_hosts_that_take_part},
         {"a_plan_has_every_candidate_for_programs", a_plan_has_every_candidate_for_programs},
         {"a_plan_is_drawn", a_plan_is_drawn},
         {"own_schedules_are_drawn", own_schedules_are_drawn},
