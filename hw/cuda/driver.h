@@ -124,10 +124,11 @@ struct ronde_driver {
 };
 
 /** Loads the driver. The caller closes it also on failure. Errors: UNAVAILABLE naming the library or the missing call. */
-enum ronde_status ronde_driver_open(struct ronde_driver *driver, struct ronde_error *why_not);
+RONDE_API enum ronde_status ronde_driver_open(struct ronde_driver *driver,
+                                              struct ronde_error *why_not);
 
 /** Unloads it. */
-void ronde_driver_close(struct ronde_driver *driver);
+RONDE_API void ronde_driver_close(struct ronde_driver *driver);
 
 /** Turns a result into an error: "cuda: WHAT: the driver's words". Errors: NO_MEMORY, DEVICE. */
 enum ronde_status ronde_driver_check(const struct ronde_driver *driver, int result,
