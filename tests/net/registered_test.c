@@ -91,11 +91,14 @@ static void one_without_registered_memory_is_no_hindrance(void)
     run_plan((struct registered_plan){.ranks = 1, .devices = 1, .without = 1}, 3);
 }
 
-/* An algorithm, and what all its ranks read and write, in blocks, before its buffers are registered and after. */
+/*
+ * An algorithm, and what all its ranks read and write, in blocks, before its buffers are registered and after; at most that and at
+ * least `joined` where steps whose messages have come are joined.
+ */
 struct traffic {
     enum ronde_collective collective;
     const char *algorithm;
-    double blocks[2];
+    double blocks[2], joined[2];
 };
 
 #define TRAFFIC_RANKS 4u
@@ -143,13 +146,15 @@ static enum ronde_status count_moves(const struct team_member *member, struct ro
 /* Registered buffers are moved as often as those of one process's ranks (docs/reference/golden/cuda-floors.md). */
 static void what_is_read_in_place_is_moved_once(void)
 {
-    static const struct traffic traffics[] = {{RONDE_BROADCAST, "chain", {14, 8}},
-                                              {RONDE_BROADCAST, "direct", {14, 8}},
-                                              {RONDE_ALL_GATHER, "ring", {56, 32}},
-                                              {RONDE_ALL_GATHER, "direct", {56, 32}},
-                                              {RONDE_REDUCE_SCATTER, "ring", {44, 36}},
-                                              {RONDE_ALL_REDUCE, "ring", {23, 15}},
-                                              {RONDE_ALL_TO_ALL, "direct", {56, 32}}};
+    static const struct traffic traffics[] = {{RONDE_BROADCAST, "chain", {14, 8}, {14, 8}},
+                                              {RONDE_BROADCAST, "direct", {14, 8}, {14, 8}},
+                                              {RONDE_ALL_GATHER, "ring", {56, 32}, {56, 32}},
+                                              {RONDE_ALL_GATHER, "direct", {56, 32}, {56, 32}},
+                                              {RONDE_REDUCE_SCATTER, "ring", {44, 36}, {44, 36}},
+                                              {RONDE_REDUCE_SCATTER, "direct", {60, 36}, {40, 20}},
+                                              {RONDE_ALL_REDUCE, "ring", {23, 15}, {23, 15}},
+                                              {RONDE_ALL_REDUCE, "direct", {29, 17}, {21, 11}},
+                                              {RONDE_ALL_TO_ALL, "direct", {56, 32}, {56, 32}}};
     const double block = (double)TRAFFIC_COUNT * sizeof(int32_t);
     for (size_t k = 0; k < sizeof traffics / sizeof traffics[0]; k++) {
         double blocks[2] = {0};
@@ -158,8 +163,8 @@ static void what_is_read_in_place_is_moved_once(void)
             blocks[0] += (double)(results[p].number >> 32) / block;
             blocks[1] += (double)(results[p].number & UINT32_MAX) / block;
         }
-        CU_ASSERT_EQUAL(blocks[0], traffics[k].blocks[0]);
-        CU_ASSERT_EQUAL(blocks[1], traffics[k].blocks[1]);
+        for (unsigned i = 0; i < 2; i++)
+            CU_ASSERT(blocks[i] <= traffics[k].blocks[i] && blocks[i] >= traffics[k].joined[i]);
         suite_note("%s %s: %g blocks in slots, %g in place",
                    ronde_collective_text(traffics[k].collective), traffics[k].algorithm, blocks[0],
                    blocks[1]);

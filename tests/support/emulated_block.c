@@ -116,8 +116,8 @@ static void run_movers(struct ronde_block *block)
 {
     struct emulated_block *of = (struct emulated_block *)(void *)block;
     const uint32_t movers = of->movers;
-    of->moved_bytes +=
-        block->command.elements * block->frame.element_bytes * (block->command.b ? 3 : 2);
+    of->moved_bytes += block->command.elements * block->frame.element_bytes *
+                       ((block->command.b ? 3 : 2) + block->command.more_count);
     for (uint32_t thread = movers; thread-- > 0;) {
         const struct ronde_mover mover = {thread, movers};
         switch (block->frame.element_bytes) {
