@@ -201,6 +201,10 @@ static const struct look {
 
 static bool has_browser(void)
 {
+    if (RONDE_SANITIZE[0] != '\0') {
+        suite_skip("a browser sees the same pages of every configuration: release shows them");
+        return false;
+    }
     if (shell("command -v chromium") == 0)
         return true;
     suite_skip("no chromium to look at a page with (apt: chromium)");
