@@ -40,7 +40,7 @@ def troubles(site: pathlib.Path) -> list[str]:
                     found.append(f"{path.relative_to(site)}: loads {link}")
                 continue
             if to.path.startswith("/"):
-                # The page for addresses that are not there stands at any depth.
+                # The page for missing addresses is served at any depth.
                 target = site / to.path.lstrip("/")
             else:
                 target = (path.parent / urllib.parse.unquote(to.path)).resolve() if to.path else path

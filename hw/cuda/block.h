@@ -124,7 +124,7 @@ struct ronde_block {
     uint64_t deadline_ns; /**< 0 = none */
     uint32_t turns;       /**< since it began */
     uint32_t gave_up; /**< not 0: a mover did not get what it waited for, and the run has to end */
-    uint32_t withdrawn_count;
+    uint32_t withdrawn_count; /**< words to look at after the step */
     /** Not 0 there: what the step, or one joined with it, reads is not its sender's any more. */
     const uint64_t *withdrawn[RONDE_JOINED_OPERANDS];
     uint32_t room_bytes;                                  /**< bytes of shared memory */

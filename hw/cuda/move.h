@@ -140,13 +140,6 @@ RONDE_INTERP enum ronde_move MOVE(move_inner)(enum ronde_move move)
     return move == RONDE_MOVE_SCALE_SUM || move == RONDE_MOVE_SUM_QUOTIENT ? RONDE_MOVE_SUM : move;
 }
 
-/* A place of the operands that joined steps have beside the first two. */
-RONDE_INTERP const unsigned char *MOVE(move_more)(const struct ronde_block_command *command,
-                                                  uint32_t operand, uint64_t skip)
-{
-    return command->more[operand] + skip;
-}
-
 /* Elements first .. end-1, one by one; as many loads under way as with vectors. */
 RONDE_INTERP void MOVE(move_singly)(enum ronde_move move, const struct ronde_block_command *command,
                                     uint64_t first, uint64_t end, struct ronde_mover mover)
@@ -174,8 +167,7 @@ RONDE_INTERP void MOVE(move_singly)(enum ronde_move move, const struct ronde_blo
                 x[k] = MOVE(move_element)(MOVE(move_inner)(move), x[k], y[k], command);
             if (m == more)
                 break;
-            const ELEMENT *const next =
-                (const ELEMENT *)(const void *)MOVE(move_more)(command, m, 0);
+            const ELEMENT *const next = (const ELEMENT *)(const void *)command->more[m];
             RONDE_UNROLL
             for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
                 y[k] = i + k * stride < end ? next[i + k * stride] : (ELEMENT)0;
@@ -246,8 +238,7 @@ RONDE_INTERP void MOVE(move_batch)(enum ronde_move move, const struct ronde_bloc
         /* Read from the command again every time: registers are scarce here. */
         if (!MOVE(move_has_b)(move) || m == command->more_count)
             break;
-        const unsigned char *const next =
-            MOVE(move_more)(command, m, (uint64_t)(row->a - command->a));
+        const unsigned char *const next = command->more[m] + (row->a - command->a);
         RONDE_UNROLL
         for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
             if (is_whole || i + k * stride < row->count)
@@ -285,7 +276,7 @@ RONDE_INTERP void MOVE(move_plain)(enum ronde_move move, const struct ronde_bloc
     uint64_t apart = (at ^ (uint64_t)(uintptr_t)command->a) | (at ^ b);
     RONDE_ROLLED
     for (uint32_t m = 0; MOVE(move_has_b)(move) && m < command->more_count; m++)
-        apart |= at ^ (uint64_t)(uintptr_t)MOVE(move_more)(command, m, 0);
+        apart |= at ^ (uint64_t)(uintptr_t)command->more[m];
     const bool is_alike = apart % 16 == 0;
     uint64_t head = is_alike ? (16 - at % 16) % 16 / sizeof(ELEMENT) : command->elements;
     head = head < command->elements ? head : command->elements;

@@ -81,7 +81,7 @@ enum ronde_status ronde_registry_open(struct ronde_comm *comm, const struct rond
                : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", gpu_count);
 }
 
-/* Lets go of what a registration has here and frees it; nobody else has it mapped. */
+/* Releases what a registration holds in this process and frees it; no other process has it mapped. */
 static void free_registration(struct ronde_registry *registry,
                               struct ronde_registration *registration)
 {

@@ -7,7 +7,7 @@
 /** Ratio of times up to which a call counts as what it should be: the model's own spread, one case in twenty beyond. */
 #define DOCTOR_SPREADS 1.64
 
-/** The same from which on no error of the model's explains a single size: none of the published systems that come out fine. */
+/** The same from which on a single size is not explained by the model's error: no published system that comes out fine has one. */
 #define DOCTOR_FAR_SPREADS 7.2
 
 /** The class of a size. */

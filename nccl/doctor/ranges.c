@@ -154,7 +154,7 @@ static const double jump = 1.5;
 /** Less than this is never far, however well the model knows a class. */
 static const double least_far = 2.5;
 
-/** And so much always is: of the published systems that come out fine the worst is 9.8 times too slow (ABCI-V100, 32 MiB on 4 nodes). */
+/** So many times is always far: of the published systems that come out fine the worst is 9.8 times too slow (ABCI-V100, 32 MiB on 4 nodes). */
 static const double most_far = 12;
 
 /** Rows of one series beside each other, by size; out of place before in place. */

@@ -89,7 +89,7 @@ APPLY(no_p2p)
     UNUSED5(add_us, no_nvls, call, constants, machine);
     if (is_pcie)
         constants->links *= rates[strength] * (machine->gpu_path == RONDE_NCCL_GPU_SWITCH ? 1 : .6);
-    /* Instead of NVLink the processors' bridges may do, which was seen of two GPUs of a slot's rate, or memory. */
+    /* GPUs that NVLink joined may still reach each other by bridges, or copy through memory: two strengths each. */
     if (is_pcie || strength > 1)
         machine->gpu_path = RONDE_NCCL_GPU_HOST;
     machine->pcie_GBps = ronde_nccl_slot_GBps(constants, machine) *

@@ -366,7 +366,7 @@ static enum ronde_status add_row(struct work *work, size_t group_first, size_t g
         return RONDE_OK;
     blame(work->instances + group_first, group_count, first - group_first, count, work->tally, row);
     time_calls(work, instances, count, row);
-    /* Who is not seen may have been waited for. */
+    /* The others may have waited for a rank that is not seen. */
     row->is_bound = row->size != 1 && (row->seen <= 1 || row->seen < row->size);
     if (row->time_us > 0 && row->bytes != RONDE_TRACE_NO_NUMBER && row->size > 0)
         row->busbw_GBps = (double)row->bytes / row->time_us / 1e3 *

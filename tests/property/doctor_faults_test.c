@@ -3,8 +3,10 @@
  * several. The model is off by itself there as it was on machines that no constant was fitted to: a factor for each class of sizes, drawn with
  * the spread that the doctor reckons with, beside 4 % of noise a row. Strengths are drawn, too; the doctor knows a few.
  */
+#include "support/buffers.h"
 #include "support/suite.h"
 
+#include "nccl/doctor/doctor_parts.h"
 #include "nccl/model/setting.h"
 
 #include "ronde/doctor.h"
@@ -26,8 +28,7 @@ static uint64_t state = 1;
 
 static double draw(void)
 {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(state >> 11) / 9007199254740992.0;
+    return (double)(buffers_draw(&state) >> 11) / 9007199254740992.0;
 }
 
 static double between(double least, double most)
@@ -231,9 +232,7 @@ static void measure(const struct ronde_nccl_machine *machine, uint32_t nodes,
             const double us = ronde_nccl_execution_us(&at.constants, &at.machine, &call, choice);
             if (!isfinite(us) || !(us > 0))
                 continue;
-            unsigned c = 0;
-            while (c + 1 < RONDE_DOCTOR_SIZES && bytes > spread.most_bytes[c])
-                c++;
+            const uint32_t c = doctor_size_class(&spread, bytes);
             out->rows[out->count++] =
                 (struct ronde_published_row){.line = (uint32_t)out->count + 1,
                                              .state = RONDE_PUBLISHED_PREDICTED,
