@@ -26,6 +26,9 @@ static const struct ronde_column columns[] = {
 };
 static const struct ronde_table table = RONDE_TABLE(columns);
 
+/* Runs of one call that differ by less are repeats. */
+static const double least_again = 1.5;
+
 /* One thing that a log says, and where. */
 static enum ronde_status print_finding(const struct ronde_doctor_view *view, uint32_t line,
                                        bool is_wrong, const char *text, struct ronde_error *error)
@@ -88,6 +91,15 @@ enum ronde_status ronde_doctor_print_log(struct ronde_doctor_view *view, struct 
         snprintf(text, sizeof text, "%s (%u row%s left out)", log->unread, log->unread_count,
                  log->unread_count == 1 ? "" : "s");
         status = print_finding(view, log->unread_line, false, text, error);
+    }
+    if (status == RONDE_OK && view->published->again.most >= least_again) {
+        const struct ronde_published_again *again = &view->published->again;
+        char text[RONDE_LOG_TEXT_BYTES];
+        snprintf(text, sizeof text,
+                 "slower by %.1f times than another run of the same call: its set-up, or other "
+                 "load; of %zu such row%s the fastest run decides",
+                 again->most, again->rows, again->rows == 1 ? "" : "s");
+        status = print_finding(view, again->line, false, text, error);
     }
     return status == RONDE_OK ? print_left_out(view, error) : status;
 }

@@ -296,7 +296,7 @@ static bool read_row(const struct reader *reader)
         return false;
     keep_said(reader, &row);
     row.is_in_place = says_yes(cell(reader, IN_PLACE));
-    published_state(&row, is_modelled, strncmp(cell(reader, NOTES), "FAULTY", 6) == 0);
+    published_state(&row, is_modelled, strstr(cell(reader, NOTES), "FAULTY") != NULL);
     return published_add(to, &row, reader->wrong) == RONDE_OK;
 }
 
@@ -340,6 +340,7 @@ enum ronde_status published_read_table(const struct ronde_published_request *req
                             .to = out};
     struct ronde_error first = {.status = RONDE_OK};
     bool is_end = false;
+    out->is_table = true;
     enum ronde_status status = ronde_csv_next(&reader.csv, &is_end, error);
     if (status == RONDE_OK && !is_end)
         status = read_header(&reader, error);

@@ -182,10 +182,31 @@ static void what_cannot_be_diagnosed_is_2(void)
     check_says(LOG " --topo H100-cluster01", 2, "no row of at least 1 KiB that the model has");
 }
 
+/** A table of 8 H100: two set-ups of a call, and one that its source calls faulty. */
+static void of_several_set_ups_the_fastest_decides(void)
+{
+    write_text(LOG, "system,gpus,nodes,collective,bytes,time_us,notes\n"
+                    "box,8,1,all_reduce,1073741824,4150,set-up 1\n"
+                    "box,8,1,all_reduce,1073741824,16600,set-up 2\n"
+                    "box,8,1,all_reduce,4294967296,16400,set-up 1\n"
+                    "box,8,1,all_reduce,4294967296,65600,set-up 2\n"
+                    "box,8,1,all_reduce,4294967296,164000,set-up 3; FAULTY config\n");
+    check_says(LOG " --topo H100-cluster01", 0, "# FINE");
+    check_says(LOG " --topo H100-cluster01", 0,
+               ":3: slower by 4.0 times than another run of the same call: its set-up, or other "
+               "load; of 2 such rows the fastest run decides");
+    check_says(LOG " --topo H100-cluster01", 0, "rows marked FAULTY");
+    check_says(LOG " --topo H100-cluster01", 0, "WRONG: 4G takes 10 times");
+    write_text(LOG, "system,gpus,nodes,collective,bytes,time_us,notes\n"
+                    "box,8,1,all_reduce,4294967296,164000,FAULTY\n");
+    check_says(LOG " --topo H100-cluster01", 1, "WRONG: 4G takes 10 times");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"fine_is_0_and_wrong_is_1", fine_is_0_and_wrong_is_1},
+        {"of_several_set_ups_the_fastest_decides", of_several_set_ups_the_fastest_decides},
         {"sizes_that_are_far_too_slow_are_wrong", sizes_that_are_far_too_slow_are_wrong},
         {"rows_left_out_are_named", rows_left_out_are_named},
         {"several_logs_are_of_one_machine", several_logs_are_of_one_machine},

@@ -127,7 +127,7 @@ struct ronde_diagnosis {
 struct ronde_doctor_request {
     const struct ronde_published *published;
     uint32_t system; /**< whose machine is described */
-    bool is_faulty;  /**< the rows whose notes begin with FAULTY; else the others */
+    bool is_faulty;  /**< the rows whose notes say FAULTY; else the others */
     const struct ronde_nccl_constants *constants;
     const struct ronde_doctor_spread *spread;
 };

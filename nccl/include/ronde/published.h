@@ -7,7 +7,7 @@
  * A table is CSV with the columns system, collective, gpus and bytes, and, where it has them, algorithm, protocol, nodes,
  * time_us, algbw_GBps, busbw_GBps, nccl_version, notes and others; what is unknown is ignored. A row that is malformed or
  * contradicts itself is left out and kept as a remark with its line; only a table without any other row is refused. A row
- * without time and rate is predicted and compared with nothing. A row whose notes begin with FAULTY is reported, and
+ * without time and rate is predicted and compared with nothing. A row whose notes say FAULTY is reported, and
  * neither fitted nor counted.
  */
 #ifndef RONDE_PUBLISHED_H
@@ -98,6 +98,13 @@ struct ronde_published_why {
     char text[RONDE_PUBLISHED_WHY_BYTES];
 };
 
+/** Rows that ronde_published_keep_best() took out. */
+struct ronde_published_again {
+    size_t rows;
+    double most;   /**< so many times the fastest run's time, the slowest of them */
+    uint32_t line; /**< of that one */
+};
+
 /** A table that was read. */
 struct ronde_published {
     struct ronde_published_row *rows;
@@ -109,6 +116,8 @@ struct ronde_published {
     size_t why_count;
     size_t why_capacity;
     struct ronde_log_facts log; /**< what a log says beside its rows */
+    struct ronde_published_again again;
+    bool is_table; /**< CSV: its rows may be of several set-ups */
     const struct ronde_mem *mem;
 };
 
@@ -173,6 +182,12 @@ RONDE_API void ronde_published_describe(struct ronde_published *published, uint3
 RONDE_API struct ronde_nccl_machine
 ronde_published_machine_of(const struct ronde_published *published,
                            const struct ronde_published_row *row);
+
+/**
+ * Keeps of runs of one call, with the same setting, the fastest: a table may hold several set-ups of a machine.
+ * Rows that are marked FAULTY stand for themselves. Rows are in the order of calls afterwards.
+ */
+RONDE_API void ronde_published_keep_best(struct ronde_published *published);
 
 /**
  * Adds the rows of another log of the same machine, and what that log says of itself. Both are of one system. Errors: NO_MEMORY.

@@ -314,6 +314,7 @@ static void judge_table(const char *file, const char *folder, struct judged *jud
     CU_ASSERT_EQUAL_FATAL(ronde_published_read(file, folder, NULL, ronde_mem_default(), &published,
                                                &error),
                           RONDE_OK);
+    ronde_published_keep_best(&published);
     ronde_published_choose(&published, &constants);
     for (uint32_t s = 0; s < published.system_count; s++)
         for (int is_faulty = 0; is_faulty < 2; is_faulty++) {
@@ -346,9 +347,9 @@ static void published_systems_are_judged_as_their_sources_do(void)
     judge_table(second, folder, &judged);
     suite_note("%u of %u systems called wrong; %u of %u with FAULTY rows", judged.wrong,
                judged.systems, judged.faulty_found, judged.faulty);
-    /* Four are several times too slow at large sizes, or their rates jump (docs/guide/doctor.md). */
-    CU_ASSERT(judged.systems >= 30 && judged.wrong <= 4);
-    CU_ASSERT_EQUAL(judged.faulty_found, judged.faulty);
+    /* One is five times too slow at large sizes (docs/guide/doctor.md). */
+    CU_ASSERT(judged.systems >= 30 && judged.wrong <= 1);
+    CU_ASSERT(judged.faulty >= 2 && judged.faulty_found == judged.faulty);
 }
 
 static void memory_may_run_out(void)

@@ -306,7 +306,7 @@ static void numbers_at_their_bounds_are_taken(void)
     }
 }
 
-/* Of what NCCL is forced to, and whether the model has it; FAULTY goes before all else, at the beginning of notes alone. */
+/* Of what NCCL is forced to, and whether the model has it; FAULTY goes before all else, in capitals wherever notes say it. */
 static void states_are_told_by_words(void)
 {
     static const struct {
@@ -331,7 +331,8 @@ static void states_are_told_by_words(void)
         {"barrier,auto,auto", "64,5,0.0128", "", RONDE_PUBLISHED_NOT_MODELLED, 4, 3},
         {"all_reduce,auto,auto", "64,5,0.0128", "FAULTY", RONDE_PUBLISHED_FAULTY, 4, 3},
         {"sendrecv,auto,auto", "1024,5,0.2048", "FAULTY: x", RONDE_PUBLISHED_FAULTY, 4, 3},
-        {"all_reduce,auto,auto", "1024,5,0.2048", "not FAULTY", RONDE_PUBLISHED_PREDICTED, 4, 3},
+        {"all_reduce,auto,auto", "1024,5,0.2048", "set-up 1; FAULTY config", RONDE_PUBLISHED_FAULTY,
+         4, 3},
         {"all_reduce,auto,auto", "1024,5,0.2048", "faulty", RONDE_PUBLISHED_PREDICTED, 4, 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
