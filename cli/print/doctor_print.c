@@ -88,7 +88,7 @@ enum ronde_status ronde_doctor_print_log(struct ronde_doctor_view *view, struct 
     }
     if (status == RONDE_OK && log->unread_count > 0) {
         char text[RONDE_LOG_TEXT_BYTES + 64];
-        snprintf(text, sizeof text, "%s (%u row%s left out)", log->unread, log->unread_count,
+        snprintf(text, sizeof text, "%s (%u line%s left out)", log->unread, log->unread_count,
                  log->unread_count == 1 ? "" : "s");
         status = print_finding(view, log->unread_line, false, text, error);
     }

@@ -61,41 +61,58 @@ bool nccl_is_over(struct nccl_cursor cursor)
     skip_blanks(&cursor);
     while (cursor.end > cursor.at && cursor.end[-1] == '\r')
         cursor.end--;
-    if (cursor.at == cursor.end || *cursor.at == '[' || *cursor.at == '\x1b')
+    if (cursor.at == cursor.end || *cursor.at == '[')
         return true;
     return cursor.end - cursor.at > 1 && isalpha((unsigned char)cursor.at[0]) &&
            isalpha((unsigned char)cursor.at[1]);
 }
 
-/* The length of a tag that begins here; 0 where none does. */
-static size_t tag_length(const char *at, const char *end)
+/* The length of a launcher's tag that begins here, "[1,0]<stdout>:", or bare, "[0]"; 0 where none does. */
+static size_t tag_length(const char *at, const char *end, bool are_bare)
 {
-    static const char *const streams[] = {"]<stdout>:", "]<stderr>:"};
+    static const char *const streams[] = {"<stdout>:", "<stderr>:"};
     const char *from = at;
     if (at == end || *at++ != '[')
         return 0;
     while (at < end && (isdigit((unsigned char)*at) || *at == ','))
         at++;
+    if (at == end || *at != ']' || at == from + 1)
+        return 0;
+    at++;
     for (size_t s = 0; s < sizeof streams / sizeof streams[0]; s++) {
         const size_t length = strlen(streams[s]);
         if ((size_t)(end - at) >= length && memcmp(at, streams[s], length) == 0)
             return (size_t)(at - from) + length;
     }
-    return 0;
+    return are_bare ? (size_t)(at - from) : 0;
 }
 
-bool nccl_drop_tags(const struct nccl_cursor *line, char *room, struct nccl_cursor *out)
+/* The same of a terminal's sequence: "ESC [ parameters letter", and "ESC ( B" of other lengths; an ESC alone is one. */
+static size_t escape_length(const char *at, const char *end)
 {
-    char *to = room;
+    const char *from = at;
+    if (at == end || *at++ != '\x1b')
+        return 0;
+    if (at < end && *at == '[')
+        for (at++; at < end && *at >= '0' && *at <= '?';)
+            at++;
+    while (at < end && *at >= ' ' && *at <= '/')
+        at++;
+    return (size_t)(at - from) + (at < end && *at >= '0' && *at <= '~');
+}
+
+size_t nccl_drop_tags(const struct nccl_cursor *line, bool are_bare, char *out)
+{
+    char *to = out;
     for (const char *at = line->at; at < line->end;) {
-        const size_t length = tag_length(at, line->end);
+        const size_t tag = tag_length(at, line->end, are_bare);
+        const size_t length = tag > 0 ? tag : escape_length(at, line->end);
         if (length > 0)
             at += length;
         else
             *to++ = *at++;
     }
-    *out = (struct nccl_cursor){room, to};
-    return to - room != line->end - line->at;
+    return (size_t)(to - out);
 }
 
 /* Lines on how two ranks are joined begin alike: "Channel 00/0 : 0[0] -> 1[1] via P2P/IPC", once "Ring 00 : 34 -> 33 ...". */

@@ -25,6 +25,9 @@ struct words {
 /** Published rates are rounded, and so are the times they were computed from. */
 static const double rate_slack = .03;
 
+/** Largest size, as in tables. */
+static const uint64_t most_bytes = (uint64_t)1 << 50;
+
 static const char *const types[] = {
     "int8",  "uint8",  "int32",    "uint32", "int64",  "uint64",   "half",
     "float", "double", "bfloat16", "f8e4m3", "f8e5m2", "char",     "int",
@@ -46,25 +49,6 @@ static size_t find(const char *word, const char *const *list, size_t count)
 
 #define FIND(word, list) find(word, list, sizeof(list) / sizeof(list)[0])
 #define IS_IN(word, list) (FIND(word, list) < sizeof(list) / sizeof(list)[0])
-
-/** Blanks the tags that launchers put into lines: "[0]", "[1,0]<stdout>:". A PCI address in brackets is none. */
-static void blank_tags(char *line)
-{
-    static const char *const streams[] = {"<stdout>:", "<stderr>:"};
-    for (char *at = line; (at = strchr(at, '[')) != NULL;) {
-        const size_t digits = strspn(at + 1, "0123456789,");
-        size_t length = digits + 2;
-        if (digits == 0 || at[1 + digits] != ']') {
-            at++;
-            continue;
-        }
-        for (size_t s = 0; s < sizeof streams / sizeof streams[0]; s++)
-            if (strncmp(at + length, streams[s], strlen(streams[s])) == 0)
-                length += strlen(streams[s]);
-        memset(at, ' ', length);
-        at += length;
-    }
-}
 
 /** Cuts at blanks and control characters; what is beyond the last word is left out. */
 static void cut(char *line, struct words *words)
@@ -147,8 +131,11 @@ static bool read_names(const struct words *words, struct log_columns *columns)
     columns->is_known = true;
     columns->counts_wrong = strcmp(fourth, "error") != 0 && strcmp(fourth, "res") != 0;
     columns->unit_us = strcmp(fourth, "res") == 0 ? 1000 : 1;
-    if (second < words->count && second - first >= LEAST_HALF)
-        columns->half = second - first;
+    columns->halves = second < words->count ? 2 : 1;
+    /* Of the last column on others may follow; output of others in the first half has no like in the second. */
+    const uint32_t half = second - first, behind = words->count - second;
+    if (half >= LEAST_HALF && behind >= LEAST_HALF)
+        columns->half = half < behind ? half : behind;
     return true;
 }
 
@@ -208,38 +195,88 @@ static bool take_halves(const struct words *words, uint32_t at, const struct log
     row->half[0].is_there = row->half[1].is_there = false;
     if (left != columns->half && left != 2 * columns->half)
         return false;
-    for (uint32_t h = 0; h < left / columns->half; h++)
+    row->halves = left / columns->half;
+    for (uint32_t h = 0; h < row->halves; h++)
         if (!take_half(words->word + at + h * columns->half, columns, &row->half[h]))
             return false;
     return true;
 }
 
-/** Whether other output stands on the line: NCCL's log goes to the same stream. */
+/** Whether other output stands on the line before the first time: NCCL's log goes to the same stream. */
 static bool is_interrupted(const struct words *words, uint32_t at)
 {
     for (; at < words->count; at++)
         if (strcmp(words->word[at], "NCCL") == 0 || strstr(words->word[at], "RCCL"))
             return true;
+        else if (words->word[at][strspn(words->word[at], "0123456789")] == '.')
+            return false;
     return false;
 }
 
-/** Leaves out what stands behind the columns of numbers: RCCL adds algo, proto and nchannels. */
+/** Leaves out what stands behind the columns of numbers: RCCL's algo, proto and nchannels, Ray's "[repeated 7x across cluster]". */
 static void drop_words_behind(struct words *words, uint32_t from)
 {
     for (uint32_t i = from; i < words->count; i++)
-        if (isalpha((unsigned char)words->word[i][0]) && !is_not_there(words->word[i]) &&
-            !is_no_number(words->word[i]))
+        if ((isalpha((unsigned char)words->word[i][0]) || words->word[i][0] == '[') &&
+            !is_not_there(words->word[i]) && !is_no_number(words->word[i]))
             words->count = i;
 }
 
-/** Where a row begins: two whole numbers and a type; count where none does. */
+/** Whether a row begins here: two whole numbers and a type. */
+static bool is_row_at(const struct words *words, uint32_t i)
+{
+    return i + 2 < words->count && is_whole(words->word[i]) && is_whole(words->word[i + 1]) &&
+           IS_IN(words->word[i + 2], types);
+}
+
+/** Where a row begins; count where none does. */
 static uint32_t find_row(const struct words *words)
 {
-    for (uint32_t i = 0; i + 2 < words->count; i++)
-        if (is_whole(words->word[i]) && is_whole(words->word[i + 1]) &&
-            IS_IN(words->word[i + 2], types))
-            return i;
-    return words->count;
+    uint32_t i = 0;
+    while (i < words->count && !is_row_at(words, i))
+        i++;
+    return i;
+}
+
+char *log_row_split(char *line)
+{
+    char copy[LOG_LINE_BYTES];
+    struct words words;
+    snprintf(copy, sizeof copy, "%s", line);
+    cut(copy, &words);
+    for (uint32_t i = 0; i < words.count; i++) {
+        const char *comment = strchr(words.word[i], '#');
+        if (comment && comment[1] == '\0' && comment > words.word[0])
+            return line + (comment - copy);
+        if (i > 0 && is_row_at(&words, i))
+            return line + (words.word[i] - copy);
+    }
+    return NULL;
+}
+
+bool log_row_is_sound(const struct log_row *row, char *why, size_t why_bytes)
+{
+    for (unsigned h = 0; h < 2; h++) {
+        const struct log_half *half = &row->half[h];
+        const double expected_GBps = (double)row->bytes / half->time_us / 1e3;
+        /* Nothing was moved: nccl-tests prints such rows where the size is below an element a rank. */
+        if (!half->is_there || row->bytes == 0)
+            continue;
+        if (row->bytes > most_bytes)
+            snprintf(why, why_bytes, "%llu bytes are too many", (unsigned long long)row->bytes);
+        else if (!(half->time_us > 0))
+            snprintf(why, why_bytes, "a time of 0");
+        /* The first versions counted what a rank receives from others: (n-1)/n of the size, half of it at least. */
+        else if (half->rate_GBps - half->slack_GBps > expected_GBps * (1 + half->slack) ||
+                 half->rate_GBps + half->slack_GBps < expected_GBps * (.5 - half->slack))
+            snprintf(why, why_bytes,
+                     "algbw %g contradicts time %g us of %llu bytes, which are %.4g GB/s",
+                     half->rate_GBps, half->time_us, (unsigned long long)row->bytes, expected_GBps);
+        else
+            continue;
+        return false;
+    }
+    return true;
 }
 
 /** Operator and root, where they are there. */
@@ -258,20 +295,43 @@ static uint32_t take_operator(const struct words *words, uint32_t at,
     return at + 1;
 }
 
+/** Whether a type or an operator, and numbers behind it, are what is left of a row. */
+static bool lacks_begin(const struct words *words, const struct log_columns *columns)
+{
+    uint32_t numbers = 0;
+    double unused;
+    for (uint32_t i = words->count; i-- > 0 && numbers < columns->half;)
+        if (IS_IN(words->word[i], operators) || IS_IN(words->word[i], types))
+            return false;
+        else
+            numbers = take_number(words->word[i], &unused) || is_not_there(words->word[i])
+                          ? numbers + 1
+                          : 0;
+    for (uint32_t i = 0; numbers >= columns->half && i < words->count; i++)
+        if (IS_IN(words->word[i], operators) || IS_IN(words->word[i], types))
+            return true;
+    return false;
+}
+
 enum log_kind log_row_read(char *line, const struct log_columns *columns, bool begun,
                            struct log_row *row, char *why, size_t why_bytes)
 {
     struct words words;
-    blank_tags(line);
     cut(line, &words);
     drop_timestamp(&words);
     uint32_t at = find_row(&words);
     if (at == words.count) {
         struct log_row end = *row;
+        double unused;
+        if (lacks_begin(&words, columns)) {
+            snprintf(why, why_bytes, "a row whose size cannot be read");
+            return LOG_MALFORMED;
+        }
         for (at = 0; begun && at < words.count; at++)
-            if (take_halves(&words, at, columns, &end)) {
+            if ((at == 0 || !take_number(words.word[at - 1], &unused)) &&
+                take_halves(&words, at, columns, &end)) {
                 *row = end;
-                return LOG_END;
+                return log_row_is_sound(row, why, why_bytes) ? LOG_END : LOG_MALFORMED;
             }
         return LOG_OTHER;
     }
@@ -283,7 +343,7 @@ enum log_kind log_row_read(char *line, const struct log_columns *columns, bool b
     if (at == words.count || is_begin)
         return LOG_BEGIN;
     if (take_halves(&words, at, columns, row))
-        return LOG_ROW;
+        return log_row_is_sound(row, why, why_bytes) ? LOG_ROW : LOG_MALFORMED;
     snprintf(why, why_bytes,
              "%u cells behind type and operator, \"%.20s\" the first: %u or %u numbers are "
              "expected",

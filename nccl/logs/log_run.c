@@ -58,18 +58,6 @@ uint32_t log_run_version(uint32_t code)
     return 100 * (code / unit) + code % unit / 100;
 }
 
-bool log_run_host(struct log_run *run, const char *name, size_t length)
-{
-    const uint64_t hash = nccl_hash(name, name + length);
-    for (uint32_t h = 0; h < run->hosts; h++)
-        if (run->host[h] == hash)
-            return true;
-    if (run->hosts == LOG_MAX_HOSTS)
-        return false;
-    run->host[run->hosts++] = hash;
-    return true;
-}
-
 /** Forgets who took part, and takes the settings of the command line. */
 static void reset(struct log_run *run)
 {
@@ -77,6 +65,9 @@ static void reset(struct log_run *run)
     run->has_table = run->has_rows = false;
     memset(run->group_ranks, 0, sizeof run->group_ranks);
     memset(run->device_ranks, 0, sizeof run->device_ranks);
+    memset(run->is_placed, 0, sizeof run->is_placed);
+    run->placed = run->torn[0] = run->torn[1] = 0;
+    run->is_renumbered = run->has_groups = false;
     run->forced = run->command;
     run->clearest_GBps = 0;
 }
@@ -172,42 +163,6 @@ static void read_settings(struct log_run *run, struct ronde_log_facts *facts, co
     }
 }
 
-/** "#  Rank  0 Group  0 Pid   7 on  host device  0 [0x07] GPU": group and process came later. */
-static enum ronde_status read_rank(struct log_run *run, struct ronde_log_facts *facts,
-                                   const char *path, uint32_t line, const char *text,
-                                   struct ronde_error *error)
-{
-    unsigned rank = 0, group = 0, device = 0;
-    const char *at = strstr(text, "Rank "), *host = at ? strstr(at, " on ") : NULL;
-    const char *on = host ? strstr(host + 3, " device ") : NULL;
-    if (!on || sscanf(at, "Rank %7u", &rank) != 1)
-        return RONDE_OK;
-    host += 4;
-    host += strspn(host, " ");
-    if (rank == 0 && run->ranks > 0 && facts->separate_line == 0)
-        facts->separate_line = line;
-    const char *grouped = strstr(at, "Group ");
-    if (grouped && grouped < host)
-        (void)sscanf(grouped, "Group %7u", &group);
-    /* Groups do the same beside each other: the log is of one of them. */
-    run->group_ranks[group > 0]++;
-    if (group > 0) {
-        run->ranks = run->group_ranks[0];
-        return RONDE_OK;
-    }
-    if (rank >= run->ranks)
-        run->ranks = rank + 1;
-    if (sscanf(on, " device %7u", &device) == 1 && device < LOG_MAX_DEVICES)
-        run->device_ranks[device]++;
-    if (!log_run_host(run, host, strcspn(host, " ")))
-        return ronde_fail_at(error, RONDE_BAD_INPUT, line, "%s:%u: more than %u hosts", path, line,
-                             LOG_MAX_HOSTS);
-    const char *model = strstr(host, "] ");
-    if (model && facts->gpu[0] == '\0')
-        snprintf(facts->gpu, sizeof facts->gpu, "%.*s", (int)strcspn(model + 2, "\r\n"), model + 2);
-    return RONDE_OK;
-}
-
 /** Versions: of the library, or of what the tests were compiled with. */
 static void read_version(struct log_run *run, const char *text)
 {
@@ -265,9 +220,12 @@ static void begin(struct log_run *run, struct ronde_log_facts *facts, uint32_t l
                   const char *text)
 {
     unsigned threads = 0, gpus = 0;
-    const bool has_nothing = !run->has_table || (run->ranks == 1 && !run->has_rows);
+    const bool has_nothing = run->has_table ? run->ranks == 1 && !run->has_rows : run->ranks > 0;
     if (run->per_process > 0 && has_nothing && facts->separate_line == 0)
         facts->separate_line = line;
+    /* A version that names its test does so in every run. */
+    if (run->is_test_sure && !run->is_test_new)
+        run->test = NULL;
     reset(run);
     if (sscanf(strstr(text, "nThread "), "nThread %5u nGpus %5u", &threads, &gpus) == 2)
         run->per_process = threads * gpus;
@@ -287,22 +245,17 @@ static enum ronde_status take_line(struct log_run *run, struct ronde_log_facts *
     if (test) {
         run->is_test_sure = strstr(text, starting) != NULL;
         run->test = test;
+        run->is_test_new = true;
     }
     if (nranks && sscanf(nranks, " nranks %7u", &told) == 1 && told > run->told_ranks)
         run->told_ranks = told;
     read_settings(run, facts, text);
     read_version(run, text);
     read_troubles(facts, line, text);
-    return read_rank(run, facts, path, line, text, error);
+    return log_run_rank(run, facts, path, line, text, error);
 }
 
 /* Logs of nccl-tests as text. */
-
-/** A line longer than this is no row; its rest is passed over. */
-#define LINE_BYTES 8192
-
-/** Largest size, as in tables. */
-static const uint64_t most_bytes = (uint64_t)1 << 50;
 
 /** A log that is read. */
 struct reader {
@@ -316,7 +269,7 @@ struct reader {
     struct log_row begun; /**< that row */
     struct log_columns columns;
     struct log_run run;
-    char text[LINE_BYTES];
+    char text[LOG_LINE_BYTES];
 };
 
 enum ronde_status published_log_system(const struct ronde_published_request *request,
@@ -332,46 +285,19 @@ enum ronde_status published_log_system(const struct ronde_published_request *req
     return published_system(to, request->path, 1, name, out, error);
 }
 
-/** Colours are for terminals: "ESC [ 3 2 m". */
-static void drop_colours(char *text)
-{
-    char *to = text;
-    for (const char *from = text; *from; from++) {
-        if (from[0] == '\033' && from[1] == '[') {
-            from += 2 + strspn(from + 2, "0123456789;");
-            if (*from == '\0')
-                break;
-        } else {
-            *to++ = *from;
-        }
-    }
-    *to = '\0';
-}
-
 enum ronde_status published_add_halves(struct ronde_published *to, const char *path, uint32_t line,
                                        uint32_t system, const struct log_row *row,
                                        struct ronde_error *error)
 {
     enum ronde_status status = RONDE_OK;
+    char why[RONDE_LOG_TEXT_BYTES];
+    if (!log_row_is_sound(row, why, sizeof why))
+        return ronde_fail_at(error, RONDE_BAD_INPUT, line, "%s:%u: %s", path, line, why);
     for (unsigned h = 0; status == RONDE_OK && h < 2; h++) {
         const struct log_half *half = &row->half[h];
         /* Nothing was moved: nccl-tests prints such rows where the size is below an element a rank. */
         if (!half->is_there || row->bytes == 0)
             continue;
-        const double expected_GBps = (double)row->bytes / half->time_us / 1e3;
-        if (row->bytes > most_bytes)
-            return ronde_fail_at(error, RONDE_BAD_INPUT, line, "%s:%u: %llu bytes are too many",
-                                 path, line, (unsigned long long)row->bytes);
-        if (!(half->time_us > 0))
-            return ronde_fail_at(error, RONDE_BAD_INPUT, line, "%s:%u: a time of 0", path, line);
-        /* The first versions counted what a rank receives from others: (n-1)/n of the size, half of it at least. */
-        if (half->rate_GBps - half->slack_GBps > expected_GBps * (1 + half->slack) ||
-            half->rate_GBps + half->slack_GBps < expected_GBps * (.5 - half->slack))
-            return ronde_fail_at(error, RONDE_BAD_INPUT, line,
-                                 "%s:%u: algbw %g contradicts time %g us of %llu bytes, which are "
-                                 "%.4g GB/s",
-                                 path, line, half->rate_GBps, half->time_us,
-                                 (unsigned long long)row->bytes, expected_GBps);
         if (half->wrong > 0 && to->log.wrong_line == 0)
             to->log.wrong_line = line;
         const struct ronde_published_row measured = {.line = line,
@@ -412,71 +338,96 @@ static void note_unfinished(struct reader *reader)
         reader->to->log.unfinished_line = reader->begun_line;
 }
 
-/** The rows of a run are whole: its rates and its header decide what they are of. */
+/** The rows of a run are whole: its rates and its header decide what they are of. What nothing tells that of is left out. */
 static enum ronde_status end_run(struct reader *reader, struct ronde_error *error)
 {
-    const enum ronde_status status =
-        published_settle(reader->request, &reader->run, reader->to, reader->first, error);
+    struct ronde_published *to = reader->to;
+    enum ronde_status status =
+        published_settle(reader->request, &reader->run, to, reader->first, error);
+    if (status == RONDE_BAD_INPUT) {
+        const size_t path = strlen(reader->request->path) + 1;
+        for (; to->count > reader->first; to->count--)
+            log_leave_out(&to->log, error->line, strchr(error->message + path, ' ') + 1);
+        *error = (struct ronde_error){.status = status = RONDE_OK};
+    }
     note_unfinished(reader);
-    reader->first = reader->to->count;
+    reader->first = to->count;
     reader->begun_line = 0;
     reader->run.clearest_GBps = 0;
     return status;
+}
+
+/** A row that is begun when another is: times that come later may be of either. */
+static void leave_begun(struct reader *reader)
+{
+    if (reader->begun_line > 0)
+        log_leave_out(&reader->to->log, reader->begun_line,
+                      "a row without times, which others do not follow");
+    reader->begun_line = 0;
 }
 
 static enum ronde_status take_row(struct reader *reader, uint32_t line, const struct log_row *row,
                                   struct ronde_error *error)
 {
     if (line != reader->begun_line)
-        note_unfinished(reader);
+        leave_begun(reader);
+    if (row->halves < reader->columns.halves)
+        log_leave_out(&reader->to->log, line, "a row with half of its times: they end early");
     reader->begun_line = 0;
     log_run_row(&reader->run, row);
     return published_add_halves(reader->to, reader->request->path, line, reader->system, row, error);
 }
 
-/** A row that cannot be read costs itself; where the whole log has no other, it is the reason. */
-static enum ronde_status leave_out(struct reader *reader, const char *why)
+/** One line, or what is one by itself on a line of several. */
+static enum ronde_status read_piece(struct reader *reader, char *text, struct ronde_error *error)
 {
-    struct ronde_log_facts *facts = &reader->to->log;
-    if (facts->unread_count++ == 0) {
-        facts->unread_line = reader->line;
-        snprintf(facts->unread, sizeof facts->unread, "%s", why);
-    }
-    return RONDE_OK;
-}
-
-static enum ronde_status read_line(struct reader *reader, struct ronde_error *error)
-{
-    char why[160];
-    drop_colours(reader->text);
+    char why[RONDE_LOG_TEXT_BYTES];
     enum ronde_status status = RONDE_OK;
-    const bool is_header = strstr(reader->text, "algbw") != NULL;
-    if (is_header || begins_run(reader->text))
+    if (strstr(text, "algbw") || begins_run(text))
         status = end_run(reader, error);
-    if (status == RONDE_OK && log_columns_read(reader->text, &reader->columns)) {
+    if (status == RONDE_OK && log_columns_read(text, &reader->columns)) {
         reader->run.has_table = true;
         return RONDE_OK;
     }
     if (status == RONDE_OK)
         status = take_line(&reader->run, &reader->to->log, reader->request->path, reader->line,
-                           reader->text, error);
+                           text, error);
     if (status != RONDE_OK)
         return status;
     struct log_row row = reader->begun;
     const enum log_kind kind =
-        log_row_read(reader->text, &reader->columns, reader->begun_line > 0, &row, why, sizeof why);
+        log_row_read(text, &reader->columns, reader->begun_line > 0, &row, why, sizeof why);
+    if (kind == LOG_ROW || kind == LOG_END)
+        return take_row(reader, kind == LOG_ROW ? reader->line : reader->begun_line, &row, error);
+    const bool is_other = reader->begun_line > 0 && row.bytes != reader->begun.bytes;
     if (kind == LOG_MALFORMED)
-        return leave_out(reader, why);
-    if (kind == LOG_ROW)
-        return take_row(reader, reader->line, &row, error);
-    if (kind == LOG_END)
-        return take_row(reader, reader->begun_line, &row, error);
+        log_leave_out(&reader->to->log, reader->line, why);
     if (kind == LOG_BEGIN) {
-        note_unfinished(reader);
         reader->begun = row;
         reader->begun_line = reader->line;
     }
+    if (kind == LOG_MALFORMED || (kind == LOG_BEGIN && is_other))
+        leave_begun(reader);
     return RONDE_OK;
+}
+
+/** Writers that share a stream leave out ends of lines, and launchers and terminals put their own into them. */
+static enum ronde_status read_line(struct reader *reader, struct ronde_error *error)
+{
+    enum ronde_status status = RONDE_OK;
+    char *text = reader->text;
+    const struct nccl_cursor line = {text, text + strlen(text)};
+    text[nccl_drop_tags(&line, true, text)] = '\0';
+    for (char *next; status == RONDE_OK && text; text = next) {
+        next = log_row_split(text);
+        const char first = next ? *next : '\0';
+        if (next)
+            *next = '\0';
+        status = read_piece(reader, text, error);
+        if (next)
+            *next = first;
+    }
+    return status;
 }
 
 /** What does not fit the buffer is passed over. */
@@ -533,11 +484,12 @@ enum ronde_status published_read_log(const struct ronde_published_request *reque
     if (status == RONDE_OK)
         status = read_lines(reader, error);
     ronde_mem_free(out->mem, reader, 1, sizeof *reader);
-    if (status == RONDE_OK && out->count == 0 && out->log.unread_line > 0)
+    const bool is_empty =
+        out->count == 0 && out->log.failure_line == 0 && out->log.separate_line == 0;
+    if (status == RONDE_OK && is_empty && out->log.unread_line > 0)
         return ronde_fail_at(error, RONDE_BAD_INPUT, out->log.unread_line, "%s:%u: %s",
                              request->path, out->log.unread_line, out->log.unread);
-    if (status == RONDE_OK && out->count == 0 && out->log.failure_line == 0 &&
-        out->log.unfinished_line == 0)
+    if (status == RONDE_OK && is_empty && out->log.unfinished_line == 0)
         return ronde_fail(error, RONDE_BAD_INPUT,
                           "%s: no row: neither a table with a column system, nor a log of "
                           "nccl-tests with its lines \"size count type ... time algbw busbw\"",

@@ -478,14 +478,13 @@ static bool read_glued(struct walk *walk, struct nccl_cursor line)
 static bool read_tagged(struct walk *walk, struct nccl_cursor line)
 {
     const size_t bytes = (size_t)(line.end - line.at);
-    if (!memchr(line.at, '<', bytes))
+    if (!memchr(line.at, '<', bytes) && !memchr(line.at, '\x1b', bytes))
         return read_glued(walk, line);
     char *room = ronde_mem_new(walk->log->mem, bytes, 1);
     if (!room)
         return no_memory(walk);
-    struct nccl_cursor bare;
-    const bool had_tags = nccl_drop_tags(&line, room, &bare);
-    const bool is_read = read_glued(walk, had_tags ? bare : line);
+    const bool is_read =
+        read_glued(walk, (struct nccl_cursor){room, room + nccl_drop_tags(&line, false, room)});
     ronde_mem_free(walk->log->mem, room, bytes, 1);
     return is_read;
 }

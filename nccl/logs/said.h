@@ -75,14 +75,14 @@ bool nccl_take_number(struct nccl_cursor *cursor, int32_t *out_number);
 /** A piece of text, after blanks; false and nothing taken where it is not there. */
 bool nccl_take_text(struct nccl_cursor *cursor, const char *text);
 
-/** Whether nothing follows that could belong to the line: its end, a bracket, a terminal's escape, or a word of two letters. */
+/** Whether nothing follows that could belong to the line: its end, a bracket, or a word of two letters. */
 bool nccl_is_over(struct nccl_cursor cursor);
 
 /**
- * Leaves out the tags that mpirun puts into lines as well ("[1,0]<stdout>:"). `room` has as many characters as the line;
- * false where there are none, and room is not used. (lines.c)
+ * Leaves out the tags that launchers put into lines as well ("[1,0]<stdout>:", bare ones "[0]"), and a terminal's sequences. Writes
+ * to `out`, which may be the line, and returns how many characters that is. (lines.c)
  */
-bool nccl_drop_tags(const struct nccl_cursor *line, char *room, struct nccl_cursor *out);
+size_t nccl_drop_tags(const struct nccl_cursor *line, bool are_bare, char *out);
 
 /** Goes behind the next place where a text stands; false where there is none. (lines.c) */
 bool nccl_go_behind(struct nccl_cursor *cursor, const char *text);

@@ -52,8 +52,8 @@ struct ronde_log_facts {
     uint32_t separate_line; /**< ranks 0 of several jobs from here on: built without MPI=1; 0 = no */
     uint32_t failure_line;  /**< "Test NCCL failure" and the like; 0 = none */
     uint32_t unfinished_line; /**< a row without times that no line completes; 0 = none */
-    uint32_t unread_line;     /**< first row that cannot be read and is left out; 0 = none */
-    uint32_t unread_count;    /**< how many */
+    uint32_t unread_line; /**< first line on a row or a rank that cannot be read, or in part; 0 = none */
+    uint32_t unread_count;              /**< how many */
     char unread[RONDE_LOG_TEXT_BYTES];  /**< what is wrong with it */
     uint32_t wrong_line;                /**< first row or footer with wrong results; 0 = none */
     uint32_t via[RONDE_LOG_VIA_COUNT];  /**< connections by way */
