@@ -36,9 +36,11 @@ bool nccl_take_number(struct nccl_cursor *cursor, int32_t *out_number)
     own.at += is_negative;
     if (!is_digit(&own))
         return false;
+    const char *digits = own.at;
     for (; is_digit(&own); own.at++)
         number = number > most ? number : 10 * number + (*own.at - '0');
-    if (number > most)
+    /* Channels have two digits; more behind a 0 are another line's. */
+    if (number > most || (*digits == '0' && own.at - digits > 2))
         return false;
     *out_number = (int32_t)(is_negative ? -number : number);
     cursor->at = own.at;
@@ -58,12 +60,13 @@ bool nccl_go_behind(struct nccl_cursor *cursor, const char *text)
 
 bool nccl_is_over(struct nccl_cursor cursor)
 {
+    const char *at = cursor.at;
     skip_blanks(&cursor);
     while (cursor.end > cursor.at && cursor.end[-1] == '\r')
         cursor.end--;
     if (cursor.at == cursor.end || *cursor.at == '[')
         return true;
-    return cursor.end - cursor.at > 1 && isalpha((unsigned char)cursor.at[0]) &&
+    return cursor.at > at && cursor.end - cursor.at > 1 && isalpha((unsigned char)cursor.at[0]) &&
            isalpha((unsigned char)cursor.at[1]);
 }
 
@@ -131,7 +134,8 @@ enum nccl_line nccl_line_kind(struct nccl_cursor *cursor)
     struct nccl_cursor behind = *cursor;
     int32_t unused;
     /* Sentences begin so too. */
-    if (!nccl_take_number(&behind, &unused) || says_via(*cursor))
+    if (!nccl_take_number(&behind, &unused) || says_via(*cursor) ||
+        (!is_ring && nccl_go_behind(&behind, "->")))
         return NCCL_LINE_OTHER;
     return is_ring ? NCCL_LINE_RING : NCCL_LINE_ORDER;
 }

@@ -200,6 +200,8 @@ static enum ronde_status fail_treeless(const struct ronde_nccl_graph *graph,
                                        struct ronde_error *error)
 {
     char more[128] = "";
+    if (graph->treeless[0])
+        return ronde_fail(error, RONDE_UNSUPPORTED, "%s", graph->treeless);
     if (graph->repeated_line > 0)
         snprintf(more, sizeof more,
                  "; line %" PRIu32

@@ -13,6 +13,9 @@
 /* What NCCL puts before its lines. */
 static const char mark_text[] = "NCCL INFO ";
 
+/* What Ray puts behind a line that stands for others. */
+static const char repeated_text[] = " [repeated ";
+
 /* Who speaks: a process and the rank it speaks for. */
 struct speaker {
     uint64_t process;      /* hash of its prefix */
@@ -39,16 +42,23 @@ struct walk {
     struct nccl_identities identities;
     struct nccl_cursor prefix; /* of the line */
     uint64_t process;          /* of the line */
+    uint64_t statement;        /* hash of the last line that stated something */
     uint32_t line;
+    bool is_open; /* it is the last and has no end */
 };
+
+void nccl_leave_out(struct nccl_log *log, uint32_t line, const char *why)
+{
+    if (log->unread_line == 0) {
+        log->unread_line = line;
+        log->unread = why;
+    }
+}
 
 /* A line that cannot be read costs itself: the others may say as much. */
 static bool leave_out(struct walk *walk, const char *why)
 {
-    if (walk->log->unread_line == 0) {
-        walk->log->unread_line = walk->line;
-        walk->log->unread = why;
-    }
+    nccl_leave_out(walk->log, walk->line, why);
     return true;
 }
 
@@ -169,9 +179,9 @@ static void number_communicators(struct walk *walk)
 
 /* --- how many ranks -------------------------------------------------------------------------- */
 
-static bool add_size(struct walk *walk, uint32_t communicator, uint32_t ranks)
+static bool add_size(struct walk *walk, uint32_t communicator, uint32_t ranks, bool is_sure)
 {
-    const struct nccl_size size = {communicator, ranks};
+    const struct nccl_size size = {communicator, ranks, is_sure};
     return keep(walk, &walk->log->sizes, &size, sizeof size);
 }
 
@@ -198,7 +208,7 @@ static bool match_sizes(struct walk *walk, const struct speaker *speaker)
         return true;
     for (uint32_t i = 0; i < walk->sizes.count; i++)
         if (sizes[i].process == speaker->process && sizes[i].rank == speaker->rank &&
-            !add_size(walk, next++, sizes[i].ranks))
+            !add_size(walk, next++, sizes[i].ranks, false))
             return false;
     return true;
 }
@@ -211,7 +221,7 @@ static bool settle_sizes(struct walk *walk)
         if (speakers[s].communicator >= UNNAMED && !match_sizes(walk, &speakers[s]))
             return false;
     for (uint32_t i = 0; nccl_identity_size(&walk->identities, i, &communicator, &ranks); i++)
-        if (communicator != RONDE_NONE && ranks > 0 && !add_size(walk, communicator, ranks))
+        if (communicator != RONDE_NONE && ranks > 0 && !add_size(walk, communicator, ranks, true))
             return false;
     return true;
 }
@@ -223,21 +233,26 @@ static bool add(struct walk *walk, const struct speaker *speaker, struct nccl_sa
 {
     said.communicator = speaker->communicator;
     said.line = walk->line;
+    said.is_open = walk->is_open;
     return keep(walk, &walk->log->said, &said, sizeof said);
 }
 
 /* Which ring a line is about, and of how many. */
 struct ring {
     uint32_t channel;
-    uint32_t of; /* 0 = not said */
+    uint32_t of;    /* 0 = not said */
+    uint32_t order; /* ranks on its line, where that is of the whole; else 0 */
 };
 
 static bool add_edge(struct walk *walk, const struct speaker *speaker, const struct ring *ring,
                      uint32_t from, uint32_t to)
 {
-    return add(
-        walk, speaker,
-        (struct nccl_said){.channel = ring->channel, .rings = ring->of, .rank = from, .next = to});
+    return add(walk, speaker,
+               (struct nccl_said){.channel = ring->channel,
+                                  .rings = ring->of,
+                                  .rank = from,
+                                  .next = to,
+                                  .order = ring->order});
 }
 
 /* "NN" or "NN/MM", and the colon. */
@@ -249,7 +264,7 @@ static bool take_channel(struct nccl_cursor *cursor, struct ring *out_ring)
         return false;
     if (nccl_take_text(cursor, "/") && (!nccl_take_number(cursor, &of) || of < 0 || of > most))
         return false;
-    *out_ring = (struct ring){(uint32_t)channel, (uint32_t)of};
+    *out_ring = (struct ring){(uint32_t)channel, (uint32_t)of, 0};
     return nccl_take_text(cursor, ":");
 }
 
@@ -284,7 +299,7 @@ static bool read_order(struct walk *walk, struct nccl_cursor cursor)
     const char *why = NULL;
     if (!take_channel(&cursor, &ring) || !nccl_take_number(&cursor, &first) || first < 0)
         return leave_out(walk, "a ring that ends early: expected Channel NN/NN : and ranks");
-    const uint32_t count = is_cut ? 0 : count_ranks(cursor, first, &why);
+    const uint32_t count = ring.order = is_cut ? 0 : count_ranks(cursor, first, &why);
     if (!is_cut && count == 0)
         return leave_out(walk, why);
     struct speaker *speaker = find_speaker(walk, 0);
@@ -389,7 +404,9 @@ static bool read_trees(struct walk *walk, struct nccl_cursor cursor)
     /* Behind them Ray says "[repeated 7x ...]", and RCCL which communicator it is. */
     int32_t tree;
     const bool is_tree = before.at != cursor.at && nccl_take_number(&cursor, &tree);
-    return speaker && !is_tree && nccl_is_over(before) ? true : leave_out(walk, early);
+    struct nccl_cursor behind = before;
+    const bool is_broken = is_tree || !nccl_is_over(before) || nccl_go_behind(&behind, "->");
+    return speaker && !is_broken ? true : leave_out(walk, early);
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */
@@ -445,11 +462,23 @@ static bool read_line(struct walk *walk, const char *line, const char *end)
     walk->process = nccl_hash(prefix.at, prefix.end);
     struct nccl_cursor repeated = cursor;
     const enum nccl_line kind = nccl_line_kind(&cursor);
-    if (kind == NCCL_LINE_OTHER)
-        return (nccl_identity_note(&walk->identities, &prefix, &cursor) || no_memory(walk)) &&
-               note_size(walk, cursor);
-    if (walk->log->repeated_line == 0 && nccl_go_behind(&repeated, " [repeated "))
+    if (kind == NCCL_LINE_OTHER) {
+        const uint32_t made = walk->identities.made.count;
+        if (!nccl_identity_note(&walk->identities, &prefix, &cursor))
+            return no_memory(walk);
+        if (walk->identities.made.count > made)
+            walk->statement = 0;
+        return note_size(walk, cursor);
+    }
+    const bool is_repeated = nccl_go_behind(&repeated, repeated_text);
+    if (is_repeated && walk->log->repeated_line == 0)
         walk->log->repeated_line = walk->line;
+    /* Some launchers write every line twice. */
+    const uint64_t before = walk->statement;
+    const char *stated = is_repeated ? repeated.at - strlen(repeated_text) : cursor.end;
+    walk->statement = walk->process ^ nccl_hash(cursor.at, stated);
+    if (walk->statement == before)
+        return true;
     if (!note_host(walk, prefix))
         return false;
     return kind == NCCL_LINE_ORDER  ? read_order(walk, cursor)
@@ -489,26 +518,17 @@ static bool read_tagged(struct walk *walk, struct nccl_cursor line)
     return is_read;
 }
 
-static bool is_same(const struct nccl_cursor *a, const struct nccl_cursor *b)
-{
-    const size_t bytes = (size_t)(a->end - a->at);
-    return bytes == (size_t)(b->end - b->at) && memcmp(a->at, b->at, bytes) == 0;
-}
-
 bool nccl_log_collect(struct nccl_log *log, const char *text, size_t bytes)
 {
     struct walk walk = {.log = log, .identities = {.mem = log->mem}};
     const char *const end = text + bytes;
     bool is_read = true;
-    struct nccl_cursor before = {text, text};
     for (const char *line = text; line < end && is_read;) {
         const char *next = memchr(line, '\n', (size_t)(end - line));
         const struct nccl_cursor now = {line, next ? next : end};
         walk.line++;
-        /* Some launchers write every line twice. */
-        if (!is_same(&now, &before))
-            is_read = read_tagged(&walk, now);
-        before = now;
+        walk.is_open = !next;
+        is_read = read_tagged(&walk, now);
         line = next ? next + 1 : end;
     }
     is_read = is_read && settle_sizes(&walk);

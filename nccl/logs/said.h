@@ -29,14 +29,16 @@ struct nccl_cursor {
 
 /** One statement about a channel. */
 struct nccl_said {
-    uint32_t communicator;           /**< in the order of the log */
-    uint32_t line;                   /**< of the log, from 1 */
-    uint32_t channel;                /**< of the ring, or number of the tree */
-    uint32_t rings;                  /**< ring: how many the line says there are; 0 = does not */
-    uint32_t rank;                   /**< whose place it is; a ring's edge: who sends */
-    uint32_t next;                   /**< ring: to whom */
+    uint32_t communicator; /**< in the order of the log */
+    uint32_t line;         /**< of the log, from 1 */
+    uint32_t channel;      /**< of the ring, or number of the tree */
+    uint32_t rings;        /**< ring: how many the line says there are; 0 = does not */
+    uint32_t rank;         /**< whose place it is; a ring's edge: who sends */
+    uint32_t next;         /**< ring: to whom */
+    uint32_t order;        /**< of a whole ring: how many ranks its line has; 0 = neighbours */
     struct ronde_nccl_branch branch; /**< tree: its neighbours */
     bool is_tree;
+    bool is_open; /**< of a last line without an end: it may be cut, in a number too */
 };
 
 /** A ring that the log gives only the beginning of, or may: NCCL up to 2.11 prints 20 ranks of any ring, and no dots. */
@@ -52,6 +54,7 @@ struct nccl_cut {
 struct nccl_size {
     uint32_t communicator;
     uint32_t ranks;
+    bool is_sure; /**< the line names the communicator */
 };
 
 /** A log as statements. */
@@ -75,7 +78,7 @@ bool nccl_take_number(struct nccl_cursor *cursor, int32_t *out_number);
 /** A piece of text, after blanks; false and nothing taken where it is not there. */
 bool nccl_take_text(struct nccl_cursor *cursor, const char *text);
 
-/** Whether nothing follows that could belong to the line: its end, a bracket, or a word of two letters. */
+/** Whether nothing follows that could belong to the line: its end, a bracket, or behind a blank a word of two letters. */
 bool nccl_is_over(struct nccl_cursor cursor);
 
 /**
@@ -89,6 +92,9 @@ bool nccl_go_behind(struct nccl_cursor *cursor, const char *text);
 
 /** What a line is; the cursor then stands behind its first word, at the number of a channel. (lines.c) */
 enum nccl_line nccl_line_kind(struct nccl_cursor *cursor);
+
+/** Notes a line that is left out, and why; the first is kept. (said.c) */
+void nccl_leave_out(struct nccl_log *log, uint32_t line, const char *why);
 
 /* Who refuses says why in log->error, with its status, and returns false, as does everyone who called. */
 

@@ -65,20 +65,34 @@ static uint32_t ranks_of(const struct nccl_log *log, uint32_t communicator)
     }
     for (uint32_t i = 0; i < log->sizes.count; i++) {
         const struct nccl_size *size = (const struct nccl_size *)log->sizes.items + i;
+        if (size->communicator == communicator && ranks > 0 && size->is_sure)
+            return size->ranks;
         if (size->communicator == communicator && ranks > 0)
             raise_to(size->ranks - 1, &ranks);
     }
     return ranks;
 }
 
-/* Of the wanted size, or the largest; the first of several. */
+/* Whether so much is stated of a communicator that it may be a ring of its ranks. */
+static bool may_be_whole(const struct nccl_log *log, uint32_t communicator, uint32_t ranks)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < log->said.count; i++)
+        count += said_at(log, i)->communicator == communicator;
+    return count >= ranks;
+}
+
+/* Of the wanted size, or the largest; of several the first of which enough is stated. */
 static bool choose(struct nccl_log *log, uint32_t wanted, uint32_t *out_communicator,
                    uint32_t *out_ranks)
 {
     *out_ranks = 0;
     for (uint32_t c = 0; c < log->communicators; c++) {
         const uint32_t ranks = ranks_of(log, c);
-        if (wanted > 0 ? ranks == wanted && *out_ranks == 0 : ranks > *out_ranks) {
+        const bool is_better = ranks > *out_ranks ||
+                               (ranks == *out_ranks && ranks > 0 && may_be_whole(log, c, ranks) &&
+                                !may_be_whole(log, *out_communicator, ranks));
+        if (is_better && (wanted == 0 || ranks == wanted)) {
             *out_communicator = c;
             *out_ranks = ranks;
         }
@@ -112,6 +126,35 @@ static bool set_next(const struct settling *settling, uint32_t line, uint32_t ri
     return true;
 }
 
+/* Whether a statement names ranks that there are not, as numbers do that another line's go on; it is left out. */
+static bool is_beyond(const struct settling *settling, const struct nccl_said *said)
+{
+    const uint32_t ranks = settling->graph->ranks;
+    bool is = said->rank >= ranks || (!said->is_tree && said->next >= ranks);
+    for (unsigned d = 0; said->is_tree && d < RONDE_NCCL_MOST_CHILDREN; d++)
+        is = is || (said->branch.down[d] != RONDE_NONE && said->branch.down[d] >= ranks);
+    is = is || (said->is_tree && said->branch.up != RONDE_NONE && said->branch.up >= ranks);
+    if (is)
+        nccl_leave_out(settling->log, said->line, "ranks that the communicator has not");
+    return is;
+}
+
+/*
+ * Whether a ring's statement is to be left out: of a whole ring that has fewer ranks than there are, and of a last line that may be
+ * cut, where others say something else.
+ */
+static bool is_short(const struct settling *settling, const struct nccl_said *said)
+{
+    const struct ronde_nccl_graph *graph = settling->graph;
+    const uint32_t next = graph->next[(size_t)said->channel * graph->ranks + said->rank];
+    const bool is_cut =
+        said->order > 0 && said->order < graph->ranks && said->order != NCCL_OLD_MOST_RANKS;
+    const bool is_other = said->is_open && next != RONDE_NONE && next != said->next;
+    if (is_cut || is_other)
+        nccl_leave_out(settling->log, said->line, "a ring that ends before its last rank");
+    return is_cut || is_other;
+}
+
 /* What is stated; and rings of which as many ranks are printed as old versions do are whole where there are no more. */
 static bool fill_rings(const struct settling *settling)
 {
@@ -120,6 +163,7 @@ static bool fill_rings(const struct settling *settling)
     for (uint32_t i = 0; i < log->said.count; i++) {
         const struct nccl_said *said = said_at(log, i);
         if (!said->is_tree && said->communicator == settling->communicator &&
+            !is_beyond(settling, said) && !is_short(settling, said) &&
             !set_next(settling, said->line, said->channel, said->rank, said->next))
             return false;
     }
@@ -200,7 +244,8 @@ static bool fill_trees(const struct settling *settling)
     const struct ronde_nccl_graph *graph = settling->graph;
     for (uint32_t i = 0; i < log->said.count; i++) {
         const struct nccl_said *said = said_at(log, i);
-        if (!said->is_tree || said->communicator != settling->communicator)
+        if (!said->is_tree || said->communicator != settling->communicator ||
+            is_beyond(settling, said))
             continue;
         struct ronde_nccl_branch *branch =
             &graph->branch[(size_t)said->channel * graph->ranks + said->rank];
@@ -300,6 +345,18 @@ static bool is_whole(const struct ronde_nccl_graph *graph)
     return true;
 }
 
+static bool are_trees(const struct settling *settling)
+{
+    struct ronde_nccl_graph *graph = settling->graph;
+    if (!fill_trees(settling))
+        return false;
+    for (uint32_t tree = 0; is_whole(graph) && tree < graph->trees; tree++)
+        if (!check_tree(settling, tree))
+            return false;
+    return true;
+}
+
+/* Trees that contradict each other cost themselves, where there are rings. */
 static bool settle_trees(const struct settling *settling)
 {
     struct ronde_nccl_graph *graph = settling->graph;
@@ -313,16 +370,16 @@ static bool settle_trees(const struct settling *settling)
         return no_memory(settling);
     for (size_t i = 0; i < count; i++)
         graph->branch[i].up = (uint32_t)(i % graph->ranks);
-    if (!fill_trees(settling))
+    const bool are = are_trees(settling);
+    if (!are && graph->rings == 0)
         return false;
-    if (!is_whole(graph)) {
+    if (!are)
+        (void)snprintf(graph->treeless, sizeof graph->treeless, "%s", settling->log->error->message);
+    if (!are || !is_whole(graph)) {
         ronde_mem_free(graph->mem, graph->branch, count, sizeof *graph->branch);
         graph->branch = NULL;
         graph->trees = 0;
     }
-    for (uint32_t tree = 0; tree < graph->trees; tree++)
-        if (!check_tree(settling, tree))
-            return false;
     return true;
 }
 

@@ -21,6 +21,9 @@ extern "C" {
 /** Most children of a rank in a tree. */
 #define RONDE_NCCL_MOST_CHILDREN 3u
 
+/** Room for why trees are left out. */
+#define RONDE_NCCL_WHY_BYTES 256u
+
 /** A rank's place in a tree; RONDE_NONE where there is nobody. */
 struct ronde_nccl_branch {
     uint32_t up;                             /**< parent */
@@ -37,7 +40,8 @@ struct ronde_nccl_graph {
     uint32_t unread_line; /**< first line on rings or trees that could not be read and was left out; 0 = none */
     uint32_t repeated_line; /**< first line that stands for others ("[repeated 7x across cluster]"); 0 = none */
     uint32_t trees; /**< channels of trees; 0: it does not state those of all ranks */
-    uint32_t *next; /**< per ring and rank: the rank it sends to */
+    char treeless[RONDE_NCCL_WHY_BYTES]; /**< what its trees contradict each other in, which are left out; "" = nothing */
+    uint32_t *next;                   /**< per ring and rank: the rank it sends to */
     struct ronde_nccl_branch *branch; /**< per tree and rank */
 };
 

@@ -337,7 +337,7 @@ static void malformed_logs_are_refused_with_their_line(void)
         {"Channel 00/03 : 0 1\nChannel 02/03 : 0 1\n", 0,
          "f: 3 rings of 2 ranks, of which not all say their neighbours; "
          "NCCL_DEBUG_SUBSYS=INIT,GRAPH on every rank prints them"},
-        {"Channel 00/01 : 0 1 2\nRing 00 : 0 -> 2 -> 1", 0,
+        {"Channel 00/01 : 0 1 2\nRing 00 : 0 -> 2 -> 1\n", 0,
          "f:2: ring 0 goes from rank 0 to 2 here and to 1 before: is this another communicator's?"},
         {"Channel 00/01 : 0 1 0 1", 0, "f:1: a ring that is back at its first rank before its end"},
         {"Channel 00/01 : 0 1 ...\n", 0,
