@@ -157,6 +157,9 @@ static const double least_far = 2.5;
 /** So many times is always far: of the published systems that come out fine the worst is 9.8 times too slow (ABCI-V100, 32 MiB on 4 nodes). */
 static const double most_far = 12;
 
+/** The same of one place, in or out, where the other may hide it: of these systems the worst is 14.8 (eX3-A100PCIe-2node, 1 MiB). */
+static const double most_far_alone = 15, far_spreads_alone = 7.5;
+
 /** Rows of one series beside each other, by size; out of place before in place. */
 static int by_series(const void *left, const void *right)
 {
@@ -204,15 +207,34 @@ static double middle_ratio(const struct expected *rows, size_t from, size_t to)
                          : sum / (double)(to - from);
 }
 
+/** How many times too slow a size is that is so beyond any error of the model, in both places together or in one; 0 where it is not. */
+static double far_ratio(const struct ronde_doctor_request *request, const struct expected *rows,
+                        size_t from, size_t to)
+{
+    const struct ronde_published_row *row = rows[from].row;
+    size_t in_place = from;
+    while (in_place < to && !rows[in_place].row->is_in_place)
+        in_place++;
+    const double all = middle_ratio(rows, from, to);
+    const double one = fmax(in_place > from ? middle_ratio(rows, from, in_place) : 0,
+                            in_place < to ? middle_ratio(rows, in_place, to) : 0);
+    const double far_alone =
+        row->call.nodes > 1
+            ? most_far_alone
+            : fmax(least_far, exp(far_spreads_alone * doctor_off(request, &row->call)));
+    return one > far_alone ? one : all > far_of(request, row) ? all : 0;
+}
+
 /** Adds rows [from, to) to the last range or begins one; false where there is no room for it. */
 static bool put(struct ronde_diagnosis *out, const struct ronde_doctor_request *request,
                 const struct expected *rows, size_t from, size_t to, bool starts_series)
 {
     const struct ronde_published_row *row = rows[from].row;
     const double ratio = middle_ratio(rows, from, to), tolerance = tolerance_of(request, row);
-    const bool is_short = ratio > tolerance;
-    if (ratio > far_of(request, row) && ratio > out->far) {
-        out->far = ratio;
+    const double far = far_ratio(request, rows, from, to);
+    const bool is_short = ratio > tolerance || far > 0;
+    if (far > out->far) {
+        out->far = far;
         out->far_bytes = row->call.bytes;
     }
     struct ronde_doctor_range *range =

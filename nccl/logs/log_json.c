@@ -85,7 +85,7 @@ static enum ronde_status read_half(const struct reader *reader, const json_t *re
                                    struct ronde_error *error)
 {
     const json_t *half = json_object_get(result, name);
-    *out = (struct log_half){.is_there = false, .slack = .03, .slack_GBps = 1e-6};
+    *out = (struct log_half){.is_there = false, .slack = .03, .least_share = 1, .slack_GBps = 1e-6};
     if (!half || json_is_null(half))
         return RONDE_OK;
     out->is_there = (take_number(half, "time", 0, 1e15, &out->time_us) ||

@@ -178,6 +178,8 @@ static bool take_half(char *const *word, const struct log_columns *columns, stru
     out->is_there = true;
     out->slack = rate_slack + (out->time_us > 0 ? rounding(word[0]) / out->time_us : 0);
     out->slack_GBps = rounding(word[1]);
+    /* The first versions counted what a rank receives from others: (n-1)/n of the size, half of it at least. */
+    out->least_share = columns->counts_wrong ? 1 : .5;
     out->time_us *= columns->unit_us;
     if (is_not_there(word[3]))
         return true;
@@ -256,6 +258,11 @@ char *log_row_split(char *line)
 
 bool log_row_is_sound(const struct log_row *row, char *why, size_t why_bytes)
 {
+    if (row->bytes < row->elements) {
+        snprintf(why, why_bytes, "%llu bytes are fewer than the %llu elements",
+                 (unsigned long long)row->bytes, (unsigned long long)row->elements);
+        return false;
+    }
     for (unsigned h = 0; h < 2; h++) {
         const struct log_half *half = &row->half[h];
         const double expected_GBps = (double)row->bytes / half->time_us / 1e3;
@@ -266,9 +273,9 @@ bool log_row_is_sound(const struct log_row *row, char *why, size_t why_bytes)
             snprintf(why, why_bytes, "%llu bytes are too many", (unsigned long long)row->bytes);
         else if (!(half->time_us > 0))
             snprintf(why, why_bytes, "a time of 0");
-        /* The first versions counted what a rank receives from others: (n-1)/n of the size, half of it at least. */
         else if (half->rate_GBps - half->slack_GBps > expected_GBps * (1 + half->slack) ||
-                 half->rate_GBps + half->slack_GBps < expected_GBps * (.5 - half->slack))
+                 half->rate_GBps + half->slack_GBps <
+                     expected_GBps * (half->least_share - half->slack))
             snprintf(why, why_bytes,
                      "algbw %g contradicts time %g us of %llu bytes, which are %.4g GB/s",
                      half->rate_GBps, half->time_us, (unsigned long long)row->bytes, expected_GBps);
@@ -335,7 +342,8 @@ enum log_kind log_row_read(char *line, const struct log_columns *columns, bool b
             }
         return LOG_OTHER;
     }
-    *row = (struct log_row){.bytes = strtoull(words.word[at], NULL, 10)};
+    *row = (struct log_row){.bytes = strtoull(words.word[at], NULL, 10),
+                            .elements = strtoull(words.word[at + 1], NULL, 10)};
     const bool is_begin = is_interrupted(&words, at + 3);
     if (!is_begin)
         drop_words_behind(&words, at + 3 + columns->half);

@@ -242,6 +242,8 @@ static enum ronde_status take_line(struct log_run *run, struct ronde_log_facts *
     unsigned told = 0;
     if (is_begin(text))
         begin(run, facts, line, text);
+    if (!test && strstr(text, starting))
+        log_leave_out(facts, line, "the name of a test that is not whole");
     if (test) {
         run->is_test_sure = strstr(text, starting) != NULL;
         run->test = test;
@@ -369,8 +371,6 @@ static void leave_begun(struct reader *reader)
 static enum ronde_status take_row(struct reader *reader, uint32_t line, const struct log_row *row,
                                   struct ronde_error *error)
 {
-    if (line != reader->begun_line)
-        leave_begun(reader);
     if (row->halves < reader->columns.halves)
         log_leave_out(&reader->to->log, line, "a row with half of its times: they end early");
     reader->begun_line = 0;
@@ -397,6 +397,8 @@ static enum ronde_status read_piece(struct reader *reader, char *text, struct ro
     struct log_row row = reader->begun;
     const enum log_kind kind =
         log_row_read(text, &reader->columns, reader->begun_line > 0, &row, why, sizeof why);
+    if (kind == LOG_ROW)
+        leave_begun(reader);
     if (kind == LOG_ROW || kind == LOG_END)
         return take_row(reader, kind == LOG_ROW ? reader->line : reader->begun_line, &row, error);
     const bool is_other = reader->begun_line > 0 && row.bytes != reader->begun.bytes;

@@ -40,13 +40,15 @@ struct log_half {
     double rate_GBps; /**< algbw */
     double bus_GBps;  /**< busbw */
     double slack; /**< how far bytes / time may be off, a share: rates are rounded, and so is the time */
-    double slack_GBps; /**< how far algbw may be off: half a unit of its last digit */
-    double wrong;      /**< elements; 0 where that is not counted */
+    double least_share; /**< of the size that algbw may count */
+    double slack_GBps;  /**< how far algbw may be off: half a unit of its last digit */
+    double wrong;       /**< elements; 0 where that is not counted */
 };
 
 /** A row. */
 struct log_row {
     uint64_t bytes;          /**< nccl-tests' size */
+    uint64_t elements;       /**< of a rank or of a block, no more than the bytes */
     bool is_reduction;       /**< names an operator that reduces */
     bool has_root;           /**< has a root that is a rank */
     uint32_t halves;         /**< that were written, be it as N/A */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* Parts of a log are rows, and what says of a run what it is. */
-enum { MOST_RUNS = 5, MOST_ROWS = 60, SAYS = 100 };
+enum { MOST_RUNS = 5, MOST_ROWS = 60, SAYS = 100, FAILURE = 110 };
 
 /** What a log is of. */
 enum shape {
@@ -44,6 +44,7 @@ struct row {
     const struct run *run;
     uint64_t bytes;
     double us[2];
+    bool has_wrong; /**< values */
 };
 
 static struct disturbed log_;
@@ -51,6 +52,7 @@ static struct run runs[MOST_RUNS];
 static unsigned run_count;
 static struct row rows[MOST_ROWS];
 static unsigned row_count;
+static bool has_failed;
 
 static unsigned draw(unsigned bound)
 {
@@ -83,7 +85,7 @@ static void add_row(const struct run *run, unsigned test, uint64_t bytes, bool h
     if (row_count == MOST_ROWS)
         return;
     struct row *row = &rows[row_count];
-    *row = (struct row){run, bytes, {0}};
+    *row = (struct row){run, bytes, {0}, draw(200) == 0};
     for (unsigned h = 0; h < 2; h++) {
         const double us = 5 + draw(2000) / 100. + (double)bytes / (1e3 * (50 + draw(300)));
         row->us[h] = write_time(time[h], us);
@@ -91,7 +93,9 @@ static void add_row(const struct run *run, unsigned test, uint64_t bytes, bool h
                                  time[h], (double)bytes / us / 1e3,
                                  (double)bytes / us / 1e3 *
                                      ronde_collective_bus_factor(run->collective, run->ranks),
-                                 h == 1 && run->collective == RONDE_ALL_TO_ALL ? "N/A" : "0");
+                                 row->has_wrong                                  ? "7"
+                                 : h == 1 && run->collective == RONDE_ALL_TO_ALL ? "N/A"
+                                                                                 : "0");
     }
     disturb_add(&log_, (int)row_count++, "%12llu  %12llu     float     %s%s%s",
                 (unsigned long long)bytes,
@@ -197,6 +201,10 @@ static enum shape make_log(uint64_t seed)
         add_run(shape);
     if (shape == TWO_RUNS)
         add_run(PLAIN);
+    has_failed = draw(10) == 0;
+    if (has_failed)
+        disturb_add(&log_, FAILURE,
+                    "gpu-1: Test NCCL failure common.cu:958 'unhandled system error'");
     for (unsigned times = 1 + draw(2); times > 0; times--)
         disturb(&log_, draw(DISTURB_WAYS));
     return shape;
@@ -269,7 +277,11 @@ static bool is_right(enum shape shape, const struct ronde_published *table, char
             !has_note)
             return complain(out, bytes, "of another call", read->call.ranks, read->call.nodes);
     }
+    if (has_failed && !log_.is_hurt[FAILURE] && !said->failure_line)
+        return complain(out, bytes, "failed without a word", 0, 0);
     for (unsigned r = 0; r < row_count; r++) {
+        if (rows[r].has_wrong && found[r] && said->wrong_line == 0)
+            return complain(out, bytes, "wrong values without a word", rows[r].bytes, 0);
         if (found[r] == 3)
             continue;
         if (!is_hurt(r) && !(shape == STRANGERS && has_note))
