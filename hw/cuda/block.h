@@ -6,11 +6,16 @@
  * occupies only the deciding thread, since movers wait at a barrier. Polling never blocks, so a block may run any lanes
  * in any order and never waits for itself.
  *
+ * The deciding thread looks ahead: while the movers are at work it finds the next step that could be executed, of any of its
+ * lanes, and writes that step's command beside theirs. One barrier then ends the one command and begins the other, and what
+ * the first completes is published while the movers are at the second. Only where no step can follow it waits for them.
+ *
  * Compiled twice: into the CUDA kernels (device.h), and as C for the CPU, where tests run, sanitise and fuzz the same
  * source. The including file defines first, through its port:
  *
- *   RONDE_INTERP                 what stands before every function
- *   RONDE_PORT_ISSUE(block)      all movers execute block->command, once; what was written before is visible to them
+ *   RONDE_INTERP                 what stands before every function; RONDE_PORT_ONCE before one that is compiled once and called
+ *   RONDE_PORT_BARRIER(block)    all movers are done with the command before, whose results are visible, and take the
+ *                                other of block->commands; what was written before is visible to them
  *   RONDE_PORT_NOW(block)        a clock, in ns
  *   RONDE_PORT_ACQUIRE(pointer)  reads a counter of 8 bytes that another block writes; RONDE_PORT_POLL(pointer)
  *                                the same, without order
@@ -34,7 +39,7 @@
 #define RONDE_PUSHES(frame) ((void)(frame), false)
 #define RONDE_STREAMS(frame) ((void)(frame), false)
 #define RONDE_STREAM(frame, to, from, bytes) RONDE_COPY((frame), (to), (from), (bytes))
-#define RONDE_RELEASE(frame, pointer, value) RONDE_PORT_SET((pointer), (value))
+#define RONDE_RELEASE(frame, pointer, value) ronde_block_release((frame), (pointer), (value))
 #define RONDE_POSTED(frame, end) ronde_block_posted((frame), (end))
 #define RONDE_LENGTH(frame, end) ronde_block_length((frame), (end))
 #define RONDE_POST_LENGTH(frame, end, length) ronde_block_write_length((frame), (end), (length))
@@ -43,7 +48,7 @@
 #define RONDE_IS_READABLE(act, buffer) ronde_block_is_readable((act)->lane->task->frame, (buffer))
 #define RONDE_SEND_COPY(act, start, bytes) ronde_block_refer((act), (start))
 #define RONDE_REMOTE_READ(act, offer, place) ronde_block_find((act), (offer))
-#define RONDE_GAVE_UP(frame) ronde_block_gives_up(ronde_block_of(frame))
+#define RONDE_GAVE_UP(frame) ronde_block_is_junk(ronde_block_of(frame))
 #define RONDE_MAY_POLL(lane) (ronde_block_of((lane)->task->frame)->gave_up == 0)
 #define RONDE_COPY(frame, to, from, bytes)                                                         \
     ronde_block_issue((frame), RONDE_MOVE_COPY, (to), (from), 0,                                   \
@@ -60,7 +65,8 @@
 /* One copy of the interpreter's code serves all steps. */
 #define RONDE_RUN_JOINED(lane, joins) ronde_lane_run((lane), (joins))
 #define RONDE_JOINED_ROOM(frame, name)                                                             \
-    const unsigned char **const name = ronde_block_of(frame)->operands
+    const unsigned char **const name =                                                             \
+        ronde_block_of(frame)->steps[ronde_block_of(frame)->step].operands
 #define RONDE_JOIN(act, to, skipped, elements)                                                     \
     ((void)(skipped), ronde_block_join((act)->lane->task, (act)->joined,                           \
                                        ronde_act_heeds((act), RONDE_FLAG_FINAL), (to), (elements)))
@@ -81,6 +87,7 @@ enum ronde_move {
     RONDE_MOVE_SCALE_SUM,    /**< (x * factor) + y */
     RONDE_MOVE_QUOTIENT,     /**< x / ranks */
     RONDE_MOVE_BITS,         /**< x & y, x | y or x ^ y, selected by `factor` */
+    RONDE_MOVE_NONE,         /**< nothing */
     RONDE_MOVE_END           /**< nothing: the movers end */
 };
 
@@ -112,10 +119,37 @@ struct ronde_vector {
 /** Lines of each operand a mover loads before it waits for one: 4 KiB of data are 512 lines, a mover and a bit more. */
 #define RONDE_LINES_AT_ONCE 2u
 
+/** What a step, or several that are joined, needs until the movers are done with it. */
+struct ronde_block_step {
+    const unsigned char *operands[RONDE_JOINED_OPERANDS]; /**< of joined steps */
+    /** Not 0 there: what the step, or one joined with it, reads is not its sender's any more. */
+    const uint64_t *withdrawn[RONDE_JOINED_OPERANDS];
+    uint32_t withdrawn_count; /**< words to look at after the step */
+};
+
+/** A counter to set when the movers are done. */
+struct ronde_block_release {
+    uint64_t *pointer;
+    uint64_t value;
+};
+
 /** A running block. */
 struct ronde_block {
     struct ronde_frame frame; /**< must stand first: ronde_block_of finds the block by it */
-    struct ronde_block_command command;
+    struct ronde_block_command commands[2]; /**< one is the movers', one is written; they take them in turn */
+    struct ronde_block_step steps[2]; /**< the same */
+    uint32_t at;                      /**< the command that is written */
+    uint32_t step;                    /**< the step that is resolved */
+    bool looks_ahead;                 /**< steps are resolved while the movers are at work */
+    bool is_at_work;                  /**< the movers may be */
+    bool has_issued;                  /**< the step that is resolved has issued a command */
+    bool defers;                      /**< counters are set when the movers are done */
+    struct ronde_lane *lane;          /**< that is polled */
+    struct ronde_lane *before_lane;   /**< of the step before, if deferred: where that was then */
+    uint64_t before_piece;
+    uint32_t before_step;
+    uint32_t release_count;
+    struct ronde_block_release releases[RONDE_JOINED_OPERANDS + 2]; /**< of the step before, if deferred */
     const struct ronde_job *job;
     struct ronde_given given;
     struct ronde_lane_slot *lane_slots; /**< those it polls, in shared memory if they fit */
@@ -124,16 +158,12 @@ struct ronde_block {
     uint64_t deadline_ns; /**< 0 = none */
     uint32_t turns;       /**< since it began */
     uint32_t gave_up; /**< not 0: a mover did not get what it waited for, and the run has to end */
-    uint32_t withdrawn_count; /**< words to look at after the step */
-    /** Not 0 there: what the step, or one joined with it, reads is not its sender's any more. */
-    const uint64_t *withdrawn[RONDE_JOINED_OPERANDS];
-    uint32_t room_bytes;                                  /**< bytes of shared memory */
-    bool is_shared;                                       /**< the lane slots are there */
-    uint64_t program_bytes;                               /**< of the job's program */
-    const unsigned char *program;                         /**< it */
-    struct ronde_view view;                               /**< of the first lane, as it was sent */
-    unsigned char *room;                                  /**< shared memory, aligned to 16 bytes */
-    const unsigned char *operands[RONDE_JOINED_OPERANDS]; /**< of joined steps */
+    uint32_t room_bytes;          /**< bytes of shared memory */
+    bool is_shared;               /**< the lane slots are there */
+    uint64_t program_bytes;       /**< of the job's program */
+    const unsigned char *program; /**< it */
+    struct ronde_view view;       /**< of the first lane, as it was sent */
+    unsigned char *room;          /**< shared memory, aligned to 16 bytes */
 };
 
 /** Turns between two checks whether a block has to stop: the flag lies in the host's memory, a microsecond away. */
@@ -164,13 +194,6 @@ RONDE_INTERP bool ronde_block_must_stop(const struct ronde_block *block)
     else if (is_late)
         RONDE_PORT_POKE(job->stop, RONDE_STOP_TIMEOUT);
     return is_aborted || is_late;
-}
-
-/** The block whose movers execute a command. */
-RONDE_INTERP struct ronde_block *ronde_command_block(const struct ronde_block_command *command)
-{
-    const unsigned char *const at = (const unsigned char *)(const void *)command;
-    return (struct ronde_block *)(uintptr_t)(at - offsetof(struct ronde_block, command));
 }
 
 /** Reads a counter: in order with what was written before it was set, once it has reached what is waited for. */
@@ -210,16 +233,6 @@ RONDE_INTERP unsigned char *ronde_end_header(const struct ronde_frame *frame,
 {
     const unsigned char *const slot = end->slots + end->slot * frame->slot_stride;
     return ronde_line_address(slot - RONDE_LINE_DATA_BYTES);
-}
-
-/**
- * Makes a step's writes visible. Data in lines needs no fence; what the step keeps is read by other lanes only where
- * there are any, and by other blocks only after the run.
- */
-RONDE_INTERP void ronde_block_settle(const struct ronde_task *task)
-{
-    if (!task->frame->has_lines || task->view.program->lane_count > 1)
-        RONDE_PORT_FENCE();
 }
 
 /** Number of messages that have arrived: with lines, found by polling the head line of the next one. */
@@ -267,7 +280,8 @@ RONDE_INTERP uint64_t ronde_block_stride(const struct ronde_frame *frame, uint64
 RONDE_INTERP void ronde_block_use(const struct ronde_frame *frame, const struct ronde_end *from,
                                   const struct ronde_end *to)
 {
-    struct ronde_block_command *command = &ronde_block_of(frame)->command;
+    struct ronde_block *block = ronde_block_of(frame);
+    struct ronde_block_command *command = &block->commands[block->at];
     command->flags[0] = from ? ronde_line_flag(from->count) : 0;
     command->flags[1] = to ? ronde_line_flag(to->count) : 0;
 }
@@ -299,27 +313,107 @@ RONDE_INTERP const unsigned char *ronde_block_find(const struct ronde_act *act,
     const uint64_t reference = (uint64_t)(uintptr_t)offer->start;
     if (!block->job->mapped)
         return offer->start;
+    struct ronde_block_step *step = &block->steps[block->step];
     const uint64_t *const withdrawn = act->lane->task->ends[act->step->receive].theirs + 1;
-    if (block->withdrawn_count == 0 || block->withdrawn[block->withdrawn_count - 1] != withdrawn)
-        block->withdrawn[block->withdrawn_count++] = withdrawn;
+    if (step->withdrawn_count == 0 || step->withdrawn[step->withdrawn_count - 1] != withdrawn)
+        step->withdrawn[step->withdrawn_count++] = withdrawn;
     return block->job->mapped[reference >> RONDE_REFERENCE_BITS] +
            (reference & ((UINT64_C(1) << RONDE_REFERENCE_BITS) - 1));
 }
 
 /**
- * Whether the step that was executed last, or one joined with it, gave up: a part of its message never came, or what it read in
+ * Whether a step that the movers are done with, or one joined with it, gave up: a part of its message never came, or what it read in
  * place was withdrawn. A sender withdraws before its buffers are its caller's again, so what was read before this look is valid; and
  * it was read, as the movers have used it before their barrier.
  */
-RONDE_INTERP bool ronde_block_gives_up(struct ronde_block *block)
+RONDE_INTERP bool ronde_block_gives_up(struct ronde_block *block, struct ronde_block_step *step)
 {
-    for (uint32_t k = 0; k < block->withdrawn_count; k++)
-        if (RONDE_PORT_POLL(block->withdrawn[k]) != 0) {
+    for (uint32_t k = 0; k < step->withdrawn_count; k++)
+        if (RONDE_PORT_POLL(step->withdrawn[k]) != 0) {
             RONDE_PORT_POKE(block->job->stop, RONDE_STOP_ABORT);
             block->gave_up = 1;
         }
-    block->withdrawn_count = 0;
+    step->withdrawn_count = 0;
     return block->gave_up != 0;
+}
+
+/** Whether a step that was issued is known to have given up: of one that the movers are still at, later. */
+RONDE_INTERP bool ronde_block_is_junk(struct ronde_block *block)
+{
+    return block->looks_ahead ? block->gave_up != 0
+                              : ronde_block_gives_up(block, &block->steps[block->step]);
+}
+
+/** Publishes the step before the one that is resolved, which the movers are done with. */
+RONDE_PORT_ONCE void ronde_block_complete(struct ronde_block *block)
+{
+    if (block->release_count == 0)
+        return;
+    if (!ronde_block_gives_up(block, &block->steps[block->step ^ 1])) {
+        RONDE_PORT_FENCE();
+        RONDE_ROLLED
+        for (uint32_t k = 0; k < block->release_count; k++)
+            RONDE_PORT_SET(block->releases[k].pointer, block->releases[k].value);
+    } else {
+        /* What the error says of it. */
+        struct ronde_lane *lane = block->before_lane;
+        lane->step = block->before_step;
+        lane->piece = block->before_piece;
+        lane->reason = RONDE_REASON_MESSAGE;
+        lane->about = lane->task->view.program->steps[lane->step].receive;
+    }
+    block->release_count = 0;
+}
+
+/** Waits until the movers are done with what they are at, and hands them the command that was written. */
+RONDE_INTERP void ronde_block_hand(struct ronde_block *block, enum ronde_move move)
+{
+    block->commands[block->at].move = move;
+    RONDE_PORT_BARRIER(block);
+    block->at ^= 1;
+    block->commands[block->at].more_count = 0;
+    ronde_block_complete(block);
+}
+
+/** Waits until the movers are done. */
+RONDE_INTERP void ronde_block_await(struct ronde_block *block)
+{
+    if (block->is_at_work)
+        ronde_block_hand(block, RONDE_MOVE_NONE);
+    block->is_at_work = false;
+}
+
+/**
+ * A step was resolved. Where the movers are still at it, it is over later. Else its writes become visible: data in lines needs no
+ * fence; what the step keeps is read by other lanes only where there are any, and by other blocks only after the run.
+ */
+RONDE_INTERP void ronde_block_settle(const struct ronde_task *task)
+{
+    struct ronde_block *block = ronde_block_of(task->frame);
+    block->defers = block->looks_ahead && block->has_issued;
+    block->has_issued = false;
+    if (block->defers) {
+        block->step ^= 1;
+        block->before_lane = block->lane;
+        block->before_piece = block->lane->piece;
+        block->before_step = block->lane->step;
+        return;
+    }
+    ronde_block_await(block);
+    if (!task->frame->has_lines || task->view.program->lane_count > 1)
+        RONDE_PORT_FENCE();
+}
+
+/** Sets a counter now, or when the movers are done with the step. */
+RONDE_INTERP void ronde_block_release(const struct ronde_frame *frame, uint64_t *pointer,
+                                      uint64_t value)
+{
+    struct ronde_block *block = ronde_block_of(frame);
+    const struct ronde_block_release release = {pointer, value};
+    if (block->defers)
+        block->releases[block->release_count++] = release;
+    else
+        RONDE_PORT_SET(pointer, value);
 }
 
 /** What combining is under this frame's operator. */
@@ -347,22 +441,29 @@ RONDE_INTERP enum ronde_move ronde_block_operator(const struct ronde_frame *fram
     return RONDE_MOVE_SUM;
 }
 
-/** Issues a command to all movers, and waits until they have executed it; none once they gave up. */
+/** Issues a command to all movers; none once they gave up. Without looking ahead, waits until they have executed it. */
 RONDE_INTERP void ronde_block_issue(const struct ronde_frame *frame, enum ronde_move move,
                                     unsigned char *to, const unsigned char *a,
                                     const unsigned char *b, uint64_t elements, uint64_t factor)
 {
     struct ronde_block *block = ronde_block_of(frame);
+    struct ronde_block_command *command = &block->commands[block->at];
     if (block->gave_up != 0)
         return;
-    block->command.move = move;
-    block->command.ranks = frame->ranks;
-    block->command.to = to;
-    block->command.a = a;
-    block->command.b = b;
-    block->command.elements = elements;
-    block->command.factor = factor;
-    RONDE_PORT_ISSUE(block);
+    command->ranks = frame->ranks;
+    command->to = to;
+    command->a = a;
+    command->b = b;
+    command->elements = elements;
+    command->factor = factor;
+    block->has_issued = true;
+    block->is_at_work = block->looks_ahead;
+    bool is_handed = false;
+    RONDE_ROLLED
+    do {
+        ronde_block_hand(block, is_handed ? RONDE_MOVE_NONE : move);
+        is_handed = !is_handed;
+    } while (is_handed && !block->looks_ahead);
 }
 
 /** Combines the operands of joined steps: the movers keep what has been so far in registers. */
@@ -370,7 +471,8 @@ RONDE_INTERP void ronde_block_join(const struct ronde_task *task, const struct r
                                    bool is_final, unsigned char *to, uint64_t elements)
 {
     const struct ronde_frame *frame = task->frame;
-    struct ronde_block_command *command = &ronde_block_of(frame)->command;
+    struct ronde_block *block = ronde_block_of(frame);
+    struct ronde_block_command *command = &block->commands[block->at];
     const unsigned char *const *operands = joined->operands + joined->item * joined->per_item;
     command->more = operands + 2;
     command->more_count = joined->per_item - 2;
@@ -378,7 +480,6 @@ RONDE_INTERP void ronde_block_join(const struct ronde_task *task, const struct r
                       joined->is_raw ? RONDE_MOVE_SCALE_SUM : ronde_block_operator(frame, is_final),
                       to, operands[0], operands[1], elements,
                       joined->is_raw ? task->factor : (uint64_t)frame->op);
-    command->more_count = 0;
 }
 
 #include "engine/execute/interp.h"
@@ -388,12 +489,19 @@ RONDE_INTERP void ronde_block_join(const struct ronde_task *task, const struct r
 /** Polls every lane once. Returns whether the block's part of the run is over. */
 RONDE_INTERP bool ronde_block_turn(struct ronde_block *block)
 {
-    bool is_over = true, has_moved = false;
-    for (uint32_t k = 0; k < block->lane_slot_count; k++)
-        is_over &= ronde_lane_burst(&block->lane_slots[k].lane, &has_moved) == RONDE_POLL_DONE;
+    bool is_over = true, has_moved = false, goes_on = false;
+    for (uint32_t k = 0; k < block->lane_slot_count; k++) {
+        block->lane = &block->lane_slots[k].lane;
+        const enum ronde_poll poll = ronde_lane_burst(block->lane, &has_moved);
+        is_over &= poll == RONDE_POLL_DONE;
+        goes_on |= poll == RONDE_POLL_PROGRESSED;
+    }
     block->turns++;
-    return is_over || block->gave_up != 0 ||
-           (block->turns % RONDE_TURNS_PER_CHECK == 0 && ronde_block_must_stop(block));
+    const bool ends = is_over || block->gave_up != 0 ||
+                      (block->turns % RONDE_TURNS_PER_CHECK == 0 && ronde_block_must_stop(block));
+    if (ends || !goes_on)
+        ronde_block_await(block);
+    return ends;
 }
 
 /** After a run that ended early: what is offered and not read yet must not be read any more. */
@@ -422,7 +530,7 @@ RONDE_INTERP void ronde_block_close(struct ronde_block *block)
         back->reason = lane->reason;
         back->about = lane->about;
     }
-    block->command.move = RONDE_MOVE_END;
+    block->commands[block->at].move = RONDE_MOVE_END;
 }
 
 #endif

@@ -47,8 +47,15 @@ RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde
     block->room_bytes = room_bytes;
     block->turns = 0;
     block->gave_up = 0;
-    block->withdrawn_count = 0;
-    block->command.more_count = 0;
+    block->at = 0;
+    block->step = 0;
+    block->is_at_work = false;
+    block->has_issued = false;
+    block->release_count = 0;
+    for (uint32_t k = 0; k < 2; k++) {
+        block->commands[k].more_count = 0;
+        block->steps[k].withdrawn_count = 0;
+    }
     block->first = share.first;
     block->is_shared = share.is_shared;
     block->program = job.program;
@@ -261,6 +268,8 @@ RONDE_INTERP void ronde_block_begin(struct ronde_block *block)
             block->frame.first_piece = lane_slot->lane.done / steps;
         is_known |= steps > 0;
     }
+    /* Movers wait for lines themselves, and a run of unproved steps looks at each message's length. */
+    block->looks_ahead = !block->frame.has_lines && !block->frame.checks;
     block->deadline_ns = timeout_ns > 0 ? RONDE_PORT_NOW(block) + timeout_ns : 0;
 }
 

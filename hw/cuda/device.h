@@ -15,10 +15,11 @@
 #include <string.h>
 
 #define RONDE_INTERP static __device__ __forceinline__
+#define RONDE_PORT_ONCE static __device__ __noinline__
 #define RONDE_UNROLL _Pragma("unroll")
 #define RONDE_ROLLED _Pragma("unroll 1")
 #define RONDE_BYTES(to, from, bytes) memcpy((to), (from), (bytes))
-#define RONDE_PORT_ISSUE(block) ((void)(block), ronde_port_barrier(), ronde_port_barrier())
+#define RONDE_PORT_BARRIER(block) ((void)(block), ronde_port_barrier())
 #define RONDE_PORT_NOW(block) ronde_port_now()
 #define RONDE_PORT_POLL(pointer) ronde_port_poll(pointer)
 #define RONDE_PORT_ACQUIRE(pointer) ronde_port_acquire(pointer)

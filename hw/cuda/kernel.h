@@ -43,13 +43,11 @@ RONDE_INTERP void decide(struct ronde_block *block)
 }
 
 /* A moving thread: executes its part of every command until RONDE_MOVE_END. */
-RONDE_INTERP void run_mover(const struct ronde_block *block, struct ronde_mover mover)
+RONDE_INTERP void run_mover(struct ronde_block *block, struct ronde_mover mover)
 {
     ronde_port_barrier();
-    while (block->command.move != RONDE_MOVE_END) {
-        RONDE_KERNEL_NAME(ronde_movers_, RONDE_MOVE_BYTES)
-        (&block->command, block->frame.dtype, mover);
-        ronde_port_barrier();
+    for (uint32_t at = 0; block->commands[at].move != RONDE_MOVE_END; at ^= 1) {
+        RONDE_KERNEL_NAME(ronde_movers_, RONDE_MOVE_BYTES)(block, &block->commands[at], mover);
         ronde_port_barrier();
     }
 }

@@ -80,6 +80,7 @@ RONDE_INTERP ELEMENT MOVE(move_number)(enum ronde_move move, ELEMENT x, ELEMENT 
         return MOVE(QUOTIENT)(x, command->ranks);
     case RONDE_MOVE_BITS:
     case RONDE_MOVE_COPY:
+    case RONDE_MOVE_NONE:
     case RONDE_MOVE_END:
         break;
     }

@@ -2,7 +2,7 @@
  * What movers do, for all element types of a width: included once per width with RONDE_MOVE_BYTES, the bytes of an element,
  * and RONDE_MOVE_WORD, one type of that width.
  *
- * ronde_movers_<BYTES>(command, dtype, mover) is the part of one mover. Here is what moves bytes without interpreting
+ * ronde_movers_<BYTES>(block, command, mover) is the part of one mover. Here is what moves bytes without interpreting
  * them, and is the same for all types: copies, and the protocol of lines, which go line by line with 8 bytes of data each.
  * A line waits for memory hundreds of times as long as it takes to find out what to compute: one loop serves all types
  * and moves.
@@ -42,14 +42,13 @@ RONDE_INTERP struct ronde_line WIDTH(peek_line)(const struct ronde_block_command
  * Loads a line again until it has arrived: it may still be under way. A lost sender's never arrives; then the run has to
  * stop, and the mover gives up: false.
  */
-RONDE_INTERP bool WIDTH(await_line)(const struct ronde_block_command *command,
-                                    const unsigned char *operand, uint64_t cell,
-                                    struct ronde_line *io_line)
+RONDE_INTERP bool
+WIDTH(await_line)(struct ronde_block *block, const struct ronde_block_command *command,
+                  const unsigned char *operand, uint64_t cell, struct ronde_line *io_line)
 {
     struct ronde_line line = *io_line;
     const uint32_t flag = command->flags[0];
     for (uint32_t k = 1; line.flag[0] != flag || line.flag[1] != flag; k++) {
-        struct ronde_block *block = ronde_command_block(command);
         if (k % RONDE_TURNS_PER_CHECK == 0 && ronde_block_must_stop(block)) {
             RONDE_PORT_POKE(&block->gave_up, 1);
             return false;
@@ -102,8 +101,9 @@ RONDE_INTERP void WIDTH(compute_line)(const struct ronde_block_command *command,
 }
 
 /* One or several of result and operands lie in lines. Some are loaded together, then waited for one by one. */
-RONDE_INTERP void WIDTH(move_lines)(const struct ronde_block_command *command,
-                                    enum ronde_dtype dtype, struct ronde_mover mover)
+RONDE_INTERP void WIDTH(move_lines)(struct ronde_block *block,
+                                    const struct ronde_block_command *command,
+                                    struct ronde_mover mover)
 {
     const uint64_t cells = (command->elements + PER_LINE - 1) / PER_LINE;
     const uint64_t stride = mover.threads;
@@ -120,11 +120,11 @@ RONDE_INTERP void WIDTH(move_lines)(const struct ronde_block_command *command,
         RONDE_ROLLED
         for (uint32_t k = 0; k < RONDE_LINES_AT_ONCE && c + k * stride < cells; k++) {
             const uint64_t cell = c + k * stride;
-            if (!WIDTH(await_line)(command, command->a, cell, &x[0]) ||
-                (has_b && !WIDTH(await_line)(command, command->b, cell, &y[0])))
+            if (!WIDTH(await_line)(block, command, command->a, cell, &x[0]) ||
+                (has_b && !WIDTH(await_line)(block, command, command->b, cell, &y[0])))
                 return;
             if (command->move != RONDE_MOVE_COPY)
-                WIDTH(compute_line)(command, dtype, x[0].data, y[0].data);
+                WIDTH(compute_line)(command, block->frame.dtype, x[0].data, y[0].data);
             WIDTH(store_line)(command, cell, x[0].data);
             RONDE_UNROLL
             for (uint32_t n = 0; n + 1 < RONDE_LINES_AT_ONCE; n++) {
@@ -136,19 +136,21 @@ RONDE_INTERP void WIDTH(move_lines)(const struct ronde_block_command *command,
 }
 
 /** A mover's part of a command. */
-RONDE_INTERP void WIDTH(movers)(const struct ronde_block_command *command, enum ronde_dtype dtype,
-                                struct ronde_mover mover)
+RONDE_INTERP void WIDTH(movers)(struct ronde_block *block,
+                                const struct ronde_block_command *command, struct ronde_mover mover)
 {
+    if (command->move == RONDE_MOVE_NONE)
+        return;
     if (ronde_place_has_lines(command->to) || ronde_place_has_lines(command->a) ||
         ronde_place_has_lines(command->b)) {
-        WIDTH(move_lines)(command, dtype, mover);
+        WIDTH(move_lines)(block, command, mover);
         return;
     }
     if (command->move == RONDE_MOVE_COPY) {
         COPY(RONDE_MOVE_COPY, command, mover);
         return;
     }
-    switch (ronde_move_type(dtype, command->move)) {
+    switch (ronde_move_type(block->frame.dtype, command->move)) {
 #define RONDE_PLAIN_CASE(type, text, bytes)                                                        \
     case RONDE_##type:                                                                             \
         RONDE_WIDTH_CASE(ronde_move_##type(command, mover), bytes)

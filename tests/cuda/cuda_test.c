@@ -52,6 +52,36 @@ static void run_all_counts(void)
     }
 }
 
+/* Waits per command of a broadcast along a chain of blocks, or of ranks folded onto one. */
+static double waits_of(uint32_t resident, uint64_t slot_bytes, uint64_t count)
+{
+    const struct emulated_options options = {.movers = 2,
+                                             .resident = resident,
+                                             .room_bytes = 8192,
+                                             .reaches_host = true};
+    bench_open_one(&options, ronde_mem_default());
+    bench_load(bench_compile_as(RONDE_BROADCAST, "chain", 4));
+    struct ronde_launch launch = bench_launch(count);
+    launch.slot_bytes = slot_bytes;
+    launch.protocol = RONDE_PROTOCOL_STAGED;
+    CU_ASSERT_EQUAL(bench_run(&launch), RONDE_OK);
+    const struct emulated_counts done = emulated_gpu_counts(bench.gpu);
+    bench_close();
+    CU_ASSERT_FATAL(done.commands > 0);
+    suite_note("%u blocks: %llu commands, %llu waits for movers", resident,
+               (unsigned long long)done.commands, (unsigned long long)done.waits);
+    return (double)done.waits / (double)done.commands;
+}
+
+/* A command follows the one before while movers are at that, as long as messages and slots are there: these come eight at once. */
+static void steps_are_resolved_while_movers_are_at_work(void)
+{
+    CU_ASSERT(waits_of(4, 4096, 70000) < 0.5);
+    CU_ASSERT(waits_of(1, 4096, 70000) < 0.5);
+    /* Lines are awaited by the movers themselves. */
+    CU_ASSERT_EQUAL(waits_of(4, 0, 100), 1.0);
+}
+
 static void the_host_never_touches_memory_of_the_device(void)
 {
     const struct emulated_options options = {.movers = 2, .room_bytes = 4096, .is_guarded = true};
@@ -379,6 +409,7 @@ static void a_repeated_run_allocates_nothing(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"steps_are_resolved_while_movers_are_at_work", steps_are_resolved_while_movers_are_at_work},
         {"the_host_never_touches_memory_of_the_device", the_host_never_touches_memory_of_the_device},
         {"devices_touch_only_memory_of_devices_they_joined",
          devices_touch_only_memory_of_devices_they_joined},

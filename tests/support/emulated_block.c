@@ -4,10 +4,11 @@
 #include <string.h>
 
 #define RONDE_INTERP static inline __attribute__((unused))
+#define RONDE_PORT_ONCE RONDE_INTERP
 #define RONDE_UNROLL
 #define RONDE_ROLLED
 #define RONDE_BYTES(to, from, bytes) memcpy((to), (from), (bytes))
-#define RONDE_PORT_ISSUE(block) run_movers(block)
+#define RONDE_PORT_BARRIER(block) pass_barrier(block)
 #define RONDE_PORT_NOW(block) now(block)
 #define RONDE_PORT_POLL(pointer) __atomic_load_n((pointer), __ATOMIC_RELAXED)
 #define RONDE_PORT_ACQUIRE(pointer) __atomic_load_n((pointer), __ATOMIC_ACQUIRE)
@@ -22,7 +23,7 @@
 
 struct ronde_block;
 struct ronde_line;
-static void run_movers(struct ronde_block *block);
+static void pass_barrier(struct ronde_block *block);
 static uint64_t now(const struct ronde_block *block);
 static struct ronde_line load_line(const unsigned char *address);
 static void store_line(unsigned char *address, struct ronde_line line);
@@ -98,8 +99,10 @@ static void store_vector(unsigned char *address, struct ronde_vector vector)
 struct emulated_block {
     struct ronde_block block; /* must stand first */
     uint32_t movers;
-    uint32_t looks; /* at the clock */
-    uint64_t moved_bytes;
+    uint32_t looks;  /* at the clock */
+    uint32_t handed; /* commands so far */
+    bool is_waiting; /* the last of them is still to be executed */
+    struct emulated_work work;
     bool is_over;
     _Alignas(16) unsigned char room[];
 };
@@ -112,29 +115,46 @@ static uint64_t now(const struct ronde_block *block)
 }
 
 /* The movers of a real block run at once; here the last one first, which must make no difference. */
-static void run_movers(struct ronde_block *block)
+static void run_movers(struct emulated_block *of, const struct ronde_block_command *command)
 {
-    struct emulated_block *of = (struct emulated_block *)(void *)block;
-    const uint32_t movers = of->movers;
-    of->moved_bytes += block->command.elements * block->frame.element_bytes *
-                       ((block->command.b ? 3 : 2) + block->command.more_count);
-    for (uint32_t thread = movers; thread-- > 0;) {
-        const struct ronde_mover mover = {thread, movers};
+    struct ronde_block *const block = &of->block;
+    of->work.moved_bytes += command->move == RONDE_MOVE_NONE
+                                ? 0
+                                : command->elements * block->frame.element_bytes *
+                                      ((command->b ? 3 : 2) + command->more_count);
+    for (uint32_t thread = of->movers; thread-- > 0;) {
+        const struct ronde_mover mover = {thread, of->movers};
         switch (block->frame.element_bytes) {
         case 1:
-            ronde_movers_1(&block->command, block->frame.dtype, mover);
+            ronde_movers_1(block, command, mover);
             break;
         case 2:
-            ronde_movers_2(&block->command, block->frame.dtype, mover);
+            ronde_movers_2(block, command, mover);
             break;
         case 4:
-            ronde_movers_4(&block->command, block->frame.dtype, mover);
+            ronde_movers_4(block, command, mover);
             break;
         default:
-            ronde_movers_8(&block->command, block->frame.dtype, mover);
+            ronde_movers_8(block, command, mover);
             break;
         }
     }
+}
+
+/* Movers may take a command at once, or be so slow that they execute it when the next is ready: two of three times here. */
+static void pass_barrier(struct ronde_block *block)
+{
+    struct emulated_block *of = (struct emulated_block *)(void *)block;
+    if (of->is_waiting)
+        run_movers(of, &block->commands[(of->handed & 1) ^ 1]);
+    if (block->commands[of->handed & 1].move == RONDE_MOVE_NONE)
+        of->work.waits++;
+    else
+        of->work.commands++;
+    of->is_waiting = of->handed % 3 != 0;
+    if (!of->is_waiting)
+        run_movers(of, &block->commands[of->handed & 1]);
+    of->handed++;
 }
 
 /* As hw/cuda/kernel.h begins, one thread after another. */
@@ -164,7 +184,9 @@ struct emulated_block *emulated_block_open(const struct ronde_job *job,
     memset(block, 0x5A, bytes);
     block->movers = movers;
     block->looks = 0;
-    block->moved_bytes = 0;
+    block->handed = 0;
+    block->is_waiting = false;
+    block->work = (struct emulated_work){0, 0, 0};
     block->is_over = false;
     open_block(&block->block, job, given, index, room_bytes);
     return block;
@@ -190,13 +212,14 @@ struct emulated_wait emulated_block_await_nothing(void)
     memset(&block, 0, sizeof block);
     memset(lines, 0, sizeof lines);
     block.job = &job;
-    block.command.move = RONDE_MOVE_COPY;
-    block.command.flags[0] = 1;
-    block.command.flags[1] = 2;
-    block.command.to = place_of_lines(lines[1]);
-    block.command.a = place_of_lines(lines[0]);
-    block.command.elements = 2;
-    ronde_movers_4(&block.command, RONDE_INT32, (struct ronde_mover){0, 1});
+    block.commands[0].move = RONDE_MOVE_COPY;
+    block.commands[0].flags[0] = 1;
+    block.commands[0].flags[1] = 2;
+    block.commands[0].to = place_of_lines(lines[1]);
+    block.commands[0].a = place_of_lines(lines[0]);
+    block.commands[0].elements = 2;
+    block.frame.dtype = RONDE_INT32;
+    ronde_movers_4(&block, &block.commands[0], (struct ronde_mover){0, 1});
     return (struct emulated_wait){stop, memcmp(lines[0], lines[1], sizeof lines[0]) != 0};
 }
 
@@ -228,9 +251,9 @@ bool emulated_block_has_program(const struct emulated_block *block)
            (uintptr_t)program->steps - (uintptr_t)block->room < block->block.room_bytes;
 }
 
-uint64_t emulated_block_moved(const struct emulated_block *block)
+struct emulated_work emulated_block_work(const struct emulated_block *block)
 {
-    return block->moved_bytes;
+    return block->work;
 }
 
 bool emulated_block_turn(struct emulated_block *block)

@@ -35,8 +35,15 @@ void emulated_block_lose_line(uint32_t which);
 /** Whether steps are found in shared memory. */
 bool emulated_block_has_program(const struct emulated_block *block);
 
-/** Bytes that its movers have read and written. */
-uint64_t emulated_block_moved(const struct emulated_block *block);
+/** What its movers have done so far. */
+struct emulated_work {
+    uint64_t moved_bytes; /**< read and written */
+    uint64_t commands;
+    uint64_t waits; /**< times that the deciding thread had no command to follow the last */
+};
+
+/** Of a block. */
+struct emulated_work emulated_block_work(const struct emulated_block *block);
 
 /** Polls its lanes once. Whether its part is over. */
 bool emulated_block_turn(struct emulated_block *block);

@@ -248,8 +248,12 @@ static bool drive(struct emulated_queue *queue)
     for (uint32_t b = 0; b < queue->block_count; b++)
         is_over = emulated_block_turn(queue->blocks[b]) && is_over;
     emulated_leave(queue->device);
-    for (uint32_t b = 0; b < queue->block_count && is_over; b++)
-        queue->device->counts.moved_bytes += emulated_block_moved(queue->blocks[b]);
+    for (uint32_t b = 0; b < queue->block_count && is_over; b++) {
+        const struct emulated_work work = emulated_block_work(queue->blocks[b]);
+        queue->device->counts.moved_bytes += work.moved_bytes;
+        queue->device->counts.commands += work.commands;
+        queue->device->counts.waits += work.waits;
+    }
     queue->turns++;
     queue->is_busy = !is_over;
     return is_over && advance(queue);

@@ -43,6 +43,8 @@ struct emulated_counts {
     uint64_t held;                        /**< allocations of buffers that are held, now */
     uint64_t pulled_launches;             /**< runs in which something was offered to others */
     uint64_t moved_bytes;                 /**< that runs which are over have read and written */
+    uint64_t commands;                    /**< that their movers were given */
+    uint64_t waits;                       /**< for movers, with no command to follow */
     uint64_t settled; /**< times that writes of other devices were made visible */
 };
 

@@ -204,7 +204,7 @@ static enum ronde_status hold(void *self, const void *address,
     struct emulated_device *device = self;
     const struct emulated_piece *piece = emulated_pieces_find(&device->pieces, address);
     if (!piece)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%p is no memory of the device", address);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%p is not memory of the device", address);
     if (device->options.shares_no_buffers)
         return ronde_fail(error, RONDE_UNSUPPORTED, "memory at %p has no handle", address);
     *out_allocation = (struct ronde_allocation){.start = piece->start,

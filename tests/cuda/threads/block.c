@@ -12,10 +12,11 @@ void __tsan_acquire(void *at);
 void __tsan_release(void *at);
 
 #define RONDE_INTERP static inline __attribute__((unused))
+#define RONDE_PORT_ONCE RONDE_INTERP
 #define RONDE_UNROLL
 #define RONDE_ROLLED
 #define RONDE_BYTES(to, from, bytes) memcpy((to), (from), (bytes))
-#define RONDE_PORT_ISSUE(block) issue(block)
+#define RONDE_PORT_BARRIER(block) pass_barrier(block)
 #define RONDE_PORT_NOW(block) ((void)(block), now_ns())
 #define RONDE_PORT_POLL(pointer) __atomic_load_n((pointer), __ATOMIC_RELAXED)
 #define RONDE_PORT_ACQUIRE(pointer) load_acquire(pointer)
@@ -30,7 +31,7 @@ void __tsan_release(void *at);
 
 struct ronde_block;
 struct ronde_line;
-static void issue(struct ronde_block *block);
+static void pass_barrier(struct ronde_block *block);
 static uint64_t now_ns(void);
 static uint64_t load_acquire(const uint64_t *pointer);
 static void set(uint64_t *pointer, uint64_t value);
@@ -62,12 +63,16 @@ static unsigned char fences[FENCES];
 static _Atomic uint32_t fence_count = 1;
 static _Thread_local uint32_t last_fence; /* of this thread; 0 = none */
 
-static void fence(void)
+static void fence_now(void)
 {
-    if (control == THREADED_NO_FENCE)
-        return;
     last_fence = atomic_fetch_add_explicit(&fence_count, 1, memory_order_relaxed) % FENCES;
     __tsan_release(&fences[last_fence]);
+}
+
+static void fence(void)
+{
+    if (control != THREADED_NO_FENCE && control != THREADED_EARLY_FENCE)
+        fence_now();
 }
 
 /* Counters, and the last fence of the thread that set each: what an acquiring load of it is ordered after. */
@@ -164,9 +169,10 @@ static void barrier(struct threaded_block *of)
     pthread_barrier_wait(&of->barrier);
 }
 
-static void issue(struct ronde_block *block)
+static void pass_barrier(struct ronde_block *block)
 {
-    barrier((struct threaded_block *)(void *)block);
+    if (control == THREADED_EARLY_FENCE)
+        fence_now();
     barrier((struct threaded_block *)(void *)block);
 }
 
@@ -200,9 +206,8 @@ static void *run_mover(void *self)
     ronde_block_start(block, mover);
     barrier(of);
     barrier(of);
-    while (block->command.move != RONDE_MOVE_END) {
-        ronde_movers_4(&block->command, block->frame.dtype, mover);
-        barrier(of);
+    for (uint32_t at = 0; block->commands[at].move != RONDE_MOVE_END; at ^= 1) {
+        ronde_movers_4(block, &block->commands[at], mover);
         barrier(of);
     }
     return NULL;

@@ -12,8 +12,9 @@
 
 /** What the port leaves out, to show that this is found. */
 enum threaded_control {
-    THREADED_RIGHT,      /**< nothing */
-    THREADED_NO_FENCE,   /**< fences */
+    THREADED_RIGHT,    /**< nothing */
+    THREADED_NO_FENCE, /**< fences */
+    THREADED_EARLY_FENCE, /**< the wait for the movers: fences stand before the barrier that ends what is published */
     THREADED_NO_ACQUIRE, /**< the order that acquiring loads make */
     THREADED_CONTROLS    /**< number of them */
 };
