@@ -27,7 +27,7 @@ enum ronde_status registered_open(struct registered_proc *proc, const struct tea
     for (uint32_t g = 0; g < plan->devices; g++)
         proc->gpus[g] = g == 0 ? emulated_gpu_open(&options)
                                : emulated_gpu_open_beside(proc->gpus[0], &options);
-    const enum ronde_status status = team_join(member, 30, &proc->comm, error);
+    enum ronde_status status = team_join(member, 30, &proc->comm, error);
     if (status != RONDE_OK)
         return status;
     proc->random = 1 + member->join.rank;
@@ -37,7 +37,29 @@ enum ronde_status registered_open(struct registered_proc *proc, const struct tea
                                            .gpu_count = plan->devices,
                                            .comm = proc->comm,
                                            .ranks = plan->ranks};
-    return ronde_cuda_open_place(&place, &proc->self, error);
+    status = ronde_cuda_open_place(&place, &proc->self, error);
+    if (status == RONDE_OK)
+        registered_take(proc);
+    return status;
+}
+
+enum ronde_status
+registered_open_shared(struct registered_proc *proc, const struct team_member *member,
+                       const struct registered_plan *plan, struct ronde_error *error)
+{
+    const enum ronde_status status = registered_open(proc, member, plan, error);
+    return status == RONDE_OK ? ronde_cuda_register(proc->self, proc->segment, REGISTERED_BYTES,
+                                                    &proc->registration, error)
+                              : status;
+}
+
+enum ronde_status registered_load(struct registered_proc *proc, enum ronde_collective collective,
+                                  const char *algorithm, struct ronde_error *error)
+{
+    const enum ronde_status status =
+        run_compile(collective, algorithm, ronde_comm_ranks(proc->comm), 0, &proc->schedule, error);
+    return status == RONDE_OK ? ronde_cuda_load(proc->self, proc->schedule, &proc->program, error)
+                              : status;
 }
 
 void registered_unload(struct registered_proc *proc)

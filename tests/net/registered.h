@@ -38,12 +38,21 @@ struct registered_proc {
     struct ronde_mem mem; /**< a buffer somewhere in the segment, aligned to any element; one at a time */
 };
 
-/** Joins the team and opens the backend; the segment is NULL. On failure the caller closes all the same. */
+/** Joins the team, opens the backend, and takes the segment. On failure the caller closes all the same. */
 enum ronde_status registered_open(struct registered_proc *proc, const struct team_member *member,
                                   const struct registered_plan *plan, struct ronde_error *error);
 
+/** The same, and registers the segment. */
+enum ronde_status
+registered_open_shared(struct registered_proc *proc, const struct team_member *member,
+                       const struct registered_plan *plan, struct ronde_error *error);
+
 /** Takes the segment, from the last device. */
 void registered_take(struct registered_proc *proc);
+
+/** Loads an algorithm for the team, of one rank a process; close unloads it. */
+enum ronde_status registered_load(struct registered_proc *proc, enum ronde_collective collective,
+                                  const char *algorithm, struct ronde_error *error);
 
 /** Frees it. */
 void registered_free(struct registered_proc *proc);

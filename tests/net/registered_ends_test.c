@@ -5,6 +5,8 @@
 #include "net/registered.h"
 #include "support/suite.h"
 
+#include "ronde/text.h"
+
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,15 +33,6 @@ static void fill_sum(struct sum *sum, const struct registered_proc *proc,
     sum->out[member->join.rank] = in + COUNT + 100;
     sum->launch = (struct ronde_launch){
         .count = COUNT, .dtype = RONDE_INT32, .op = RONDE_SUM, .in = sum->in, .out = sum->out};
-}
-
-static enum ronde_status load_ring(struct registered_proc *proc, struct ronde_error *error)
-{
-    const enum ronde_status status =
-        run_compile(RONDE_ALL_REDUCE, "ring", ronde_comm_ranks(proc->comm), 0, &proc->schedule,
-                    error);
-    return status == RONDE_OK ? ronde_cuda_load(proc->self, proc->schedule, &proc->program, error)
-                              : status;
 }
 
 /* Sums `value` of every rank, and says whether this rank's messages were read in place. */
@@ -86,9 +79,7 @@ static enum ronde_status reuse(const struct team_member *member, struct ronde_er
     bool is_pulled = false;
     enum ronde_status status = registered_open(&proc, member, plan, error);
     if (status == RONDE_OK)
-        registered_take(&proc);
-    if (status == RONDE_OK)
-        status = load_ring(&proc, error);
+        status = registered_load(&proc, RONDE_ALL_REDUCE, "ring", error);
     if (status == RONDE_OK)
         status = run_sum(&proc, member, 1, &is_pulled, error);
     (void)team_check(member, !is_pulled, "it was not registered yet");
@@ -155,8 +146,6 @@ static enum ronde_status err(const struct team_member *member, struct ronde_erro
     struct ronde_registration *other = NULL;
     struct registered_proc proc;
     enum ronde_status status = registered_open(&proc, member, &plan, error);
-    if (status == RONDE_OK)
-        registered_take(&proc);
     void *start = proc.segment;
     uint64_t bytes = REGISTERED_BYTES;
     if (is_wrong && mistake->which == 0)
@@ -185,15 +174,14 @@ static enum ronde_status err(const struct team_member *member, struct ronde_erro
 
 static void what_one_process_cannot_register_none_does(void)
 {
-    static const struct mistake mistakes[] = {{0, RONDE_BAD_ARGUMENT, "is no memory of the device"},
-                                              {1, RONDE_BAD_ARGUMENT, "is no memory of the device"},
-                                              {2, RONDE_DEVICE, "the driver refuses to export"},
-                                              {3, RONDE_DEVICE, "registered memory of rank 0: "},
-                                              {4, RONDE_REJECTED,
-                                               "disagree about which buffer is registered no more"},
-                                              {5, RONDE_BAD_ARGUMENT,
-                                               "no buffer is registered by that"},
-                                              {6, RONDE_BAD_ARGUMENT, "ends beyond all addresses"}};
+    static const struct mistake mistakes[] = {
+        {0, RONDE_BAD_ARGUMENT, "is not memory of the device"},
+        {1, RONDE_BAD_ARGUMENT, "is not memory of the device"},
+        {2, RONDE_DEVICE, "the driver refuses to export"},
+        {3, RONDE_DEVICE, "registered memory of rank 0: "},
+        {4, RONDE_REJECTED, "disagree about which buffer is registered no more"},
+        {5, RONDE_BAD_ARGUMENT, "no buffer is registered by that"},
+        {6, RONDE_BAD_ARGUMENT, "ends beyond all addresses"}};
     for (size_t k = 0; k < sizeof mistakes / sizeof mistakes[0]; k++) {
         team_run_expecting(3, err, &mistakes[k], results, mistakes[k].status);
         for (uint32_t p = 0; p < 3; p++)
@@ -204,55 +192,125 @@ static void what_one_process_cannot_register_none_does(void)
     }
 }
 
-/* What the last rank waits for before it looks at its kernel, and rank 0 writes when its buffer is its own again. */
+/* A schedule in which a rank combines what others send and passes it on, and one of these withdraws what it has offered. */
+struct withdrawal {
+    const char *text;
+    uint32_t ranks;
+    uint32_t reader;
+    uint32_t senders[2]; /* the first of them, and one past the last */
+    uint32_t by;
+};
+
+static const char pair[] = "ronde 1\ncollective broadcast\nalgorithm pair\nranks 2\n"
+                           "program 0 positions 0\n  send in[0] -> +1\n  copy in[0] out[0]\n"
+                           "program 1 positions 1\n  recv out[0] <- -1\n";
+static const char star[] = "ronde 1\ncollective reduce\nalgorithm star\nranks 5\n"
+                           "program 0 positions 0\n  rrc in[0] out[0] <- +1\n"
+                           "program 1 scratch 1 positions 1\n"
+                           "  rrc in[0] scratch[0] <- +1\n"
+                           "  rrc scratch[0] scratch[0] <- +2\n"
+                           "  rrs scratch[0] <- -2 -> -1\n"
+                           "program 2 positions 2\n  send in[0] -> -1\n"
+                           "program 3 positions 3\n  send in[0] -> -2\n"
+                           "program 4 positions 4\n  send in[0] -> +2\n";
+
+/* What the reader waits for before it looks at its kernel: a byte of each sender, of which one's buffer is its own again. */
 static int gate[2];
 
+#define SENT_COUNT 1000u
+#define UNTOUCHED 0x5a5a5a5a
+
+static enum ronde_status load_text(struct registered_proc *proc, const char *text,
+                                   struct ronde_error *error)
+{
+    const enum ronde_status status =
+        ronde_schedule_read(text, strlen(text), "text", ronde_mem_default(), NULL, &proc->schedule,
+                            error);
+    return status == RONDE_OK ? ronde_cuda_load(proc->self, proc->schedule, &proc->program, error)
+                              : status;
+}
+
+/* A sender has offered when its kernel has been polled, and withdrawn when it ends by its time limit. */
+static enum ronde_status run_gated(const struct team_member *member,
+                                   const struct ronde_launch *launch,
+                                   const struct registered_proc *proc, struct ronde_error *error)
+{
+    const struct withdrawal *withdrawal = member->self;
+    const uint32_t rank = member->join.rank;
+    const bool sends = rank >= withdrawal->senders[0] && rank < withdrawal->senders[1];
+    struct ronde_result result;
+    void *run = NULL;
+    bool is_over = false;
+    char byte = 0;
+    enum ronde_status status = ronde_cuda_run(proc->program, launch, &run, error);
+    for (uint32_t k = 0; k < 4 && sends && rank != withdrawal->by && status == RONDE_OK; k++)
+        status = ronde_cuda_test(run, &is_over, error);
+    if (sends && rank != withdrawal->by)
+        (void)team_check(member, write(gate[1], &byte, 1) == 1, "the gate");
+    for (uint32_t k = withdrawal->senders[0]; k < withdrawal->senders[1]; k++)
+        if (rank == withdrawal->reader)
+            (void)team_check(member, read(gate[0], &byte, 1) == 1, "the gate");
+    if (status == RONDE_OK)
+        status = ronde_cuda_wait(run, &result, error);
+    if (rank == withdrawal->by) {
+        memset(launch->in[rank], 0x77, SENT_COUNT * sizeof(int32_t));
+        (void)team_check(member, write(gate[1], &byte, 1) == 1, "the gate");
+    }
+    (void)team_check(member, !sends || registered_pulled(proc) == 1, "nothing was offered");
+    return status;
+}
+
 /*
- * Rank 0's run ends by its time limit while its messages are offered and not read; then its buffer is its caller's, who writes there.
- * Rank 1 finds the offers, and must not take what is there now for the message.
+ * A rank's run ends by its time limit while its message is offered and not read; then its buffer is its caller's, who writes there.
+ * The reader finds the offer, and must not take what is there now for a message, nor pass on what it combined with others.
  */
 static enum ronde_status withdraw(const struct team_member *member, struct ronde_error *error)
 {
+    const struct withdrawal *withdrawal = member->self;
     const struct registered_plan plan = {.ranks = 1, .devices = 1};
+    const uint32_t rank = member->join.rank;
+    const uint64_t touches =
+        1 + withdrawal->senders[1] - withdrawal->senders[0] + (withdrawal->ranks > 2);
     struct registered_proc proc;
     struct sum sum;
-    struct ronde_result result;
-    void *run = NULL;
-    char byte = 0;
-    enum ronde_status status = registered_open(&proc, member, &plan, error);
+    enum ronde_status status = registered_open_shared(&proc, member, &plan, error);
     if (status == RONDE_OK)
-        registered_take(&proc);
-    if (status == RONDE_OK)
-        status = ronde_cuda_register(proc.self, proc.segment, REGISTERED_BYTES, &proc.registration,
-                                     error);
-    if (status == RONDE_OK)
-        status = run_compile(RONDE_BROADCAST, "chain", 2, 0, &proc.schedule, error);
-    if (status == RONDE_OK)
-        status = ronde_cuda_load(proc.self, proc.schedule, &proc.program, error);
-    fill_sum(&sum, &proc, member, 1);
-    sum.launch.timeout_ns = member->join.rank == 0 ? 20000000 : 0;
-    if (status == RONDE_OK)
-        status = ronde_cuda_run(proc.program, &sum.launch, &run, error);
-    if (member->join.rank == 1)
-        (void)team_check(member, read(gate[0], &byte, 1) == 1, "the gate");
-    if (status == RONDE_OK)
-        status = ronde_cuda_wait(run, &result, error);
-    (void)team_check(member, registered_pulled(&proc) == 1, "nothing was offered");
-    if (member->join.rank == 0) {
-        memset(sum.in[0], 0x77, COUNT * sizeof(int32_t));
-        (void)team_check(member, write(gate[1], "", 1) == 1, "the gate");
+        status = load_text(&proc, withdrawal->text, error);
+    if (status == RONDE_OK) {
+        fill_sum(&sum, &proc, member, 1);
+        sum.launch.count = SENT_COUNT;
+        sum.launch.timeout_ns = rank == withdrawal->by ? 20000000 : 0;
+        sum.launch.protocol = RONDE_PROTOCOL_PULL;
+        int32_t *const out = sum.out[rank];
+        out[0] = UNTOUCHED;
+        status = run_gated(member, &sum.launch, &proc, error);
+        (void)team_check(member,
+                         rank == withdrawal->reader || withdrawal->ranks == 2 || out[0] == UNTOUCHED,
+                         "what was withdrawn was passed on");
+        (void)team_check(member,
+                         rank != withdrawal->reader ||
+                             emulated_gpu_counts(proc.gpus[0]).moved_bytes ==
+                                 touches * SENT_COUNT * sizeof *out,
+                         "messages were not read as one");
     }
     registered_close(&proc, member);
     return status;
 }
 
+/* Of several senders whose messages are combined as one, any may be the one that withdraws. */
 static void what_is_withdrawn_is_no_message(void)
 {
-    CU_ASSERT_FATAL(pipe(gate) == 0);
-    team_run_expecting(2, withdraw, NULL, results, RONDE_TIMEOUT);
-    suite_note("rank 1: %s", results[1].message);
-    close(gate[0]);
-    close(gate[1]);
+    static const struct withdrawal withdrawals[] = {{pair, 2, 1, {0, 1}, 0},
+                                                    {star, 5, 1, {2, 5}, 2},
+                                                    {star, 5, 1, {2, 5}, 3},
+                                                    {star, 5, 1, {2, 5}, 4}};
+    for (size_t k = 0; k < sizeof withdrawals / sizeof withdrawals[0]; k++) {
+        CU_ASSERT_FATAL(pipe(gate) == 0);
+        team_run_expecting(withdrawals[k].ranks, withdraw, &withdrawals[k], results, RONDE_TIMEOUT);
+        suite_note("%s", results[withdrawals[k].reader].message);
+        close(gate[0]);
+        close(gate[1]);
+    }
 }
 
 /* Rank 1 dies while the others' kernels wait for it and read from it, without a limit of time. */
@@ -263,14 +321,9 @@ static enum ronde_status die_inside(const struct team_member *member, struct ron
     struct sum sum;
     struct ronde_result result;
     void *run = NULL;
-    enum ronde_status status = registered_open(&proc, member, &plan, error);
+    enum ronde_status status = registered_open_shared(&proc, member, &plan, error);
     if (status == RONDE_OK)
-        registered_take(&proc);
-    if (status == RONDE_OK)
-        status = ronde_cuda_register(proc.self, proc.segment, REGISTERED_BYTES, &proc.registration,
-                                     error);
-    if (status == RONDE_OK)
-        status = load_ring(&proc, error);
+        status = registered_load(&proc, RONDE_ALL_REDUCE, "ring", error);
     fill_sum(&sum, &proc, member, 1);
     if (status == RONDE_OK)
         status = ronde_cuda_run(proc.program, &sum.launch, &run, error);

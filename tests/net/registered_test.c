@@ -22,8 +22,6 @@ static enum ronde_status soak(const struct team_member *member, struct ronde_err
     uint64_t random = 20261129;
     enum ronde_status status = registered_open(&proc, member, plan, error);
     if (status == RONDE_OK)
-        registered_take(&proc);
-    if (status == RONDE_OK)
         status = ronde_cuda_register(proc.self, registers ? proc.segment : NULL, REGISTERED_BYTES,
                                      &proc.registration, error);
     for (uint32_t load = 0; load < loads && status == RONDE_OK; load++) {
@@ -114,12 +112,7 @@ static enum ronde_status count_moves(const struct team_member *member, struct ro
     void *run = NULL;
     enum ronde_status status = registered_open(&proc, member, &plan, error);
     if (status == RONDE_OK)
-        registered_take(&proc);
-    if (status == RONDE_OK)
-        status = run_compile(traffic->collective, traffic->algorithm, TRAFFIC_RANKS, 0,
-                             &proc.schedule, error);
-    if (status == RONDE_OK)
-        status = ronde_cuda_load(proc.self, proc.schedule, &proc.program, error);
+        status = registered_load(&proc, traffic->collective, traffic->algorithm, error);
     in[member->join.rank] = proc.segment;
     out[member->join.rank] = proc.segment + REGISTERED_BYTES / 2;
     const struct ronde_launch launch = {.count = TRAFFIC_COUNT,
