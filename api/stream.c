@@ -176,7 +176,7 @@ static uint32_t find_launch(const struct ronde_queue *queue, const struct ronde_
 
 /*
  * The place of a launch that is not kept, NULL where all have been captured. It follows from the calls so far, which are the
- * same on all ranks; blocks of different lengths are not compared, so a kind has one launch with such.
+ * same on all ranks; blocks of different lengths are not compared, so a kind has one launch with such beside those in graphs.
  */
 static struct ronde_stream_launch *choose_place(struct ronde_queue *queue,
                                                 const struct ronde_kind *kind)
@@ -184,10 +184,12 @@ static struct ronde_stream_launch *choose_place(struct ronde_queue *queue,
     struct ronde_stream_launch *kept = queue->streams->kept;
     struct ronde_stream_launch *chosen = NULL;
     for (uint32_t k = 0; k < NOWHERE; k++) {
+        if (kept[k].is_captured)
+            continue;
         if (kept[k].shared && ronde_kind_is_v(kind) &&
             ronde_kind_is_same(&kept[k].kind, kind, queue->ranks))
             return &kept[k];
-        if (!kept[k].is_captured && (!chosen || kept[k].used < chosen->used))
+        if (!chosen || kept[k].used < chosen->used)
             chosen = &kept[k];
     }
     return chosen;
@@ -374,11 +376,6 @@ static enum ronde_status start(struct ronde_request *request, bool *out_over,
     enum ronde_status status = check_replays(queue, error);
     if (status == RONDE_OK)
         status = ronde_cuda_is_captured(queue->streams->cuda, call->stream, out_over, error);
-    if (status == RONDE_OK && *out_over && call->is_v)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "%s: blocks of different lengths cannot be captured, as each call is "
-                          "prepared anew",
-                          ronde_collective_text(call->collective));
     if (status == RONDE_OK)
         status = find_count(queue, call, ronde_request_deadline_of(request), &count, error);
     if (status != RONDE_OK || ronde_call_is_empty(call, count))

@@ -308,8 +308,10 @@ enum ronde_progress {
  * are enqueued at once.
  *
  * A stream may be captured, on all ranks alike; the operation is over when the call returns, and runs in every replay of the
- * graph, with the same buffers, factors and limit. It stays prepared until the communicator is destroyed, after the graph;
- * blocks of different lengths cannot be captured. The program orders replays with other operations of the communicator; where
+ * graph, with the same buffers, factors and limit. It stays prepared until the communicator is destroyed, after the graph.
+ * Blocks of different lengths keep those of the captured call: its tables are read, and the longest block is agreed on if it has
+ * to be, once, in that call; each such call takes one of the RONDE_KEPT_PROGRAMS for itself, and is UNSUPPORTED when graphs have
+ * all. The program orders replays with other operations of the communicator; where
  * ranks are on several hosts, no operation of the host may overlap them. A replay that is stopped, by its time limit or as a
  * rank was lost, is reported by the next operation with a stream.
  *
