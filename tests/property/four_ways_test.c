@@ -32,6 +32,7 @@ static const struct ronde_time_params costs = {.alpha_ns = 730,
 struct tally {
     unsigned compared; /**< loads without a shared port */
     unsigned exact;    /**< of them with an exact closed form */
+    unsigned joined;   /**< of these of schedules with joined steps */
     unsigned shared;   /**< loads on which ports are shared: nothing to compare */
     double worst;      /**< relative difference */
     bool has_simgrid;
@@ -42,6 +43,15 @@ static void expect_equal(struct tally *tally, double a_ns, double b_ns)
     const double difference = fabs(a_ns - b_ns) / b_ns;
     tally->worst = fmax(tally->worst, difference);
     CU_ASSERT(difference <= TOLERANCE);
+}
+
+static bool joins_steps(const struct ronde_schedule *schedule)
+{
+    bool joins = false;
+    for (uint32_t p = 0; p < schedule->program_count; p++)
+        for (uint32_t s = 0; s < schedule->programs[p].step_count; s++)
+            joins |= (schedule->programs[p].steps[s].flags & RONDE_FLAG_JOINED) != 0;
+    return joins;
 }
 
 /** One load: all prices that apply. Returns whether ports were unshared. */
@@ -77,6 +87,7 @@ static bool compare(const struct ronde_platform *platform, const struct ronde_al
     if (price.is_exact && is_free) {
         expect_equal(tally, price.time_ns, dag_ns);
         tally->exact++;
+        tally->joined += joins_steps(schedule);
     }
     tally->shared += !is_free;
     ronde_dag_destroy(dag, mem);
@@ -119,10 +130,10 @@ static struct ronde_platform *open_crossbar(void)
 
 static void report(const struct tally *tally)
 {
-    suite_note(
-        "%u loads compared with SimGrid, %u closed forms exact, %u loads share a port; worst "
-        "difference %.1e",
-        tally->compared, tally->exact, tally->shared, tally->worst);
+    suite_note("%u loads compared with SimGrid, %u closed forms exact, %u of them with joined "
+               "steps, %u loads share a "
+               "port; worst difference %.1e",
+               tally->compared, tally->exact, tally->joined, tally->shared, tally->worst);
 }
 
 static const struct ronde_algorithm *find(enum ronde_collective collective, const char *name)
@@ -236,6 +247,7 @@ static void every_algorithm_costs_the_same_where_ports_are_unshared(void)
                 compare_ranks(platform, algorithms[i], ranks, pieces, false, &tally);
     report(&tally);
     CU_ASSERT(tally.exact > 100);
+    CU_ASSERT(tally.joined > 10);
     ronde_platform_destroy(platform);
 }
 
