@@ -15,7 +15,9 @@ import torch
 import torch.distributed as dist
 
 from ranks import run
+from ronde._native import ffi, lib
 from ronde.torch import device as D
+from ronde.torch import pools as P
 from ronde.torch.work import RondeWork
 
 try:
@@ -90,6 +92,64 @@ def given_device() -> D.Device:
     return found
 
 
+class Pool:
+    """As torch.cuda.MemPool: its segments."""
+
+    def __init__(self, *segments: tuple[int, int]) -> None:
+        self.id = (0, 7)
+        self.segments = segments
+
+    def snapshot(self) -> list[dict[str, int]]:
+        return [{"device": 0, "address": address, "total_size": size} for address, size in self.segments]
+
+
+class Library:
+    """Registers anything, but for the call that is to fail."""
+
+    RONDE_OK = lib.RONDE_OK
+
+    def __init__(self, fails_at: int) -> None:
+        self.fails_at = fails_at
+        self.calls: list[object] = []
+
+    def ronde_comm_use_device(self, _comm: object, device: int, _error: object) -> int:
+        self.calls.append(("device", device))
+        return int(lib.RONDE_OK)
+
+    def ronde_register(self, _comm: object, start: object, size: int, out: object, error: object) -> int:
+        address = int(ffi.cast("uintptr_t", start))
+        self.calls.append((address, size))
+        if len(self.calls) == self.fails_at:
+            return int(lib.ronde_fail(error, lib.RONDE_DEVICE, b"%s", ffi.new("char[]", b"this one fails")))
+        out[0] = ffi.cast("struct ronde_registration *", len(self.calls))
+        return int(lib.RONDE_OK)
+
+    def ronde_deregister(self, _comm: object, registration: object, _error: object) -> int:
+        self.calls.append(("not", int(ffi.cast("uintptr_t", registration))))
+        return int(lib.RONDE_OK)
+
+
+def registers_pools(rank: int, size: int, place: str) -> tuple[list[object], list[str]]:
+    dist.init_process_group("ronde", init_method=f"file://{place}", rank=rank, world_size=size)
+    group = dist.group.WORLD
+    pool = Pool((4096, 100), (8192, 200)) if rank == 0 else Pool((65536, 300))
+    calls: list[object] = []
+    # Both segments of rank 0, nothing besides the one of rank 1; then the second fails.
+    for fails_at in (0, 3):
+        library = Library(fails_at)
+        group._state.device = None
+        with mock.patch.object(P, "lib", library), mock.patch.object(D, "lib", library):
+            said = refused(lambda: group.register_mem_pool(pool))
+            if fails_at == 0:
+                again = refused(lambda: group.register_mem_pool(pool))
+                group.deregister_mem_pool(pool)
+        calls += library.calls
+    symmetric = refused(lambda: group.register_mem_pool(pool, symm=rank == 1))
+    unknown = refused(lambda: group.deregister_mem_pool(pool))
+    group._state.device = None
+    return calls, [again, said, symmetric, unknown, refused(lambda: group.register_mem_pool(pool))]
+
+
 class StreamsTest(unittest.TestCase):
     def test_the_callers_stream_is_used_as_it_is(self) -> None:
         current = Stream(77)
@@ -119,6 +179,25 @@ class StreamsTest(unittest.TestCase):
             # One that is over may have failed: its own wait says so.
             self.assertEqual(operation.waits, 1 if over else 0)
         self.assertEqual(current.told, [("waits", event)])
+
+
+class PoolsTest(unittest.TestCase):
+    def test_every_segment_is_registered_on_all_ranks_together(self) -> None:
+        both = run(2, registers_pools)
+        for (calls, said), (first, second) in zip(both, (((4096, 100), (8192, 200)), ((65536, 300), (0, 0)))):
+            self.assertEqual(calls, [("device", 0), first, second, ("not", 2), ("not", 3),
+                                     ("device", 0), first, second, ("not", 2)])
+            self.assertIn("is registered already", said[0])
+            self.assertIn("register_mem_pool: this one fails", said[1])
+            self.assertIn("is not registered", said[3])
+        self.assertIn("another rank could not", both[0][1][2])
+        self.assertIn("symm=True asks for windows", both[1][1][2])
+
+    @unittest.skipIf(torch.cuda.is_available(), "a GPU is here")
+    def test_a_build_without_cuda_says_what_to_do(self) -> None:
+        for _calls, said in run(2, registers_pools):
+            self.assertIn("register_mem_pool: ", said[4])
+            self.assertIn("cuda: ", said[4])
 
 
 @unittest.skipUnless(FakeTensorMode, "this torch has no tensors without memory, which stand for a GPU's")

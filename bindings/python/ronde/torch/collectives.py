@@ -13,7 +13,7 @@ from .._native import lib
 from ..communicator import Blocks, Communicator, pointer
 from ..operation import Operation, nanoseconds
 from . import options as O
-from . import profiling
+from . import pools, profiling
 from . import tensors as T
 from .device import Device, StreamOperation
 from .layouts import Copies, Layout
@@ -47,19 +47,21 @@ class State:
         self.described: Callable[[], profiling.Group] = lambda: profiling.Group("", "", self.rank, range(self.size))
         self.coalesced: Optional[list[RondeWork]] = None
         self.device: Optional[Device] = None
+        # What is registered of a memory pool, by its id.
+        self.pools: dict[Any, list[Any]] = {}
         # The name of the backend that torch was asked for CUDA tensors; a group of ronde's is always the whole group.
         self.cuda_backend: Callable[[], str] = lambda: "ronde"
 
-    def device_of(self, tensor: torch.Tensor, what: str) -> Device:
-        """The GPU of this rank; its first tensor decides which."""
+    def device_of(self, device: torch.device, what: str) -> Device:
+        """The GPU of this rank; its first tensor or memory pool decides which."""
         if self.device is None:
             other = self.cuda_backend()
             if other != "ronde":
-                raise ValueError(f"{what}a tensor is on {tensor.device}, and torch was asked for {other} there: a group of "
+                raise ValueError(f"{what}a tensor is on {device}, and torch was asked for {other} there: a group of "
                                  f"ronde's is always the whole group. Use dist.new_group(backend=\"{other}\") for such tensors")
-            self.device = Device(self.alive(), tensor.device, what)
-        if self.device.device != tensor.device:
-            raise ValueError(f"{what}a tensor is on {tensor.device}, earlier ones of this group on {self.device.device}: "
+            self.device = Device(self.alive(), device, what)
+        if self.device.device != device:
+            raise ValueError(f"{what}a tensor is on {device}, earlier ones of this group on {self.device.device}: "
                              "a rank has one GPU")
         return self.device
 
@@ -108,7 +110,7 @@ class Collectives:
         state = self._state
         state.calls += 1
         sample = in_ if in_ is not None else out
-        device = None if sample is None or sample.is_cpu else state.device_of(sample, name)
+        device = None if sample is None or sample.is_cpu else state.device_of(sample.device, name)
         stream = device.stream() if device else None
         wait = stream is None and self._wait(opts)
         timeout = opts.timeout
@@ -440,6 +442,15 @@ class Collectives:
         self._state.alive()
         self._state.barriers += 1
         monitored_barrier(self._state, limit, wait_all_ranks)
+
+    # -- memory -------------------------------------------------------------------------------------------------------
+
+    def register_mem_pool(self, pool: Any, symm: bool = False) -> None:
+        """What the pool (torch.cuda.MemPool) has mapped so far is read in place by the others. On all ranks together."""
+        pools.register(self, pool, symm)
+
+    def deregister_mem_pool(self, pool: Any) -> None:
+        pools.deregister(self, pool)
 
     # -- coalescing ---------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ class Device:
         status = communicator._guarded(lib.ronde_comm_use_device, device.index, error)
         errors.check(status, error, f"{what}tensors are on {device}; move them to the CPU, use dist.new_group(backend=\"nccl\"),"
                      " or install ronde where the CUDA toolkit is (-C cmake.define.RONDE_CUDA=ON): ")
+        self.communicator = communicator
         self.device = device
         self._side: Any = None
 
