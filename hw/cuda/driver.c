@@ -10,8 +10,7 @@ static const struct ronde_library_call calls[] = {
 };
 static const struct ronde_library library = {
     .name = "libcuda.so.1",
-    .absent = "no NVIDIA driver here",
-    .remedy = "package nvidia-driver",
+    RONDE_LIBRARY_OF_DRIVER,
     .old = "the driver is too old (460 or newer is needed)",
     .calls = calls,
     .call_count = sizeof calls / sizeof calls[0],

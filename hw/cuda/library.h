@@ -27,6 +27,9 @@ struct ronde_library {
     size_t call_count;
 };
 
+/** What is said of a machine without NVIDIA's driver, whose package brings all of its libraries. */
+#define RONDE_LIBRARY_OF_DRIVER .absent = "no NVIDIA driver here", .remedy = "package nvidia-driver"
+
 /**
  * Opens a library, which the caller closes also on failure, and writes its calls into a struct. Errors: UNAVAILABLE naming
  * the library or the missing call.

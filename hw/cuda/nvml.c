@@ -76,8 +76,7 @@ static const struct ronde_library_call calls[] = {
 };
 static const struct ronde_library library = {
     .name = "libnvidia-ml.so.1",
-    .absent = "no NVIDIA driver here",
-    .remedy = "package nvidia-driver",
+    RONDE_LIBRARY_OF_DRIVER,
     .old = "the driver is too old (470 or newer is needed)",
     .calls = calls,
     .call_count = sizeof calls / sizeof calls[0],

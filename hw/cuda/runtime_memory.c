@@ -263,7 +263,7 @@ static enum ronde_status hold(void *self, const void *address,
                     describe(device, pointer, out_allocation));
     ronde_device_leave(device, before);
     if (!is_here)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: %#llx is no memory of GPU %d",
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: %#llx is not memory of GPU %d",
                           (unsigned long long)pointer, device->number);
     return is_shareable ? RONDE_OK
                         : ronde_fail(error, RONDE_UNSUPPORTED,

@@ -116,7 +116,7 @@ static void memory_is_held_as_it_is_allocated(void)
         return;
     const struct ronde_gpu *gpu = bench.gpu;
     CU_ASSERT_EQUAL(gpu->hold(gpu->self, memory, &allocation, &bench.error), RONDE_BAD_ARGUMENT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "is no memory of GPU 1"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.error.message, "is not memory of GPU 1"));
     memset(&bench.error, 0, sizeof bench.error);
     fake_driver.plain(memory, sizeof memory, 41, 0);
     CU_ASSERT_EQUAL(gpu->hold(gpu->self, memory + 5000, &allocation, &bench.error),
