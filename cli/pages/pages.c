@@ -1,5 +1,5 @@
-/* ronde_pages completion SHELL | manual [COMMAND]: prints what is installed beside the command, made of the tables
- * that --help prints. */
+/* ronde_pages completion SHELL | manual [COMMAND] prints what is installed beside the command, made of the tables that
+ * --help prints; ronde_pages all FOLDER writes it. */
 #include "cli/cmd/commands.h"
 #include "cli/options/option_groups.h"
 
@@ -325,7 +325,8 @@ static void print_overview(FILE *file, const struct ronde_command *const *comman
     fputs(".SH EXIT STATUS\n"
           ".TP\n0\ndone\n.TP\n1\nthe answer is no: a wrong result, a failed proof\n"
           ".TP\n2\nbad usage or input\n.TP\n3\na component is missing\n.TP\n4\nthe run failed\n"
-          ".SH FILES\n.TP\n\\fI*.ronde\\fR\nschedules, in the form of docs/schedule\\-format.md\n"
+          ".SH FILES\n.TP\n\\fI*.ronde\\fR\nschedules, in the form of "
+          "docs/reference/schedule\\-format.md\n"
           ".TP\n\\fI$XDG_CONFIG_HOME/ronde/tune\\fR\ntables of measured times, by which "
           "\\fB\\-a auto\\fR chooses\n"
           ".SH ENVIRONMENT\n.TP\nNO_COLOR\nif it is set and not empty, nothing is coloured\n",
@@ -347,17 +348,49 @@ static bool print_manual(FILE *file, const char *name)
     return !name;
 }
 
-/* ronde_pages completion SHELL | manual [COMMAND]: prints what is installed beside the command. */
+/* One of them as a file: what main's first two arguments say, into the third. */
+static bool write_page(const char *kind, const char *word, const char *path)
+{
+    FILE *file = path ? fopen(path, "w") : stdout;
+    if (!file)
+        return false;
+    const bool is_done = strcmp(kind, "manual") == 0               ? print_manual(file, word)
+                         : strcmp(kind, "completion") == 0 && word ? print_completion(file, word)
+                                                                   : false;
+    return path ? fclose(file) == 0 && is_done : is_done;
+}
+
+/* All of them into a folder, manual pages into its folder man1; false where a file cannot be written. */
+static bool write_all(const char *folder)
+{
+    static const char *const shells[] = {"bash", "zsh", "fish"};
+    char path[4096];
+    uint32_t count;
+    const struct ronde_command *const *commands = ronde_commands(&count);
+    snprintf(path, sizeof path, "%s/man1/ronde.1", folder);
+    bool is_done = write_page("manual", NULL, path);
+    for (size_t s = 0; s < sizeof shells / sizeof shells[0]; s++) {
+        snprintf(path, sizeof path, "%s/%s", folder, shells[s]);
+        is_done = write_page("completion", shells[s], path) && is_done;
+    }
+    for (uint32_t c = 0; c < count; c++) {
+        snprintf(path, sizeof path, "%s/man1/ronde-%s.1", folder, commands[c]->name);
+        is_done = write_page("manual", commands[c]->name, path) && is_done;
+    }
+    return is_done;
+}
 
 int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "", *word = argc > 2 ? argv[2] : NULL;
-    bool is_done = false;
-    if (strcmp(kind, "completion") == 0 && word)
-        is_done = print_completion(stdout, word);
-    if (strcmp(kind, "manual") == 0)
-        is_done = print_manual(stdout, word);
-    if (!is_done)
-        fputs("ronde_pages: completion bash|zsh|fish, or manual [COMMAND]\n", stderr);
-    return is_done ? 0 : 2;
+    if (strcmp(kind, "all") == 0 && word) {
+        if (write_all(word))
+            return 0;
+        fprintf(stderr, "ronde_pages: not all pages could be written below %s\n", word);
+        return 4;
+    }
+    if (write_page(kind, word, NULL))
+        return 0;
+    fputs("ronde_pages: completion bash|zsh|fish, manual [COMMAND], or all FOLDER\n", stderr);
+    return 2;
 }
