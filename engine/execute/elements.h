@@ -23,7 +23,7 @@
  * computed in `ratio` and truncate toward zero. Up to 32 bits that is a floating type of p digits, which vectorises: a
  * quotient a/N that is no integer is at least 1/N away from one, and rounding moves it by at most |a|/N 2^-p, less.
  */
-#define RONDE_INTEGER_ELEMENT(dtype, type, wide, ratio)                                            \
+#define RONDE_INTEGER_ELEMENT(dtype, type, wide, ratio, bits)                                      \
     typedef type ronde_element_##dtype;                                                            \
     RONDE_INLINE type ronde_SUM_##dtype(type a, type b)                                            \
     {                                                                                              \
@@ -151,16 +151,22 @@
         return (type)round(widen(a) / (float)ranks);                                               \
     }
 
-/** The integer types: what RONDE_INTEGER_ELEMENT takes. */
-#define RONDE_INTEGER_LIST(X)                                                                      \
-    X(INT8, int8_t, uint32_t, float)                                                               \
-    X(UINT8, uint8_t, uint32_t, float)                                                             \
-    X(INT16, int16_t, uint32_t, float)                                                             \
-    X(UINT16, uint16_t, uint32_t, float)                                                           \
-    X(INT32, int32_t, uint32_t, double)                                                            \
-    X(UINT32, uint32_t, uint32_t, double)                                                          \
-    X(INT64, int64_t, uint64_t, int64_t)                                                           \
-    X(UINT64, uint64_t, uint64_t, uint64_t)
+/** The signed integer types: what RONDE_INTEGER_ELEMENT takes, and the type of the same bits whose wrapping is theirs. */
+#define RONDE_SIGNED_LIST(X)                                                                       \
+    X(INT8, int8_t, uint32_t, float, UINT8)                                                        \
+    X(INT16, int16_t, uint32_t, float, UINT16)                                                     \
+    X(INT32, int32_t, uint32_t, double, UINT32)                                                    \
+    X(INT64, int64_t, uint64_t, int64_t, UINT64)
+
+/** The unsigned integer types, alike. */
+#define RONDE_UNSIGNED_LIST(X)                                                                     \
+    X(UINT8, uint8_t, uint32_t, float, UINT8)                                                      \
+    X(UINT16, uint16_t, uint32_t, float, UINT16)                                                   \
+    X(UINT32, uint32_t, uint32_t, double, UINT32)                                                  \
+    X(UINT64, uint64_t, uint64_t, uint64_t, UINT64)
+
+/** The integer types. */
+#define RONDE_INTEGER_LIST(X) RONDE_SIGNED_LIST(X) RONDE_UNSIGNED_LIST(X)
 
 /** The truth values. */
 #define RONDE_BOOL_LIST(X) X(BOOL)

@@ -127,12 +127,16 @@
         RONDE_WIDE_LOOP(dtype, QUOTIENT, (float)ranks, ronde_QUOTIENT_##dtype(a[i], ranks))        \
     }
 
-/** The loops of the operators that every number has. */
-#define RONDE_NUMBER_KERNELS(dtype)                                                                \
-    RONDE_COMBINE_KERNEL(dtype, SUM)                                                               \
-    RONDE_COMBINE_KERNEL(dtype, PROD)                                                              \
+/** The loops of the operators that order numbers. */
+#define RONDE_ORDER_KERNELS(dtype)                                                                 \
     RONDE_COMBINE_KERNEL(dtype, MIN)                                                               \
     RONDE_COMBINE_KERNEL(dtype, MAX)
+
+/** The loops of sums and products. */
+#define RONDE_SUM_KERNELS(dtype)                                                                   \
+    RONDE_COMBINE_KERNEL(dtype, SUM)                                                               \
+    RONDE_COMBINE_KERNEL(dtype, PROD)                                                              \
+    RONDE_SCALE_KERNELS(dtype)
 
 /** The loops of the bitwise operators. */
 #define RONDE_BITWISE_KERNELS(dtype)                                                               \
@@ -140,28 +144,31 @@
     RONDE_COMBINE_KERNEL(dtype, BOR)                                                               \
     RONDE_COMBINE_KERNEL(dtype, BXOR)
 
-/** The loops of an integer type. */
+/** The loops in which a signed integer and the unsigned one of its bits differ. */
 #define RONDE_INTEGER_KERNELS(dtype, ...)                                                          \
-    RONDE_NUMBER_KERNELS(dtype)                                                                    \
-    RONDE_BITWISE_KERNELS(dtype)                                                                   \
-    RONDE_SCALE_KERNELS(dtype)                                                                     \
+    RONDE_ORDER_KERNELS(dtype)                                                                     \
     RONDE_DIVIDE_KERNEL(dtype)
+
+/** Those that both run, since signed integers wrap as well. */
+#define RONDE_UNSIGNED_KERNELS(dtype, ...)                                                         \
+    RONDE_SUM_KERNELS(dtype)                                                                       \
+    RONDE_BITWISE_KERNELS(dtype)
 
 /** The loops of a floating type that processors compute with. */
 #define RONDE_FLOATING_KERNELS(dtype, ...)                                                         \
-    RONDE_NUMBER_KERNELS(dtype)                                                                    \
-    RONDE_SCALE_KERNELS(dtype)                                                                     \
+    RONDE_SUM_KERNELS(dtype)                                                                       \
+    RONDE_ORDER_KERNELS(dtype)                                                                     \
     RONDE_DIVIDE_KERNEL(dtype)
 
 /** The loops of a narrow floating type. */
 #define RONDE_NARROW_KERNELS(dtype, type, key, widen, ...)                                         \
     RONDE_WIDE_COMBINE_KERNEL(dtype, SUM)                                                          \
     RONDE_WIDE_COMBINE_KERNEL(dtype, PROD)                                                         \
-    RONDE_COMBINE_KERNEL(dtype, MIN)                                                               \
-    RONDE_COMBINE_KERNEL(dtype, MAX)                                                               \
+    RONDE_ORDER_KERNELS(dtype)                                                                     \
     RONDE_WIDE_OTHER_KERNELS(dtype, widen)
 
 RONDE_INTEGER_LIST(RONDE_INTEGER_KERNELS)
+RONDE_UNSIGNED_LIST(RONDE_UNSIGNED_KERNELS)
 RONDE_BOOL_LIST(RONDE_BITWISE_KERNELS)
 RONDE_FLOATING_LIST(RONDE_FLOATING_KERNELS)
 RONDE_NARROW_LIST(RONDE_NARROW_KERNELS)
@@ -178,11 +185,11 @@ enum {
 _Static_assert((int)ronde_listed_types == (int)RONDE_DTYPE_COUNT,
                "a new element type joins one of the lists of elements.h");
 
-/** The columns of the operators that every number has; avg and premul_sum combine as sum. */
-#define RONDE_NUMBER_COLUMNS(dtype)                                                                \
-    [RONDE_SUM] = ronde_kernel_SUM_##dtype, [RONDE_PROD] = ronde_kernel_PROD_##dtype,              \
+/** The columns of the operators that every number has; `sums` has the loops of sums; avg and premul_sum combine as sum. */
+#define RONDE_NUMBER_COLUMNS(dtype, sums)                                                          \
+    [RONDE_SUM] = ronde_kernel_SUM_##sums, [RONDE_PROD] = ronde_kernel_PROD_##sums,                \
     [RONDE_MIN] = ronde_kernel_MIN_##dtype, [RONDE_MAX] = ronde_kernel_MAX_##dtype,                \
-    [RONDE_AVG] = ronde_kernel_SUM_##dtype, [RONDE_PREMUL_SUM] = ronde_kernel_SUM_##dtype
+    [RONDE_AVG] = ronde_kernel_SUM_##sums, [RONDE_PREMUL_SUM] = ronde_kernel_SUM_##sums
 
 /** The columns of the bitwise operators. */
 #define RONDE_BITWISE_COLUMNS(dtype)                                                               \
@@ -190,21 +197,24 @@ _Static_assert((int)ronde_listed_types == (int)RONDE_DTYPE_COUNT,
     [RONDE_BXOR] = ronde_kernel_BXOR_##dtype
 
 /** What a type does not have stays NULL: launches that ask for it are refused (ronde_op_refusal) or ask for another. */
-#define RONDE_INTEGER_ROW(dtype, ...)                                                              \
-    [RONDE_##dtype] = {RONDE_NUMBER_COLUMNS(dtype), RONDE_BITWISE_COLUMNS(dtype)},
-#define RONDE_FLOATING_ROW(dtype, ...) [RONDE_##dtype] = {RONDE_NUMBER_COLUMNS(dtype)},
+#define RONDE_INTEGER_ROW(dtype, type, wide, ratio, bits)                                          \
+    [RONDE_##dtype] = {RONDE_NUMBER_COLUMNS(dtype, bits), RONDE_BITWISE_COLUMNS(bits)},
+#define RONDE_FLOATING_ROW(dtype, ...) [RONDE_##dtype] = {RONDE_NUMBER_COLUMNS(dtype, dtype)},
 #define RONDE_BOOL_ROW(dtype) [RONDE_##dtype] = {RONDE_BITWISE_COLUMNS(dtype)},
-#define RONDE_NUMBER_OTHERS(dtype, ...)                                                            \
-    [RONDE_##dtype] = {NULL, ronde_kernel_scale_##dtype, ronde_kernel_scale_sum_##dtype,           \
+#define RONDE_NUMBER_OTHERS(dtype, sums)                                                           \
+    [RONDE_##dtype] = {NULL, ronde_kernel_scale_##sums, ronde_kernel_scale_sum_##sums,             \
                        ronde_kernel_divide_##dtype, ronde_stream_copy},
+#define RONDE_INTEGER_OTHERS(dtype, type, wide, ratio, bits) RONDE_NUMBER_OTHERS(dtype, bits)
+#define RONDE_FLOATING_OTHERS(dtype, ...) RONDE_NUMBER_OTHERS(dtype, dtype)
 #define RONDE_BOOL_OTHERS(dtype) [RONDE_##dtype] = {NULL, NULL, NULL, NULL, ronde_stream_copy},
 
 /** All of them. */
 static const struct ronde_kernel_set ronde_kernel_set = {
     .combine = {RONDE_INTEGER_LIST(RONDE_INTEGER_ROW) RONDE_BOOL_LIST(RONDE_BOOL_ROW)
                     RONDE_FLOATING_LIST(RONDE_FLOATING_ROW) RONDE_NARROW_LIST(RONDE_FLOATING_ROW)},
-    .others = {RONDE_INTEGER_LIST(RONDE_NUMBER_OTHERS) RONDE_BOOL_LIST(RONDE_BOOL_OTHERS)
-                   RONDE_FLOATING_LIST(RONDE_NUMBER_OTHERS) RONDE_NARROW_LIST(RONDE_NUMBER_OTHERS)},
+    .others = {RONDE_INTEGER_LIST(RONDE_INTEGER_OTHERS) RONDE_BOOL_LIST(RONDE_BOOL_OTHERS)
+                   RONDE_FLOATING_LIST(RONDE_FLOATING_OTHERS)
+                       RONDE_NARROW_LIST(RONDE_FLOATING_OTHERS)},
 };
 
 #endif
