@@ -1,7 +1,9 @@
 """Reads ronde's public headers and writes the C source of the cffi module `ronde._native`.
 
-The preprocessor expands the lists of names (X-macros); pycparser reads what is left; cffi gets the declarations. Nothing
-is declared by hand but the callbacks (callbacks.h); calls.h has functions for Python alone. The C compiler then checks every declaration against the headers.
+The preprocessor expands the lists of names (X-macros); pycparser reads what is left; cffi gets the declarations: all types and
+constants, and the functions that the package calls, each of which costs whoever installs it 2 ms. Nothing is declared by hand
+but the callbacks (callbacks.h); calls.h has functions for Python alone. The C compiler then checks every declaration against
+the headers.
 """
 from __future__ import annotations
 
@@ -39,16 +41,23 @@ def preprocess(compiler: list[str], includes: list[str], headers: list[str], *fl
         return subprocess.run(command, input=source, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def is_declaration(node: c_ast.Node) -> bool:
+def is_declaration(node: c_ast.Node, called: set[str]) -> bool:
     """Functions that the headers define are C's alone, and so is the 128-bit integer they multiply with."""
+    if isinstance(getattr(node, "type", None), c_ast.FuncDecl):
+        return isinstance(node, c_ast.Decl) and node.name in called
     return isinstance(node, (c_ast.Decl, c_ast.Typedef)) and node.name != "ronde_wide"
 
 
-def declarations(text: str) -> str:
+def declarations(text: str, called: set[str]) -> str:
     tree = c_parser.CParser().parse(LIBC_TYPES + text)
     known = len(c_parser.CParser().parse(LIBC_TYPES).ext)
     writer = c_generator.CGenerator()
-    return "".join(writer.visit(node) + ";\n" for node in tree.ext[known:] if is_declaration(node))
+    return "".join(writer.visit(node) + ";\n" for node in tree.ext[known:] if is_declaration(node, called))
+
+
+def calls_of(package: pathlib.Path) -> set[str]:
+    """The functions of the library that a package's sources name."""
+    return {name for path in package.rglob("*.py") for name in re.findall(r"lib\.(ronde_\w+)", path.read_text())}
 
 
 def constants(macros: str) -> str:
@@ -74,7 +83,8 @@ def main() -> None:
     headers = [f"ronde/{path.name}" for folder in options.include
                for path in sorted(pathlib.Path(folder, "ronde").glob("*.h"))]
     builder = cffi.FFI()
-    builder.cdef(declarations(preprocess(options.compiler, options.include, headers)))
+    called = calls_of(pathlib.Path(__file__).parents[1] / "ronde")
+    builder.cdef(declarations(preprocess(options.compiler, options.include, headers), called))
     builder.cdef(constants(preprocess(options.compiler, options.include, headers, "-dM")))
     builder.cdef(pathlib.Path(__file__).with_name("callbacks.h").read_text())
     calls = pathlib.Path(__file__).with_name("calls.h").read_text()
