@@ -52,6 +52,7 @@ try_packages() {
 run_package() {
     # shellcheck source=tests/roots.sh
     . tests/roots.sh
+    install_missing debootstrap
     check_for_roots
     rm -rf "$packages"
     build_packages bookworm sdist wheel deb
