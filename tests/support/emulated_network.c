@@ -1,8 +1,6 @@
 /* A UCX that reports memory of GPUs. See emulated_network.h. */
 #include "support/emulated_network.h"
 
-#include "hw/ucx/net.h"
-
 static bool reaches;
 
 void emulated_network_reach(bool reaches_devices)

@@ -9,4 +9,9 @@
 /** Whether communicators opened from now on have one; a program that calls this no longer has UCX's own report. */
 void emulated_network_reach(bool reaches_devices);
 
+struct ucp_context;
+
+/** What it takes the place of: hw/ucx/net.h, whose includes are UCX's, which need not be installed. */
+bool ronde_ucx_reaches_devices(struct ucp_context *context, int *out_type);
+
 #endif
