@@ -340,9 +340,22 @@ enum ronde_status ronde_comm_allgather(struct ronde_comm *comm, const void *mine
     return status;
 }
 
+/* What another rank had shown is gone where it has ended, or has been told to by a third: an alarm says which. */
+static enum ronde_status prefer_alarm(struct ronde_comm *comm, struct ronde_error *error)
+{
+    struct ronde_error alarm = {0};
+    if (ronde_control_linger(comm->control, RONDE_CONTROL_GRACE_NS, &alarm) == RONDE_OK)
+        return RONDE_DEVICE;
+    if (error)
+        *error = alarm;
+    return alarm.status;
+}
+
 enum ronde_status ronde_comm_agree(struct ronde_comm *comm, enum ronde_status status,
                                    struct ronde_error *error)
 {
+    if (status == RONDE_DEVICE)
+        status = prefer_alarm(comm, error);
     /* A rank's error is sent whole, so that all ranks return the same text. */
     struct ronde_error mine = {.status = status};
     if (status == RONDE_OK && comm->ranks == 1)

@@ -1,6 +1,7 @@
 /*
  * Operations that are tested, waited for, called off and dropped in any order, and processes forked in between.
  */
+#include "hw/comm/comm_parts.h"
 #include "net/run.h"
 #include "support/suite.h"
 
@@ -352,6 +353,29 @@ static void too_few_files_for_ucx_is_an_error_on_all_ranks(void)
     team_transport = RONDE_TRANSPORT_SHM;
 }
 
+/* What another rank had shown is gone: the error of its end comes first, not that of what is missing. */
+static enum ronde_status miss_what_was_shown(const struct team_member *member,
+                                             struct ronde_error *error)
+{
+    struct ronde_comm *comm = NULL;
+    enum ronde_status status = team_join(member, 20, &comm, error);
+    if (status == RONDE_OK && member->join.rank == 1)
+        ronde_comm_abort(comm);
+    if (status == RONDE_OK && member->join.rank == 0)
+        status = ronde_fail(error, RONDE_DEVICE, "cannot open what rank 2 has shown");
+    if (status == RONDE_OK || status == RONDE_DEVICE)
+        status = ronde_comm_agree(comm, status, error);
+    ronde_comm_destroy(comm);
+    return status;
+}
+
+static void who_has_ended_is_named_before_what_is_missing(void)
+{
+    team_run_expecting(RANKS, miss_what_was_shown, NULL, results, RONDE_TIMEOUT);
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        CU_ASSERT_STRING_EQUAL(results[rank].message, "rank 1 aborted the communicator");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -361,6 +385,8 @@ int main(void)
          why_a_rank_left_an_allgather_is_sent_to_those_in_a_run},
         {"who_leaves_passes_on_what_it_has_not_heard_itself",
          a_leaving_rank_0_forwards_alarms_it_has_not_read},
+        {"who_has_ended_is_named_before_what_is_missing",
+         who_has_ended_is_named_before_what_is_missing},
         {"a_forked_child_has_no_effect", a_forked_child_has_no_effect},
         {"any_order_over_ucx", any_order_over_ucx},
         {"drops_over_ucx", drops_over_ucx},
