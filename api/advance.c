@@ -1,6 +1,7 @@
 /* Moving pending operations on: loading, starting and running their programs. See queue.h. */
 #include "api/progress.h"
 #include "api/stream.h"
+#include "api/thread.h"
 
 #include "ronde/hw.h"
 

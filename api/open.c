@@ -21,11 +21,6 @@ static void leave_queue(struct ronde_attachment *self)
     ronde_queue_leave((struct ronde_queue *)self);
 }
 
-static bool tend_queue(struct ronde_attachment *self)
-{
-    return ronde_queue_progress((struct ronde_queue *)self);
-}
-
 /* A queue that no communicator knows yet. */
 static struct ronde_queue *new_queue(struct ronde_comm *comm)
 {
@@ -34,14 +29,15 @@ static struct ronde_queue *new_queue(struct ronde_comm *comm)
     if (!queue)
         return NULL;
     ronde_progress_forget_on_fork();
-    queue->attachment = (struct ronde_attachment){close_queue, enter_queue, leave_queue, tend_queue};
+    ronde_comm_set_wait_hook(ronde_queue_progress);
+    queue->attachment = (struct ronde_attachment){close_queue, enter_queue, leave_queue};
     queue->comm = comm;
     queue->mem = mem;
     queue->rank = ronde_comm_rank(comm);
     queue->ranks = ronde_comm_ranks(comm);
     queue->generation = ronde_process_generation();
     queue->references = 1;
-    queue->progress = ronde_has_threads ? RONDE_PROGRESS_THREAD : RONDE_PROGRESS_CALLER;
+    queue->progress = RONDE_PROGRESS_THREAD;
     ronde_lock_init(&queue->lock);
     ronde_cache_init(&queue->cache, comm);
     queue->in = ronde_mem_new(mem, queue->ranks, sizeof *queue->in);

@@ -1,5 +1,6 @@
 /* The progress thread. See progress.h. */
 #include "api/progress.h"
+#include "api/thread.h"
 
 #include "ronde/hw.h"
 
@@ -37,6 +38,8 @@ static struct {
     bool has_fork_handler; /* under start */
 } progress = {.lock = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER},
               .start = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER}};
+
+static _Thread_local bool is_progress_thread;
 
 /* A child has neither the thread nor a part in its parent's communicators. */
 static void forget_all(void)
@@ -179,6 +182,7 @@ static void rest(struct ronde_progress_idle *idle)
 static void *work(void *unused)
 {
     struct ronde_progress_idle idle = {0, 0, 0};
+    is_progress_thread = true;
     ronde_lock_acquire(&progress.lock);
     while (!progress.is_ending) {
         if (!progress.by_thread.first) {
@@ -246,6 +250,11 @@ void ronde_progress_forget(const struct ronde_queue *queue)
 bool ronde_progress_has_callers(void)
 {
     return count_of(&progress.by_callers) > 0;
+}
+
+bool ronde_progress_is_this_thread(void)
+{
+    return is_progress_thread;
 }
 
 bool ronde_progress_is_alone(void)

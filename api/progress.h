@@ -32,6 +32,9 @@ bool ronde_progress_callers(const struct ronde_queue *except);
 /** Whether there are queues without a thread that have something pending. */
 bool ronde_progress_has_callers(void);
 
+/** Whether the calling thread is the progress thread. */
+bool ronde_progress_is_this_thread(void);
+
 /** Whether this queue is the only one that the progress thread has to move on. */
 bool ronde_progress_is_alone(void);
 

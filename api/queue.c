@@ -277,6 +277,7 @@ void ronde_queue_enter(struct ronde_queue *queue, bool besides_streams)
     count_waiter(queue, -1);
     ronde_lock_release(&queue->lock);
     queue->is_tended = true;
+    queue->outer = inside;
     inside = (struct ronde_queue_visit){queue, 1};
 }
 
@@ -284,20 +285,29 @@ void ronde_queue_leave(struct ronde_queue *queue)
 {
     if (--inside.depth > 0)
         return;
-    inside.queue = NULL;
+    inside = queue->outer;
     queue->is_tended = false;
     ronde_queue_stop_driving(queue);
 }
 
-bool ronde_queue_progress(struct ronde_queue *queue)
+/* What is called here may wait in turn. */
+static void move_messages_inside(struct ronde_queue *queue)
 {
-    if (!queue->is_tended || !ronde_queue_has_messages(queue))
-        return false;
-    /* What is called here may wait in turn. */
     queue->is_tended = false;
     (void)ronde_queue_move_messages(queue);
     queue->is_tended = true;
-    return ronde_queue_has_messages(queue);
+}
+
+bool ronde_queue_progress(void)
+{
+    struct ronde_queue *queue = inside.queue;
+    const bool has_messages = queue && queue->is_tended && ronde_queue_has_messages(queue);
+    if (has_messages)
+        move_messages_inside(queue);
+    /* Callbacks are called by who moves an operation on: never by a thread that the program has not. */
+    if (ronde_progress_is_this_thread() || (queue && ronde_queue_is_loading(queue)))
+        return has_messages;
+    return ronde_progress_callers(queue) || has_messages;
 }
 
 /* Under the lock. */

@@ -50,6 +50,12 @@ struct ronde_request {
     struct ronde_error error; /**< of an operation that failed */
 };
 
+/** The queue that a thread has entered, or loads for, and how often: what it then calls enters again. */
+struct ronde_queue_visit {
+    struct ronde_queue *queue; /**< NULL = none */
+    uint32_t depth;
+};
+
 /** What is kept for a communicator. */
 struct ronde_queue {
     struct ronde_attachment attachment; /**< first: the communicator knows the queue by it */
@@ -76,9 +82,10 @@ struct ronde_queue {
     uint32_t messages;            /**< atomic: in both lists; written under the lock */
     uint32_t idle;                /**< of who drives: turns in which nothing moved */
     bool is_tended; /**< of who drives: messages are moved on while a collective call waits */
-    struct ronde_request *spare;  /**< under the lock: requests to be used again */
-    struct ronde_request *called; /**< under the lock: over, their callbacks still to be called */
-    struct ronde_error failure;   /**< of the communicator; of who drives */
+    struct ronde_queue_visit outer; /**< of who has entered: which queue it was inside before */
+    struct ronde_request *spare;    /**< under the lock: requests to be used again */
+    struct ronde_request *called;   /**< under the lock: over, their callbacks still to be called */
+    struct ronde_error failure;     /**< of the communicator; of who drives */
     enum ronde_progress progress;
     uint64_t timeout_ns;  /**< under the lock */
     uint64_t earliest_ns; /**< atomic: deadline of any pending operation, 0 = none */
@@ -203,12 +210,6 @@ static inline double ronde_queue_earliest(const struct ronde_queue *queue)
 /** Ends what is pending, and all use of the communicator. */
 void ronde_queue_close(struct ronde_queue *queue);
 
-/** The queue that a thread has entered, or loads for, and how often: what it then calls enters again. */
-struct ronde_queue_visit {
-    struct ronde_queue *queue; /**< NULL = none */
-    uint32_t depth;
-};
-
 /** Says for the calling thread that it is inside a queue; returns what was said before, to be said again. */
 struct ronde_queue_visit ronde_queue_set_inside(struct ronde_queue_visit now);
 
@@ -218,8 +219,11 @@ struct ronde_queue_visit ronde_queue_set_inside(struct ronde_queue_visit now);
  */
 void ronde_queue_enter(struct ronde_queue *queue, bool besides_streams);
 
-/** While a collective call waits for other ranks: moves messages on; whether it wants to be called again soon. */
-bool ronde_queue_progress(struct ronde_queue *queue);
+/**
+ * While a call of this thread waits for other ranks: moves on messages of the queue that it is inside, and the queues that
+ * callers drive, unless it is a thread of the library; whether it wants to be called again soon.
+ */
+bool ronde_queue_progress(void);
 
 /** The end of that. */
 void ronde_queue_leave(struct ronde_queue *queue);

@@ -18,9 +18,6 @@ enum ronde_status ronde_comm_progress(struct ronde_comm *comm, enum ronde_progre
     if ((unsigned)progress >= RONDE_PROGRESS_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "progress %u, there are %u",
                           (unsigned)progress, (unsigned)RONDE_PROGRESS_COUNT);
-    if (progress == RONDE_PROGRESS_THREAD && !ronde_has_threads)
-        return ronde_fail(error, RONDE_UNAVAILABLE,
-                          "this build has no threads (package libc6-dev, -DRONDE_CPU=ON)");
     const enum ronde_status status = ronde_queue_of(comm, &queue, error);
     if (status != RONDE_OK)
         return status;

@@ -8,8 +8,6 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-const bool ronde_has_threads = RONDE_HAS_THREADS;
-
 void ronde_lock_init(struct ronde_lock *lock)
 {
     pthread_condattr_t attributes;
@@ -60,9 +58,6 @@ enum ronde_status ronde_thread_start(struct ronde_thread *out_thread, void *(*wo
 {
     sigset_t all;
     sigset_t before;
-    if (!ronde_has_threads)
-        return ronde_fail(error, RONDE_UNAVAILABLE,
-                          "this build has no threads (package libc6-dev, -DRONDE_CPU=ON)");
     sigfillset(&all);
     /* A thread inherits its creator's mask: the program's handlers stay with the program's threads. */
     pthread_sigmask(SIG_SETMASK, &all, &before);

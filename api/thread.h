@@ -1,5 +1,5 @@
 /**
- * Locks, conditions and threads of the front door; a build without RONDE_CPU starts none.
+ * Locks, conditions and threads of the front door.
  */
 #ifndef RONDE_API_THREAD_H
 #define RONDE_API_THREAD_H
@@ -20,9 +20,6 @@ struct ronde_thread {
     pthread_t id;
 };
 
-/** Whether this build has threads; else threads are never started, and waiting for another thread would be for ever. */
-extern const bool ronde_has_threads;
-
 /** Prepares a lock. */
 void ronde_lock_init(struct ronde_lock *lock);
 /** Ends a lock that no thread holds. */
@@ -36,7 +33,7 @@ void ronde_lock_wait(struct ronde_lock *lock, uint64_t most_ns);
 /** Wakes all that wait. */
 void ronde_lock_wake(struct ronde_lock *lock);
 
-/** Starts a thread that receives no signals of the process. Errors: DEVICE with the system's reason; UNAVAILABLE. */
+/** Starts a thread that receives no signals of the process. Errors: DEVICE with the system's reason. */
 enum ronde_status ronde_thread_start(struct ronde_thread *out_thread, void *(*work)(void *self),
                                      void *self, struct ronde_error *error);
 /** Waits for its end. */

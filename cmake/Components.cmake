@@ -62,20 +62,13 @@ function(ronde_component name module package purpose)
   endif()
 endfunction()
 
-# The same for POSIX threads, which have no pkg-config module.
-function(ronde_component_threads name package purpose)
+# The same for ranks as threads, which need nothing that the front door does without.
+function(ronde_component_threads name purpose)
   _ronde_component_option(${name} "${purpose}")
   if("${RONDE_${name}}" STREQUAL "OFF")
     _ronde_component_result(${name} off "RONDE_${name}=OFF")
-    return()
-  endif()
-  set(THREADS_PREFER_PTHREAD_FLAG ON)
-  find_package(Threads QUIET)
-  if(CMAKE_USE_PTHREADS_INIT)
-    set_property(TARGET Threads::Threads PROPERTY IMPORTED_GLOBAL TRUE)
-    _ronde_component_result(${name} on "POSIX threads: ${purpose}")
   else()
-    _ronde_component_result(${name} missing "no POSIX threads (package ${package}): ${purpose}")
+    _ronde_component_result(${name} on "POSIX threads: ${purpose}")
   endif()
 endfunction()
 

@@ -137,13 +137,6 @@ void ronde_control_set_progress_hook(struct ronde_control_channel *control,
     control->progress_hook_self = self;
 }
 
-void ronde_control_set_attachment_hook(struct ronde_control_channel *control,
-                                       ronde_control_attachment_hook attachment_hook, void *self)
-{
-    control->attachment_hook = attachment_hook;
-    control->attachment_hook_self = self;
-}
-
 void ronde_control_set_describe(struct ronde_control_channel *control,
                                 ronde_control_describe describe, void *self)
 {

@@ -113,14 +113,6 @@ typedef int (*ronde_control_progress_hook)(void *self);
 void ronde_control_set_progress_hook(struct ronde_control_channel *control,
                                      ronde_control_progress_hook progress_hook, void *self);
 
-/** Hook of a library built on the communicator, called in the same waits: returns true to be called again within a
- * millisecond. */
-typedef bool (*ronde_control_attachment_hook)(void *self);
-
-/** Sets that hook, beside the progress hook. */
-void ronde_control_set_attachment_hook(struct ronde_control_channel *control,
-                                       ronde_control_attachment_hook attachment_hook, void *self);
-
 /** Sets the callback that fills in this rank's reports; NULL: it is in no run. */
 void ronde_control_set_describe(struct ronde_control_channel *control,
                                 ronde_control_describe describe, void *self);

@@ -69,11 +69,8 @@ struct ronde_control_channel {
     uint64_t hurry_ns; /**< atomic: deadline of allgathers, of ronde_clock_ns; 0 = by timeout_ns */
     ronde_control_progress_hook progress_hook; /**< run before waits, or NULL */
     void *progress_hook_self;                  /**< its argument */
-    ronde_control_attachment_hook
-        attachment_hook;        /**< the same of a library built on the communicator, or NULL */
-    void *attachment_hook_self; /**< its argument */
-    ronde_control_describe describe; /**< fills in this rank's report, or NULL */
-    void *describe_self;             /**< its argument */
+    ronde_control_describe describe;           /**< fills in this rank's report, or NULL */
+    void *describe_self;                       /**< its argument */
 };
 
 /** The rank behind an entry of polls. */

@@ -159,9 +159,8 @@ enum ronde_status ronde_control_poll(struct ronde_control_channel *control, int 
                    : -1;
     if (wait_ms > 0 && control->progress_hook && hook->fd < 0 && hook->fd != RONDE_CONTROL_LATER)
         wait_ms = hook->fd == RONDE_CONTROL_SOON ? 1 : 0;
-    if (waits && control->attachment_hook &&
-        control->attachment_hook(control->attachment_hook_self) && wait_ms > 1)
-        wait_ms = 1;
+    if (waits)
+        wait_ms = ronde_socket_wait_ms(wait_ms);
     if (status != RONDE_OK || poll(control->polls, control->poll_count + 1, wait_ms) <= 0)
         return status;
     for (uint32_t p = 0; p < control->poll_count && status == RONDE_OK; p++)

@@ -255,7 +255,7 @@ static void poll_incoming(struct acceptor *acceptor, int wait_ms)
     /* Without a free entry connections wait in the listener's backlog. */
     const bool has_room = count < MAX_INCOMING && !acceptor->is_full;
     polls[count] = (struct pollfd){has_room ? acceptor->listener : -1, POLLIN, 0};
-    if (poll(polls, count + 1, wait_ms) < 0)
+    if (poll(polls, count + 1, ronde_socket_wait_ms(wait_ms)) < 0)
         return;
     for (uint32_t g = count; g-- > 0;) {
         if (polls[g].revents != 0) {
@@ -413,6 +413,9 @@ static enum ronde_status await_connected(const struct ronde_control_channel *con
     struct ronde_frame_head head = {0, 0};
     char address[RONDE_ADDRESS_BYTES];
     const int fd = control->polls[0].fd;
+    struct pollfd ready = {fd, POLLIN, 0};
+    while (ronde_clock_ns() < deadline_ns && poll(&ready, 1, ronde_socket_wait_ms(50)) == 0)
+        continue;
     const enum ronde_status status =
         ronde_socket_receive(fd, &head, sizeof head, deadline_ns + GRACE_NS);
     if (status == RONDE_OK && head.kind == RONDE_FRAME_CONNECTED && head.bytes == 0)
@@ -446,6 +449,7 @@ static enum ronde_status connect_to_root(const struct ronde_join *join,
             ronde_socket_connect(LOOPBACK, file->port, ronde_clock_ns() + (double)FILE_RETRY_NS,
                                  out_fd, &unused) == RONDE_OK)
             return RONDE_OK;
+        (void)ronde_socket_wait_ms(0);
         (void)nanosleep(&pause, NULL);
     }
     return ronde_fail(error, RONDE_TIMEOUT,

@@ -1,6 +1,7 @@
 /* Sockets with deadlines. See socket.h. */
 #include "hw/bootstrap/socket.h"
 
+#include "ronde/attach.h"
 #include "ronde/hw.h"
 
 #include <errno.h>
@@ -171,6 +172,20 @@ int ronde_socket_left_ms(double deadline_ns, int most)
     return left_ms >= (double)most ? most : (int)left_ms + 1;
 }
 
+static bool (*wait_hook)(void); /* atomic */
+
+void ronde_comm_set_wait_hook(bool (*hook)(void))
+{
+    __atomic_store_n(&wait_hook, hook, __ATOMIC_RELEASE);
+}
+
+int ronde_socket_wait_ms(int most)
+{
+    bool (*const hook)(void) = __atomic_load_n(&wait_hook, __ATOMIC_ACQUIRE);
+    const bool is_busy = hook && hook();
+    return is_busy && most > 1 ? 1 : most;
+}
+
 /* Waits until the socket is ready or has failed; false at the deadline. */
 static bool await(int fd, short events, double deadline_ns)
 {
@@ -258,6 +273,7 @@ enum ronde_status ronde_socket_connect(const char *host, uint16_t port, double d
         reason = errno;
         if (is_short_of_files(reason) || ronde_clock_ns() >= deadline_ns)
             break;
+        (void)ronde_socket_wait_ms(0);
         (void)nanosleep(&pause, NULL);
     }
     for (uint32_t k = 0; k < count; k++)

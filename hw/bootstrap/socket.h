@@ -47,6 +47,12 @@ enum ronde_status ronde_socket_receive(int fd, void *data, size_t bytes, double 
 /** Milliseconds until a deadline for poll(): 0 if it is over, never more than `most`. */
 int ronde_socket_left_ms(double deadline_ns, int most);
 
+/**
+ * Before a wait for other ranks, between frames: runs the wait hook (ronde/attach.h), which may read frames itself. The
+ * milliseconds to wait, at most so many.
+ */
+int ronde_socket_wait_ms(int most);
+
 /** The port a socket is bound to; 0 if it is none. */
 uint16_t ronde_socket_port(int fd);
 

@@ -152,21 +152,14 @@ struct ronde_attachment *ronde_comm_attachment(const struct ronde_comm *comm)
     return __atomic_load_n(&comm->attachment, __ATOMIC_ACQUIRE);
 }
 
-static bool progress_hook(void *self)
-{
-    struct ronde_attachment *attachment = self;
-    return attachment->progress_hook(attachment);
-}
-
 struct ronde_attachment *ronde_comm_attach(struct ronde_comm *comm,
                                            struct ronde_attachment *attachment)
 {
     struct ronde_attachment *present = NULL;
-    if (!__atomic_compare_exchange_n(&comm->attachment, &present, attachment, false,
-                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        return present;
-    ronde_control_set_attachment_hook(comm->control, progress_hook, attachment);
-    return attachment;
+    return __atomic_compare_exchange_n(&comm->attachment, &present, attachment, false,
+                                       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+               ? attachment
+               : present;
 }
 
 void ronde_comm_enter(struct ronde_comm *comm)

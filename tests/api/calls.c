@@ -1,7 +1,6 @@
 /* Random calls of the front door. See calls.h. */
 #include "api/calls.h"
 
-#include "api/thread.h"
 #include "support/suite.h"
 
 #include <stdio.h>
@@ -111,13 +110,6 @@ enum ronde_status calls_run(const struct team_member *member, struct ronde_comm 
         calls_check(member, &one);
     calls_close(&one);
     return status;
-}
-
-bool calls_lack_threads(void)
-{
-    if (!ronde_has_threads)
-        suite_skip("this build has no threads (package libc6-dev, -DRONDE_CPU=ON)");
-    return !ronde_has_threads;
 }
 
 enum ronde_status calls_join(const struct team_member *member, struct ronde_comm **out_comm,

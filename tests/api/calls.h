@@ -41,7 +41,4 @@ enum ronde_status calls_join(const struct team_member *member, struct ronde_comm
 enum ronde_status calls_sum(const struct team_member *member, struct ronde_comm *comm,
                             struct ronde_error *error);
 
-/** Whether this build has no threads: then a first call of its kind blocks, and only who waits moves operations on. Skips. */
-bool calls_lack_threads(void);
-
 #endif

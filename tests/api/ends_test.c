@@ -3,7 +3,6 @@
  * that are freed early.
  */
 #include "api/calls.h"
-#include "api/thread.h"
 #include "support/built_with.h"
 #include "support/suite.h"
 
@@ -116,9 +115,6 @@ static bool all_name(const char *text)
 static void limits_name_the_rank_waited_for(void)
 {
     for (unsigned kind = 0; kind < 2 * LIMIT_KINDS; kind++) {
-        /* Without threads the first call of a kind loads before it returns, under the limits of then. */
-        if (kind % 2 == 0 && !ronde_has_threads)
-            continue;
         struct limit_case one = {(enum limit)(kind / 2), kind % 2 == 0, SHORT_NS};
         for (uint32_t limit = 0; limit < LIMITS; limit++, one.limit_ns *= LONGER) {
             CU_ASSERT_FATAL(team_run(RANKS, stand_still, &one, results));
@@ -179,8 +175,6 @@ static enum ronde_status abort_pending(const struct team_member *member, struct 
 
 static void abort_ends_all_that_is_pending(void)
 {
-    if (calls_lack_threads())
-        return;
     for (int k = 0; k < 2; k++) {
         const bool is_first = k == 0;
         team_run_expecting(RANKS, abort_pending, &is_first, results, RONDE_TIMEOUT);
@@ -362,8 +356,6 @@ static enum ronde_status fork_children(const struct team_member *member, struct 
 
 static void a_forked_child_has_a_thread_of_its_own(void)
 {
-    if (calls_lack_threads())
-        return;
     if (strcmp(RONDE_SANITIZE, "thread") == 0) {
         suite_skip("ThreadSanitizer lets no child of a process with threads start any");
         return;

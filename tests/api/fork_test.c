@@ -214,8 +214,6 @@ static enum ronde_status fork_amid(const struct team_member *member, struct rond
 static void a_forked_child_has_no_part_in_its_parents_communicator(void)
 {
     for (uint32_t progress = 0; progress < RONDE_PROGRESS_COUNT; progress++) {
-        if (progress == RONDE_PROGRESS_THREAD && calls_lack_threads())
-            continue;
         const enum ronde_progress kind = (enum ronde_progress)progress;
         team_run_expecting(2, fork_amid, &kind, results, RONDE_OK);
     }

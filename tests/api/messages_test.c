@@ -3,7 +3,6 @@
  * and how they end.
  */
 #include "api/calls.h"
-#include "api/thread.h"
 #include "support/suite.h"
 
 #include <pthread.h>
@@ -111,9 +110,6 @@ static void messages_and_collectives_do_not_wait_for_each_other(void)
 {
     for (unsigned k = 0; k < RONDE_PROGRESS_COUNT; k++) {
         const enum ronde_progress progress = (enum ronde_progress)k;
-        /* Refused where the build has no threads. */
-        if (progress == RONDE_PROGRESS_THREAD && !ronde_has_threads)
-            continue;
         team_run_expecting(RANKS, mix, &progress, results, RONDE_OK);
     }
 }

@@ -6,7 +6,6 @@
  * RONDE_TEST_SCALE is the number of programs in percent; RONDE_TEST_SEED repeats those of a day.
  */
 #include "api/calls.h"
-#include "api/thread.h"
 #include "support/suite.h"
 
 #include <stdio.h>
@@ -224,9 +223,10 @@ static void split(struct program *program, const struct part *whole, struct part
         key = whole->ranks[place] == program->rank ? out->count : key;
         out->ranks[out->count++] = whole->ranks[place];
     }
-    /* Who splits moves nothing else on, and others may be waiting in what is pending here. */
-    finish_all(program, NULL);
+    /* Others may be waiting in what is pending here: who splits moves it on. */
     end_group(program);
+    if (draw(&program->own, 2) == 0)
+        finish_all(program, NULL);
     if (!whole->comm)
         return;
     if (went_well(program,
@@ -253,7 +253,7 @@ static void drop(struct program *program, struct part *part)
 static void change_progress(struct program *program, const struct part *part)
 {
     const enum ronde_progress progress =
-        ronde_has_threads && draw(&program->own, 2) ? RONDE_PROGRESS_THREAD : RONDE_PROGRESS_CALLER;
+        draw(&program->own, 2) ? RONDE_PROGRESS_THREAD : RONDE_PROGRESS_CALLER;
     struct ronde_error error = {0};
     if (!part->comm)
         return;
@@ -351,12 +351,6 @@ static void run(uint64_t programs)
 
 static void random_programs_do_what_they_say(void)
 {
-    /* Who gathers, as communicators do when they are made, ended and first used, moves no other communicator on. */
-    if (!ronde_has_threads) {
-        suite_skip("a build without threads stands still where ranks gather in one communicator "
-                   "and wait in another");
-        return;
-    }
     run(PROGRAMS);
 }
 

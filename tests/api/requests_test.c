@@ -3,7 +3,6 @@
  * in which they end before they are over.
  */
 #include "api/calls.h"
-#include "api/thread.h"
 #include "support/built_with.h"
 #include "support/suite.h"
 
@@ -32,8 +31,6 @@ static void by_both(team_part part, uint32_t ranks)
 {
     for (unsigned k = 0; k < RONDE_PROGRESS_COUNT; k++) {
         const enum ronde_progress progress = (enum ronde_progress)k;
-        if (progress == RONDE_PROGRESS_THREAD && !ronde_has_threads)
-            continue;
         team_run_expecting(ranks, part, &progress, results, RONDE_OK);
         for (uint32_t rank = 0; rank < ranks; rank++)
             CU_ASSERT(results[rank].checks > 0);
@@ -144,12 +141,9 @@ static enum ronde_status mix_orders(const struct team_member *member, struct ron
 
 static void communicators_are_called_and_waited_for_in_any_order(void)
 {
-    if (calls_lack_threads())
-        return;
     by_both(mix_orders, RANKS);
 }
 
-/* Calls that wait, in a group: none runs before the group ends, so their order among communicators is free as well. */
 /*
  * Cold, rank 0 leaves an operation of one communicator pending and waits in another; the others wait in the first before they
  * come to that. While the first loads nobody drives it but the call that waits.
@@ -176,11 +170,47 @@ static enum ronde_status wait_elsewhere(const struct team_member *member, struct
 
 static void what_is_pending_goes_on_while_another_communicator_loads(void)
 {
-    if (calls_lack_threads())
-        return;
     by_both(wait_elsewhere, RANKS);
 }
 
+/* Rank 0 leaves an operation pending and makes, splits or gathers in other communicators, which the others come to later. */
+static enum ronde_status make_elsewhere(const struct team_member *member, struct ronde_error *error)
+{
+    struct ronde_comm *comms[COMMS] = {NULL}, *plain = NULL, *last = NULL;
+    struct ronde_request *pending = NULL;
+    int8_t data[16];
+    enum ronde_status status = make_comms(member, comms, error);
+    /* One that never has an operation. */
+    if (status == RONDE_OK)
+        status = ronde_comm_split(comms[0], 0, member->join.rank, &plain, error);
+    for (uint32_t k = 0; k < 3 && status == RONDE_OK; k++) {
+        memset(data, 1, sizeof data);
+        /* Another kind each time, so that it is loaded first. */
+        status = ronde_all_reduce(comms[1], data, data, 1u << 2 * k, RONDE_INT8, RONDE_SUM, NULL,
+                                  member->join.rank == 0 ? &pending : NULL, error);
+        if (status == RONDE_OK && k < 2)
+            status = ronde_comm_split(k ? comms[0] : plain, 0, member->join.rank, &last, error);
+        else if (status == RONDE_OK)
+            status = ronde_comm_allgather(plain, NULL, 0, NULL, error);
+        if (status == RONDE_OK && pending)
+            status = ronde_request_wait(pending, 0, error);
+        (void)team_check(member, status != RONDE_OK || data[0] == (int8_t)RANKS, "a sum");
+        ronde_request_free(pending);
+        ronde_comm_destroy(last);
+        pending = NULL;
+        last = NULL;
+    }
+    ronde_comm_destroy(plain);
+    drop_comms(comms);
+    return status;
+}
+
+static void what_is_pending_goes_on_while_communicators_are_made(void)
+{
+    by_both(make_elsewhere, RANKS);
+}
+
+/* Calls that wait, in a group: none runs before the group ends, so their order among communicators is free as well. */
 static enum ronde_status call_in_groups(const struct team_member *member, struct ronde_error *error)
 {
     struct ronde_comm *comms[COMMS] = {NULL};
@@ -211,8 +241,6 @@ static enum ronde_status call_in_groups(const struct team_member *member, struct
 
 static void a_group_starts_at_its_outermost_end(void)
 {
-    if (calls_lack_threads())
-        return;
     by_both(call_in_groups, RANKS);
 }
 
@@ -271,8 +299,6 @@ static enum ronde_status call_back(const struct team_member *member, struct rond
 
 static void callbacks_are_called_once_and_may_call(void)
 {
-    if (calls_lack_threads())
-        return;
     team_run_expecting(RANKS, call_back, NULL, results, RONDE_OK);
 }
 
@@ -340,8 +366,6 @@ static enum ronde_status work_in_threads(const struct team_member *member, struc
 
 static void threads_work_in_overlapping_groups(void)
 {
-    if (calls_lack_threads())
-        return;
     by_both(work_in_threads, 4);
 }
 
@@ -427,8 +451,6 @@ static enum ronde_status look_at_the_thread(const struct team_member *member,
 
 static void the_thread_sleeps_while_nothing_is_pending(void)
 {
-    if (calls_lack_threads())
-        return;
     if (strcmp(RONDE_SANITIZE, "thread") == 0) {
         suite_skip("ThreadSanitizer has a thread of its own, which runs now and then");
         return;
@@ -445,6 +467,8 @@ int main(void)
          communicators_are_called_and_waited_for_in_any_order},
         {"what_is_pending_goes_on_while_another_communicator_loads",
          what_is_pending_goes_on_while_another_communicator_loads},
+        {"what_is_pending_goes_on_while_communicators_are_made",
+         what_is_pending_goes_on_while_communicators_are_made},
         {"a_group_starts_at_its_outermost_end", a_group_starts_at_its_outermost_end},
         {"callbacks_are_called_once_and_may_call", callbacks_are_called_once_and_may_call},
         {"threads_work_in_overlapping_groups", threads_work_in_overlapping_groups},

@@ -24,7 +24,8 @@
  * Order. All ranks of a communicator must make the same calls in the same order, with the same count, type, operator and
  * root. Operations of one communicator run in that order, one after another, any number may be pending. Operations of
  * different communicators do not wait for each other, in whatever order they are called and waited for. Between
- * communicators that progress by the caller this holds for calls that wait in the same thread or in any other.
+ * communicators that progress by the caller this holds for calls that wait in the same thread or in any other, those that
+ * make, split and gather in a communicator among them.
  *
  * Threads. Every function may be called from any thread; calls on one communicator by several threads at once are put in
  * some order, which must be the same on all ranks, so programs order them. ronde_comm_split, ronde_comm_allgather and
@@ -363,8 +364,8 @@ ronde_deregister(struct ronde_comm *comm, struct ronde_registration *registratio
 
 /**
  * Says who moves pending operations of a communicator on: by default the thread, which starts when the first operation is
- * left pending; the caller where the build has no threads. A call that waits moves its operation on itself in both. Local;
- * waits until pending operations are over. Errors: BAD_ARGUMENT; UNAVAILABLE for THREAD without threads; NO_MEMORY.
+ * left pending. A call that waits moves its operation on itself in both. Local; waits until pending operations are over.
+ * Errors: BAD_ARGUMENT; NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_progress(struct ronde_comm *comm,
                                                                  enum ronde_progress progress,

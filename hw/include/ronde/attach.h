@@ -19,10 +19,14 @@ struct ronde_attachment {
     void (*enter)(struct ronde_attachment *self);
     /** Called when that function is over. */
     void (*leave)(struct ronde_attachment *self);
-    /** Called again and again while a collective call of the communicator waits for other ranks, by its thread: moves on
-     * what must not stand still meanwhile. Returns whether it wants to be called again within a millisecond. */
-    bool (*progress_hook)(struct ronde_attachment *self);
 };
+
+/**
+ * Has a hook called again and again while a call waits for other ranks on the control channel of any communicator, or to
+ * join one, by the thread that waits: it moves on what must not stand still meanwhile, and returns whether it wants to be
+ * called again within a millisecond. One per process.
+ */
+RONDE_API void ronde_comm_set_wait_hook(bool (*hook)(void));
 
 /**
  * A number of this process: another one than in any process that it was forked from, and in any that is forked from it. Costs

@@ -7,6 +7,7 @@
 #include "support/suite.h"
 #include "unit/hw/channel.h"
 
+#include "ronde/attach.h"
 #include "ronde/hw.h"
 
 #include <stdio.h>
@@ -342,9 +343,11 @@ static int progress_hook(void *self)
     return driven->answer;
 }
 
-static bool attachment_hook(void *self)
+static struct driven *waited;
+
+static bool wait_hook(void)
 {
-    drive_peer(self);
+    drive_peer(waited);
     return true;
 }
 
@@ -376,8 +379,10 @@ static void what_a_wait_drives_may_end_it(void)
     struct driven driven = {&fixture.channel, 0, 5, 0};
     if (!begin(&fixture, 0, 2))
         return;
-    ronde_control_set_attachment_hook(fixture.channel.control, attachment_hook, &driven);
+    waited = &driven;
+    ronde_comm_set_wait_hook(wait_hook);
     expect_driven(&driven);
+    ronde_comm_set_wait_hook(NULL);
     end(&fixture);
 }
 
