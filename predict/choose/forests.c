@@ -15,6 +15,9 @@
 #define MOST_CUT_STEPS (UINT64_C(1) << 16)
 #define MOST_PLAIN_STEPS (UINT64_C(1) << 13)
 
+/** The same where no two messages share a link. */
+#define MOST_APART_STEPS (UINT64_C(1) << 20)
+
 /** What is made, and where it goes. */
 struct planting {
     struct ronde_choice *choice;
@@ -31,9 +34,18 @@ static bool is_plain(const struct ronde_schedule *schedule)
     return schedule->symmetry == RONDE_SYMMETRY_NONE;
 }
 
-static bool takes_long(const struct ronde_schedule *schedule)
+static bool takes_long(const struct ronde_schedule *schedule, const struct ronde_synthesis *made)
 {
-    return is_plain(schedule) && schedule->proof.steps * schedule->channel_count > MOST_QUICK_STEPS;
+    return is_plain(schedule) && !made->is_apart &&
+           schedule->proof.steps * schedule->channel_count > MOST_QUICK_STEPS;
+}
+
+/** Steps of a load that is cut finer than by default. */
+static uint64_t most_steps(const struct ronde_schedule *schedule, const struct ronde_synthesis *made)
+{
+    return made->is_apart       ? MOST_APART_STEPS
+           : is_plain(schedule) ? MOST_PLAIN_STEPS
+                                : MOST_CUT_STEPS;
 }
 
 static bool is_known(const struct planting *planting, const struct ronde_schedule *schedule)
@@ -49,10 +61,9 @@ static enum ronde_status take(void *self, const char *name, struct ronde_schedul
 {
     struct planting *planting = self;
     struct ronde_candidate *candidate;
-    (void)made;
-    const bool is_long = planting->is_quick && takes_long(schedule);
+    const bool is_long = planting->is_quick && takes_long(schedule, made);
     /* Where ranks are not folded, pieces are few unless all is asked for. */
-    planting->was_long |= planting->is_quick && is_plain(schedule);
+    planting->was_long |= planting->is_quick && is_plain(schedule) && !made->is_apart;
     if (is_long || is_known(planting, schedule)) {
         ronde_schedule_destroy(schedule);
         return RONDE_OK;
@@ -62,7 +73,7 @@ static enum ronde_status take(void *self, const char *name, struct ronde_schedul
     if (status != RONDE_OK)
         return status;
     if (planting->is_quick)
-        candidate->most_steps = is_plain(schedule) ? MOST_PLAIN_STEPS : MOST_CUT_STEPS;
+        candidate->most_steps = most_steps(schedule, made);
     return RONDE_OK;
 }
 

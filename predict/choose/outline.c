@@ -54,35 +54,58 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, uint64_t 
 /** Ranks up to which pieces are tried even where large loads gain nothing: middling ones may, and replays are quick. */
 #define FEW_RANKS 32u
 
+/** The large load: what its busiest link takes, and in one piece. */
+static enum ronde_status find_large(const struct ronde_forecast *whole,
+                                    struct ronde_outline *outline, struct ronde_error *error)
+{
+    double twice_ns = 0;
+    enum ronde_status status =
+        replay(whole, outline->large, 0, &outline->large_ns, &outline->link_ns, error);
+    /* No line that is the largest there rises faster than one through nought. */
+    twice_ns = 2 * outline->large_ns;
+    if (status == RONDE_OK && ronde_forecast_steps(whole) < RONDE_LONG_STEPS)
+        status = replay(whole, 2 * outline->large, 0, &twice_ns, NULL, error);
+    outline->slope_ns = (twice_ns - outline->large_ns) / (double)outline->large;
+    outline->link_ns /= (double)outline->large;
+    /* Until the latency is known. */
+    outline->likes_pieces = true;
+    return status;
+}
+
+static enum ronde_status find_latency(const struct ronde_forecast *whole,
+                                      struct ronde_outline *outline, struct ronde_error *error)
+{
+    const enum ronde_status status =
+        replay(whole, outline->large > 0 ? 1 : 0, 0, &outline->latency_ns, NULL, error);
+    outline->likes_pieces =
+        outline->large > 0 &&
+        (whole->schedule->ranks <= FEW_RANKS ||
+         outline->large_ns > RONDE_OUTLINE_CLEARLY *
+                                 (outline->latency_ns + outline->link_ns * (double)outline->large));
+    return status;
+}
+
 enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
                                      struct ronde_outline *outline, struct ronde_error *error)
 {
     const struct ronde_platform_facts *facts = ronde_platform_facts(forecast->platform);
     const struct ronde_schedule *schedule = forecast->schedule;
     struct ronde_forecast whole = *forecast;
-    double twice_ns = 0;
+    enum ronde_status status = RONDE_OK;
+    whole.load.slot_bytes = 0;
     outline->launch_ns = facts->time.launch_ns;
     outline->is_straight = facts->copy_curve.count + facts->gamma_curve.count == 0 &&
                            !ronde_time_is_sized(&facts->time);
     outline->large = ronde_collective_count(schedule->collective, schedule->ranks, LARGE_BYTES,
                                             forecast->load.dtype);
-    whole.load.slot_bytes = 0;
     outline->is_bounded = is_short(&whole);
-    enum ronde_status status = RONDE_OK;
-    if (outline->is_bounded)
-        status = replay(&whole, outline->large > 0 ? 1 : 0, 0, &outline->latency_ns, NULL, error);
-    if (status == RONDE_OK && outline->is_bounded && outline->large > 0) {
-        status = replay(&whole, outline->large, 0, &outline->large_ns, &outline->link_ns, error);
-        /* No line that is the largest there rises faster than one through nought. */
-        twice_ns = 2 * outline->large_ns;
-        if (status == RONDE_OK && ronde_forecast_steps(&whole) < RONDE_LONG_STEPS)
-            status = replay(&whole, 2 * outline->large, 0, &twice_ns, NULL, error);
-        outline->slope_ns = (twice_ns - outline->large_ns) / (double)outline->large;
-        outline->likes_pieces =
-            schedule->ranks <= FEW_RANKS ||
-            outline->large_ns > RONDE_OUTLINE_CLEARLY * (outline->latency_ns + outline->link_ns);
-        outline->link_ns /= (double)outline->large;
+    if (outline->is_bounded && outline->large > 0 && outline->large_ns <= 0) {
+        status = find_large(&whole, outline, error);
+        if (status != RONDE_OK || ronde_forecast_steps(&whole) >= RONDE_LONG_STEPS)
+            return status;
     }
+    if (outline->is_bounded)
+        status = find_latency(&whole, outline, error);
     outline->is_known = status == RONDE_OK;
     return status;
 }

@@ -44,7 +44,10 @@ struct ronde_outline {
     struct ronde_outline_slot slots[RONDE_OUTLINE_SLOTS];
 };
 
-/** Looks at a candidate's forecast; what was counted stays. Errors: those of the replays. */
+/**
+ * Looks at a candidate's forecast; what was counted stays. Of a long one only the large load is looked at first: it is known when
+ * this is asked again, for those that their links alone do not rule out. Errors: those of the replays.
+ */
 enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
                                      struct ronde_outline *outline, struct ronde_error *error);
 

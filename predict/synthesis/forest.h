@@ -87,9 +87,13 @@ struct ronde_wiring_symmetry {
     uint32_t *class_of;              /**< per wire */
     uint32_t *class_size;            /**< per class: its wires */
     uint32_t class_count;            /**< classes */
+    const bool *may_take;            /**< per pair: it is carried along; NULL = all are */
 };
 
-/** Looks for a symmetry, shapes with few digits first. Errors: false, no memory. */
+/**
+ * Looks for a symmetry, shapes with few digits first; where there is none, for one of all pairs that are not half way round a digit:
+ * on a torus of even length these may go either way. Errors: false, no memory.
+ */
 bool ronde_symmetry_find(const struct ronde_wiring *wiring, struct ronde_store *pool,
                          struct ronde_wiring_symmetry *out_symmetry);
 
@@ -103,6 +107,9 @@ uint32_t ronde_symmetry_seen(const struct ronde_wiring_symmetry *symmetry, uint3
  */
 bool ronde_symmetry_turn(const struct ronde_wiring_symmetry *symmetry, struct ronde_store *pool,
                          struct ronde_ways *ways);
+
+/** Links trees of one root along the axes of a torus, two for each digit; whether no two of their edges share a link. */
+bool ronde_symmetry_plant(const struct ronde_wiring_symmetry *torus, struct ronde_forest *forest);
 
 /* How far a synthesis is, for those who wait for it. */
 
@@ -204,6 +211,8 @@ struct ronde_pack_task {
     uint32_t root;                   /**< the only one, or RONDE_NONE: every rank is one */
     const struct ronde_wiring_symmetry
         *symmetry; /**< the trees of rank 0 stand for those of all, on turned ways; NULL = no */
+    const struct ronde_wiring_symmetry
+        *torus; /**< whose axes the trees of one root follow; NULL = they are packed */
     const struct ronde_graph_cut *cut; /**< the worst cut: what leaves it limits all trees */
     double rate_GBps;                  /**< of the data of a root, by that cut */
     uint32_t arrivals; /**< messages of a tree in all, where that may limit them; 0 = it does not */

@@ -30,6 +30,7 @@ struct making {
     struct ronde_wiring wiring;
     struct ronde_graph graph;
     const struct ronde_wiring_symmetry *symmetry; /* trees of rank 0 alone are packed; NULL = of all */
+    const struct ronde_wiring_symmetry *torus; /* whose axes trees of one root follow; NULL = packed */
     struct ronde_packing up;
     struct ronde_packing down;
     struct ronde_packing joint; /* for all_reduce, where it is the better one */
@@ -87,20 +88,21 @@ static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
         (is_rooted(request) ? ronde_cut_broadcast(&making->graph, request->root, making->pool, &cut)
                             : ronde_cut_all_gather(&making->graph, making->pool, &cut))) {
         const bool is_free = cut.capacity >= making->graph.free;
-        const struct ronde_pack_task task = {.graph = &making->graph,
-                                             .ways = ways,
-                                             .root = is_rooted(request) ? request->root : RONDE_NONE,
-                                             .symmetry = making->symmetry,
-                                             .cut = &cut,
-                                             .rate_GBps = is_free ? INFINITY
-                                                                  : (double)cut.capacity /
-                                                                        (double)cut.blocks *
-                                                                        making->graph.unit_GBps,
-                                             .trees = trees,
-                                             .usual_trees = usual_trees(making),
-                                             .most_trees = most_trees(making),
-                                             .most_height = request->most_height,
-                                             .progress = &request->progress};
+        const struct ronde_pack_task task = {
+            .graph = &making->graph,
+            .ways = ways,
+            .root = is_rooted(request) ? request->root : RONDE_NONE,
+            .symmetry = making->symmetry,
+            .torus = making->torus,
+            .cut = &cut,
+            .rate_GBps = is_free
+                             ? INFINITY
+                             : (double)cut.capacity / (double)cut.blocks * making->graph.unit_GBps,
+            .trees = making->torus ? 2 * making->torus->digits : trees,
+            .usual_trees = usual_trees(making),
+            .most_trees = most_trees(making),
+            .most_height = request->most_height,
+            .progress = &request->progress};
         status = ronde_pack(&task, making->pool, out_packing, error);
     } else {
         status =
@@ -242,16 +244,22 @@ static enum ronde_status pack_best(struct making *making, struct ronde_synthesis
     struct ronde_synthesis plain_out = *out;
     struct ronde_wiring_symmetry *symmetry = ronde_store_new(making->pool, 1, sizeof *symmetry);
     ronde_synthesis_say(&making->request->progress, "looking for symmetries", 0, 0);
-    if (!symmetry || (!is_rooted(making->request) &&
+    if (!symmetry || ((!is_rooted(making->request) || making->request->has_axes) &&
                       !ronde_symmetry_find(&making->wiring, making->pool, symmetry)))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the symmetry of %u ranks",
                           making->request->ranks);
-    if (symmetry->digits > 0 && !making->is_plain)
+    if (making->request->has_axes) {
+        making->torus = symmetry;
+        if (symmetry->digits == 0)
+            return ronde_fail(error, RONDE_UNSUPPORTED, "it is no torus");
+    } else if (symmetry->digits > 0 && !making->is_plain) {
         making->symmetry = symmetry;
-    else if (making->request->is_quick && !is_rooted(making->request) &&
-             edges_of_all(making->request) > QUICK_EDGES)
+        making->wiring.may_take = symmetry->may_take;
+    } else if (making->request->is_quick && !is_rooted(making->request) &&
+               edges_of_all(making->request) > QUICK_EDGES) {
         return ronde_fail(error, RONDE_UNSUPPORTED, "trees of %u ranks that differ take long",
                           making->request->ranks);
+    }
     enum ronde_status status = pack_joint(making, out, error);
     if (status != RONDE_OK || out->is_joint)
         return status;
@@ -291,6 +299,7 @@ static enum ronde_status emit(const struct making *making, struct ronde_schedule
     const enum ronde_status status =
         ronde_emit(&emission, making->pool, out_schedule, &emitted, error);
     out->height = emitted.height;
+    out->is_apart = making->torus != NULL;
     out->connections = emitted.connections;
     return status;
 }
@@ -319,6 +328,9 @@ static enum ronde_status pack_few(struct making *making, struct ronde_synthesis 
                                   struct ronde_error *error)
 {
     const uint32_t connections = making->request->connections;
+    /* A symmetry's pairs are of no interest to trees of all ranks. */
+    if (making->symmetry)
+        making->wiring.may_take = NULL;
     const bool is_ready = !making->symmetry && (!out->is_joint || connections >= 4);
     const enum ronde_status status = is_ready ? RONDE_OK : pack_plain(making, out, error);
     if (status != RONDE_OK)

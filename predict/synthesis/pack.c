@@ -178,6 +178,8 @@ static enum ronde_status grow(struct packing *packing, struct ronde_packing *fou
     if (!ronde_forest_create(&found->forest, task->ways, packing->roots, count, packing->pool) ||
         !ronde_balance_create(balance, &found->forest, packing->pool))
         return no_memory(packing, count, error);
+    if (task->torus && !ronde_symmetry_plant(task->torus, &found->forest))
+        return ronde_fail(error, RONDE_UNSUPPORTED, "trees along axes share links: it is no torus");
     balance->progress = task->progress;
     if (task->most_height > 0)
         balance->most_depth = task->most_height;

@@ -7,10 +7,11 @@
 struct seeking {
     const struct ronde_wiring *wiring;
     struct ronde_wiring_symmetry *found;
-    uint32_t *image;  /* per wire: the one it is carried onto, or RONDE_NONE */
-    uint32_t *origin; /* per wire: the one that is carried onto it */
-    uint32_t *parent; /* per wire: union-find of classes */
-    uint32_t *next;   /* per position: what adding one to a digit makes of it */
+    bool without_ties; /* pairs half way round some digit are left out */
+    uint32_t *image;   /* per wire: the one it is carried onto, or RONDE_NONE */
+    uint32_t *origin;  /* per wire: the one that is carried onto it */
+    uint32_t *parent;  /* per wire: union-find of classes */
+    uint32_t *next;    /* per position: what adding one to a digit makes of it */
 };
 
 static bool are_alike(const struct ronde_route_wire *a, const struct ronde_route_wire *b)
@@ -52,6 +53,21 @@ static void list_next(struct seeking *seeking, uint32_t step, uint32_t radix)
         seeking->next[p] = p / step % radix + 1 < radix ? p + step : p - step * (radix - 1);
 }
 
+/* Whether two positions are half way round some digit: a ring of even length has two ways between them, and takes either. */
+static bool are_tied(const struct ronde_wiring_symmetry *shape, uint32_t a, uint32_t b)
+{
+    uint32_t away = ronde_symmetry_seen(shape, b, a);
+    bool are = false;
+    for (uint32_t d = shape->digits; d-- > 0; away /= shape->radix[d])
+        are |= shape->radix[d] > 2 && 2 * (away % shape->radix[d]) == shape->radix[d];
+    return are;
+}
+
+static bool is_left_out(const struct seeking *seeking, uint32_t a, uint32_t b)
+{
+    return a == b || (seeking->without_ties && are_tied(seeking->found, a, b));
+}
+
 /* Whether a digit can be turned; if so, wires that are carried onto each other join. */
 static bool can_turn(struct seeking *seeking, uint32_t step, uint32_t radix)
 {
@@ -61,7 +77,8 @@ static bool can_turn(struct seeking *seeking, uint32_t step, uint32_t radix)
         seeking->image[w] = seeking->origin[w] = RONDE_NONE;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++)
-            if (i != j && !carry_route(seeking, i * n + j, seeking->next[i] * n + seeking->next[j]))
+            if (!is_left_out(seeking, i, j) &&
+                !carry_route(seeking, i * n + j, seeking->next[i] * n + seeking->next[j]))
                 return false;
     for (uint32_t w = 0; w < wires; w++)
         if (seeking->image[w] != RONDE_NONE)
@@ -115,6 +132,28 @@ static void number_classes(struct seeking *seeking)
     }
 }
 
+/* Shapes with few digits first; whether there is one. */
+static bool seek(struct seeking *seeking)
+{
+    uint32_t *digits = &seeking->found->digits;
+    for (*digits = 1; *digits <= RONDE_MAX_SHAPE; ++*digits)
+        if (try_shapes(seeking, 0, seeking->wiring->ranks))
+            return true;
+    *digits = 0;
+    return false;
+}
+
+/* Trees may take all pairs but those that were left out. */
+static bool list_open(const struct seeking *seeking, struct ronde_store *pool)
+{
+    const uint32_t n = seeking->wiring->ranks;
+    bool *may_take = ronde_store_new(pool, (size_t)n * n, sizeof *may_take);
+    for (uint32_t pair = 0; may_take && pair < n * n; pair++)
+        may_take[pair] = !is_left_out(seeking, pair / n, pair % n);
+    seeking->found->may_take = may_take;
+    return may_take != NULL;
+}
+
 bool ronde_symmetry_find(const struct ronde_wiring *wiring, struct ronde_store *pool,
                          struct ronde_wiring_symmetry *out_symmetry)
 {
@@ -129,13 +168,15 @@ bool ronde_symmetry_find(const struct ronde_wiring *wiring, struct ronde_store *
     seeking.next = ronde_store_new(pool, wiring->ranks, sizeof *seeking.next);
     if (pool->is_short)
         return false;
-    for (; out_symmetry->digits <= RONDE_MAX_SHAPE; out_symmetry->digits++)
-        if (try_shapes(&seeking, 0, wiring->ranks)) {
-            number_classes(&seeking);
-            return true;
-        }
-    out_symmetry->digits = 0;
-    return true;
+    if (seek(&seeking)) {
+        number_classes(&seeking);
+        return true;
+    }
+    seeking.without_ties = true;
+    if (!seek(&seeking))
+        return true;
+    number_classes(&seeking);
+    return list_open(&seeking, pool);
 }
 
 uint32_t ronde_symmetry_seen(const struct ronde_wiring_symmetry *symmetry, uint32_t position,
@@ -147,6 +188,47 @@ uint32_t ronde_symmetry_seen(const struct ronde_wiring_symmetry *symmetry, uint3
         seen += (position / step % radix + radix - from / step % radix) % radix * step;
     }
     return seen;
+}
+
+/*
+ * Trees of one root on a torus that share no link, one for each axis and direction. Seen from the root, the link into a position
+ * whose digit of the tree's axis is nought runs along that axis, from the far end of the ring; into any other along the
+ * nearest axis before it, in cyclic order, whose digit is not nought. So trees of one direction enter a position along
+ * different axes, and each goes on until its own axis alone leads to the root.
+ */
+static uint32_t parent_on_torus(const struct ronde_wiring_symmetry *symmetry, uint32_t tree,
+                                uint32_t root, uint32_t position)
+{
+    const uint32_t digits = symmetry->digits, own = tree % digits;
+    uint32_t places[RONDE_MAX_SHAPE], seen = ronde_symmetry_seen(symmetry, position, root);
+    bool is_away[RONDE_MAX_SHAPE];
+    for (uint32_t d = digits, place = 1; d-- > 0; place *= symmetry->radix[d]) {
+        places[d] = place;
+        is_away[d] = seen % symmetry->radix[d] != 0;
+        seen /= symmetry->radix[d];
+    }
+    uint32_t axis = own;
+    if (is_away[own])
+        do
+            axis = (axis + digits - 1) % digits;
+        while (!is_away[axis]);
+    const uint32_t radix = symmetry->radix[axis], digit = position / places[axis] % radix;
+    const uint32_t before = (digit + (tree < digits ? radix - 1 : 1)) % radix;
+    return position - digit * places[axis] + before * places[axis];
+}
+
+bool ronde_symmetry_plant(const struct ronde_wiring_symmetry *torus, struct ronde_forest *forest)
+{
+    const uint32_t n = forest->ways->ranks;
+    bool are_apart = true;
+    for (uint32_t edge = 0; edge < forest->tree_count * n; edge++)
+        if (edge % n != forest->root[edge / n])
+            ronde_forest_link(forest, edge / n,
+                              parent_on_torus(torus, edge / n, forest->root[edge / n], edge % n),
+                              edge % n);
+    for (uint32_t w = 0; w < forest->ways->wire_count; w++)
+        are_apart &= forest->load[w] <= 1;
+    return are_apart;
 }
 
 bool ronde_symmetry_turn(const struct ronde_wiring_symmetry *symmetry, struct ronde_store *pool,

@@ -43,6 +43,7 @@ struct ronde_synthesis_request {
     uint64_t bytes;
     bool is_of_trees; /**< trees alone, also where an algorithm of the registry is faster at `bytes` */
     bool is_in_series; /**< all_reduce: reduce_scatter, then all_gather, also where other trees carry more */
+    bool has_axes; /**< of one root: trees along the axes of a torus, two for each; UNSUPPORTED where they would share links */
     /**
      * Of what is tried for a size only what is quickly made; and no schedule where ranks differ in their place, so that each has a
      * program of its own, and there are many: UNSUPPORTED.
@@ -61,6 +62,7 @@ struct ronde_synthesis {
      * links then share among both what they have, GBps may exceed bound.GBps.
      */
     bool is_joint;
+    bool is_apart; /**< along the axes of a torus: no two messages share a link, so replays are quick */
     double trees_GBps; /**< what so few trees allow at most, as far as cuts tell */
     double GBps;       /**< by what the busiest link carries, of large blocks */
     uint32_t height; /**< messages from a root to the farthest rank, at most; both halves of all_reduce */
