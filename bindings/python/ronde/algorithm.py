@@ -31,6 +31,7 @@ class Chunks:
     count: int
 
     def operand(self) -> dict[str, int]:
+        """As the library takes them."""
         return {"buffer": self.buffer, "first": self.first, "count": self.count}
 
 
@@ -60,7 +61,10 @@ SCRATCH = _Memory(lib.RONDE_SCRATCH)
 
 @dataclass(frozen=True)
 class transfer:
-    """A message: `sender` reads `source`, `receiver` keeps it in `target`, combined with its `combine` if that is given."""
+    """
+    A message: `sender` reads `source`, `receiver` keeps it in `target`, combined with its `combine` if that is given. `build`
+    raises what is wrong with it.
+    """
 
     sender: int
     receiver: int
@@ -71,6 +75,7 @@ class transfer:
     receiver_lane: int = 0
 
     def state(self, builder: Any) -> None:
+        """Adds it to the library's `builder`."""
         combine = self.target if self.combine is None else self.combine
         lib.ronde_builder_transfer(builder, ffi.new("struct ronde_transfer *", {
             "from": whole(self.sender, "sender"), "to": whole(self.receiver, "receiver"),
@@ -94,12 +99,12 @@ class _Local:
 
 
 def copy(rank: int, source: Chunks, target: Chunks, lane: int = 0) -> _Local:
-    """A rank copies within its memory."""
+    """`rank` copies `source` to `target`, both its own; `lane`: of its lanes. `build` raises what is wrong with it."""
     return _Local(lib.ronde_builder_copy, rank, source, target, lane)
 
 
 def reduce(rank: int, source: Chunks, target: Chunks, lane: int = 0) -> _Local:
-    """A rank combines `source` into `target`."""
+    """`rank` combines `source` into `target`, both its own; `lane`: of its lanes. `build` raises what is wrong with it."""
     return _Local(lib.ronde_builder_reduce, rank, source, target, lane)
 
 
@@ -146,8 +151,10 @@ def _state_all(builder: Any, name: str, steps: Any) -> None:
 def build(collective: str, algorithm: Callable[[int], Iterable[Union[Step, Round]]], ranks: int, *, root: int = 0,
           chunks: int = 1, scratch: int = 0) -> Schedule:
     """
-    Builds and proves a schedule of what `algorithm(ranks)` yields. A list that is yielded is a round: everyone sends before
-    anyone receives. `chunks`: of a block; `scratch`: chunks of every rank's own memory.
+    Builds and proves a schedule of a `collective` on `ranks` ranks, and from or to `root`, of what `algorithm`, a function of the
+    number of ranks, yields. A list that is yielded is a round: everyone sends before anyone receives. `chunks`: of a block;
+    `scratch`: chunks of every rank's own memory. Raises BadArgumentError or TypeError for a step that cannot be, by its number, and
+    RondeError (status "rejected") where the proof fails.
     """
     if not callable(algorithm):
         raise TypeError(f"algorithm: expected a function of the number of ranks, not {algorithm!r:.100}")

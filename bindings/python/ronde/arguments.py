@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from typing import Any, Sequence, TypeVar
 
 from .errors import BadArgumentError
@@ -46,10 +47,20 @@ def text(value: Any, what: str) -> bytes:
     return value.encode(errors="backslashreplace")
 
 
+def path(value: Any, what: str) -> str:
+    """A file's or a folder's name, as text or as pathlib has it."""
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise TypeError(f"{what}: expected a path, not {value!r:.100}")
+    name = os.fsdecode(value)
+    if not name or "\0" in name:
+        raise BadArgumentError(f"{what} {name!r} is no path")
+    return name
+
+
 def texts(value: Any, what: str) -> list[str]:
     """A name, or several."""
     if isinstance(value, str):
-        return [value]
+        return [text(value, what).decode()]
     if not hasattr(value, "__iter__"):
         raise TypeError(f"{what}: expected a text or several, not {value!r}")
     return [text(name, what).decode() for name in value]

@@ -69,9 +69,12 @@ class Communicator(_Base):
     false; arrays must then stay as they are until it is over. All ranks make the same calls in the same order.
 
     Arrays are NumPy's, or anything else with a contiguous buffer of numbers; of shapes only the number of elements counts, which is
-    what the methods mean by (n,). `timeout` is in seconds, None: the communicator's. Every method raises BadArgumentError (a ValueError)
-    for arrays that do not fit each other, RondeTimeoutError (a TimeoutError) where a limit passes, RondeError where a rank is lost; an
-    Operation raises the last two when it is waited for.
+    what the methods mean by (n,): `in_` and `out`, n elements of one type. `op` combines: "sum", "prod", "min", "max", "avg",
+    "band", "bor", "bxor"; `factor` multiplies inputs before a sum. `root` and `peer` are ranks, `counts`, `in_counts` and
+    `out_counts` numbers of elements by rank, of which `max_count` is the largest on any rank; messages meet by `tag`. `timeout` is
+    in seconds, None: the communicator's. `transport`: "auto", "proc", "ucx" or "hybrid"; ranks of one `host_id` share a machine.
+    Every method raises BadArgumentError (a ValueError) for arrays that do not fit each other, RondeTimeoutError (a TimeoutError)
+    where a limit passes, RondeError where a rank is lost; an Operation raises the last two when it is waited for.
     """
 
     def _run(self, collective: str, in_: Optional[_Buffer], out: Optional[_Buffer], count: int, wait: bool,
@@ -108,8 +111,7 @@ class Communicator(_Base):
     def all_reduce(self, in_: Any, out: Any = None, op: str = "sum", *, factor: Optional[float] = None, wait: bool = True,
                    timeout: Optional[float] = None) -> Optional[Operation]:
         """
-        All inputs combined element by element, to `out` of all ranks; None: in place. (n,) to (n,) on every rank. `op`: "sum", "prod",
-        "min", "max", "avg", ...; `factor` multiplies inputs before a sum.
+        All inputs combined element by element, to `out` of all ranks; None: in place. (n,) to (n,) on every rank.
         """
         source = _Buffer(in_, "in", out is None)
         target = source if out is None else _Buffer(out, "out", True)
@@ -150,7 +152,7 @@ class Communicator(_Base):
     def broadcast(self, array: Any, *, root: int = ..., wait: bool, timeout: Optional[float] = ...) -> Optional[Operation]: ...
 
     def broadcast(self, array: Any, *, root: int = 0, wait: bool = True, timeout: Optional[float] = None) -> Optional[Operation]:
-        """The root's array to all: (n,) on every rank."""
+        """The root's `array` to all: (n,) on every rank."""
         buffer = _Buffer(array, "array", self.rank != root)
         return self._run("broadcast", buffer, buffer, buffer.count, wait, timeout, root=whole(root, "root"))
 
@@ -169,8 +171,8 @@ class Communicator(_Base):
     def all_gather(self, in_: Any, out: Any, *, counts: Optional[Sequence[int]] = None, wait: bool = True,
                    timeout: Optional[float] = None) -> Optional[Operation]:
         """
-        `in_` of rank r to block r of `out` of all ranks: (n,) to (size * n,). `counts`: elements of each, where they differ: (counts[r],)
-        to (sum(counts),).
+        `in_` of rank r to block r of `out` of all ranks: (n,) to (size * n,). `counts`: elements of each, where they differ:
+        (counts[r],) to (sum(counts),).
         """
         source, target = _Buffer(in_, "in", False), _Buffer(out, "out", True)
         if counts is not None:
@@ -245,7 +247,10 @@ class Communicator(_Base):
 
     def reduce_scatter(self, in_: Any, out: Any, op: str = "sum", *, counts: Optional[Sequence[int]] = None,
                        factor: Optional[float] = None, wait: bool = True, timeout: Optional[float] = None) -> Optional[Operation]:
-        """Blocks r of all inputs combined, to `out` of rank r: (size * n,) to (n,). `counts`: elements of each block, where they differ."""
+        """
+        Blocks r of all inputs combined, to `out` of rank r: (size * n,) to (n,). `counts`: elements of each block, where they
+        differ.
+        """
         source, target = _Buffer(in_, "in", False), _Buffer(out, "out", True)
         more = self._operator(op, factor, source.dtype)
         if counts is not None:
@@ -301,7 +306,7 @@ class Communicator(_Base):
 
     def shift(self, in_: Any, out: Any, distance: int = 1, *, wait: bool = True,
               timeout: Optional[float] = None) -> Optional[Operation]:
-        """Rank r gets the input of rank r - distance, modulo ranks: (n,) to (n,)."""
+        """Rank r gets the input of rank r - `distance`, modulo ranks: (n,) to (n,)."""
         source, target = _Buffer(in_, "in", False), _Buffer(out, "out", True)
         count = _same(source.count, target.count, "shift")
         return self._run("send_recv", source, target, count, wait, timeout, shift=distance % self.size)
@@ -329,7 +334,7 @@ class Communicator(_Base):
     def send_array(self, array: Any, peer: int, tag: int = ..., *, wait: bool) -> Optional[Operation]: ...
 
     def send_array(self, array: Any, peer: int, tag: int = 0, *, wait: bool = True) -> Optional[Operation]:
-        """Sends an array of any shape to rank `peer`; messages with equal tags arrive in order."""
+        """Sends `array`, of any shape, to rank `peer`; messages with equal tags arrive in order."""
         buffer = _Buffer(array, "array", False)
         operation = self.send(int(ffi.cast("uintptr_t", buffer.start)), buffer.count, buffer.dtype, whole(peer, "peer"),
                               whole(tag, "tag", 2**64 - 1), buffer)
@@ -339,7 +344,10 @@ class Communicator(_Base):
         return None
 
     def recv_array(self, array: Any, peer: Optional[int] = None, tag: int = 0, *, wait: bool = True) -> Operation:
-        """Receives an array of a rank, or of any. The operation says of whom (`source`), and how many bytes."""
+        """
+        Receives into `array`, at most its length, of `peer`, None: of any. The operation says of whom (`source`), and how many
+        bytes.
+        """
         buffer = _Buffer(array, "array", True)
         of = None if peer is None else whole(peer, "peer")
         operation = self.recv(int(ffi.cast("uintptr_t", buffer.start)), buffer.count, buffer.dtype, of,

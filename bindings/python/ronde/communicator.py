@@ -122,7 +122,10 @@ class Communicator:
     @classmethod
     def join(cls: type[_Self], rank: int, size: int, *, token: str, host: Optional[str] = None, port: int = 0,
              transport: str = "auto", timeout: Optional[float] = None, host_id: Optional[str] = None) -> _Self:
-        """Ranks that meet at rank 0's address, or by the token alone where they share a machine."""
+        """
+        This process as `rank` of `size`: they meet at rank 0's `host` and `port`, or by the `token` alone where they share a
+        machine.
+        """
         texts = [ffi.new("char[]", text(value, what)) if value is not None else ffi.NULL
                  for value, what in ((host, "host"), (token, "token"))]
         options, _host = _options(transport, timeout, host_id)
@@ -138,7 +141,10 @@ class Communicator:
     def from_allgather(cls: type[_Self], rank: int, size: int, allgather: Callable[[bytes], Sequence[bytes]], *,
                        transport: str = "auto", timeout: Optional[float] = None,
                        host_id: Optional[str] = None) -> _Self:
-        """Ranks that a function reaches: it is given this rank's bytes and returns those of all ranks, in their order."""
+        """
+        `rank` of `size` that a function reaches: `allgather` is given this rank's bytes and returns those of all ranks, in their
+        order.
+        """
         exchange = _Exchange(size, allgather)
         handle = ffi.new_handle(exchange)
         options, _host = _options(transport, timeout, host_id)
@@ -153,7 +159,7 @@ class Communicator:
         return cls(out[0])
 
     def split(self: _Self, color: Optional[int], key: int = 0) -> Optional[_Self]:
-        """Ranks of one color form a new communicator, in order of key; None takes no part. Collective."""
+        """Ranks of one `color` form a new communicator, in order of `key`; None takes no part. Collective."""
         out = ffi.new("struct ronde_comm **")
         error = errors.record()
         number = lib.RONDE_NONE if color is None else whole(color, "color")
@@ -213,12 +219,12 @@ class Communicator:
     # -- settings -----------------------------------------------------------------------------------------------------
 
     def set_timeout(self, timeout: Optional[float]) -> None:
-        """Time limit, in seconds, of later operations that have none of their own; None: none."""
+        """`timeout`: time limit, in seconds, of later operations that have none of their own; None: none."""
         error = errors.record()
         errors.check(lib.ronde_comm_timeout(self._alive(), nanoseconds(timeout), error), error)
 
     def choose(self, collective: str, algorithm: str = "auto") -> None:
-        """Has later operations of a collective run a named algorithm. All ranks alike."""
+        """Has later operations of a `collective` run an `algorithm`, by name. All ranks alike."""
         error = errors.record()
         errors.check(lib.ronde_comm_choose(self._alive(), names.collective(collective), text(algorithm, "algorithm"), error), error)
 
@@ -272,7 +278,9 @@ class Communicator:
         return None if wait else self._kept(Operation(request[0], keep, self, what))
 
     def send(self, address: int, count: int, dtype: int, peer: int, tag: int, keep: Any) -> Operation:
-        """Starts sending elements to a rank."""
+        """
+        Starts sending `count` elements of `dtype` (the library's number) at `address` to `peer`; `keep` lives as long as it takes.
+        """
         error = errors.record()
         out = ffi.new(_REQUEST)
         status = self._guarded(lib.ronde_send, pointer(address), count, dtype, peer, tag, out, error)
@@ -280,7 +288,7 @@ class Communicator:
         return self._kept(Operation(out[0], keep, self, "send: "))
 
     def recv(self, address: int, count: int, dtype: int, peer: Optional[int], tag: int, keep: Any) -> Operation:
-        """Starts receiving at most so many elements of a rank, or of any where `peer` is None."""
+        """Starts receiving at most `count` elements, as for `send`, of a rank, or of any where `peer` is None."""
         error = errors.record()
         out = ffi.new(_REQUEST)
         if peer is None:

@@ -25,7 +25,10 @@ def nanoseconds(seconds: Optional[float]) -> int:
 
 
 class Operation:
-    """An operation that was started. Its buffers are kept until it is over, also if nobody waits for it."""
+    """
+    An operation that was started. Its buffers are kept until it is over, also if nobody waits for it. `wait` raises
+    RondeTimeoutError where a limit passes, RondeError where it failed.
+    """
 
     __slots__ = ("_request", "_keep", "_communicator", "_what", "_handle", "_callbacks", "__weakref__")
 
@@ -38,7 +41,7 @@ class Operation:
         self._callbacks: list[Callable[[Optional[errors.RondeError]], None]] = []
 
     def wait(self, timeout: Optional[float] = None) -> None:
-        """Waits until it is over; a timeout, in seconds, that passes ends the communicator."""
+        """Waits until it is over; a `timeout`, in seconds, that passes ends the communicator."""
         self._check()
         error = errors.record()
         status = lib.ronde_request_wait(self._request, nanoseconds(timeout), error)

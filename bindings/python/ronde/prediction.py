@@ -92,12 +92,12 @@ def simulate(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable
              dtype: str = "float32", op: str = "sum", slot: Size = 0, placement: Optional[str] = None,
              scenario: Optional[Scenario] = None) -> Records:
     """
-    Replays a schedule on a machine at each size: simulate(ring, machine, ["1M", "1G"])[0]["time_ns"].
+    Replays a `schedule` on a machine, `topology`, at each size: simulate(ring, machine, ["1M", "1G"])[0]["time_ns"].
 
-    `sizes`: nccl-tests' size, bytes, as numbers or texts such as "64K" (2^16). `engine`: docs/guide/simulation.md has them.
-    `slot`: bytes of a connection's slot, 0: as NCCL's by size. `placement`: where ranks sit, "auto" (None likewise), "file", "packed"
-    or "scattered" (docs/guide/topologies.md). `scenario`: what else happens; a record then has `alone_ns`, `slowdown` and `parts` as
-    well. Times in records are in ns, rates in 10^9 bytes a second.
+    `sizes`: nccl-tests' size, bytes, as numbers or texts such as "64K" (2^16). `dtype`: by name or NumPy's; `op`: "sum", ...
+    `engine`: docs/guide/simulation.md has them. `slot`: bytes of a connection's slot, 0: as NCCL's by size. `placement`: where
+    ranks sit, "auto" (None likewise), "file", "packed" or "scattered" (docs/guide/topologies.md). `scenario`: what else happens; a
+    record then has `alone_ns`, `slowdown` and `parts` as well. Times in records are in ns, rates in 10^9 bytes a second.
 
     Raises BadArgumentError for what is no argument, RondeError where a replay fails, TypeError for what is of another kind.
     """
@@ -124,9 +124,10 @@ def why(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size
     """
     What the time at each size is made of, and what limits it: why(ring, machine, "1G")[0]["bottleneck"].
 
-    The arguments, the errors and most keys are those of `simulate`. Besides, a record has `bottleneck`, a sentence; the parts of the
-    critical path, which add up to 1: `latency_fraction`, `bandwidth_fraction`, `reduction_fraction`, `overhead_fraction`,
-    `slot_wait_fraction`, `share_wait_fraction`, `late_wait_fraction`; and the busiest `links` (docs/guide/scenarios.md).
+    `schedule`, `topology`, `sizes`, `engine`, `dtype`, `op`, `slot`, `placement`, `scenario`, most keys and what it raises are as
+    for `simulate`. Besides, a record has `bottleneck`, a sentence; the parts of the critical path, which add up to 1:
+    `latency_fraction`, `bandwidth_fraction`, `reduction_fraction`, `overhead_fraction`, `slot_wait_fraction`,
+    `share_wait_fraction`, `late_wait_fraction`; and the busiest `links` (docs/guide/scenarios.md).
     """
     return _by_command(("--why",), schedule, topology, sizes, engine=engine, dtype=dtype, op=op, slot=slot, placement=placement,
                        scenario=scenario)
@@ -135,8 +136,9 @@ def why(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size
 def price(schedule: Schedule, topology: Topology, sizes: Union[Size, Iterable[Size]], *, dtype: str = "float32",
           op: str = "sum", slot: Size = 0, engines: Union[str, Iterable[str]] = ("closed_form", "dag")) -> Records:
     """
-    Prices a schedule by its formula (closed_form) and by the longest path through its steps (dag), at each size in bytes:
-    price(ring, machine, "1G")[0]["time_ns"], in ns. Raises as `simulate` does.
+    Prices a schedule by its formula (closed_form) and by the longest path through its steps (dag), or by one of these `engines`:
+    price(ring, machine, "1G")[0]["time_ns"], in ns. `schedule`, `topology`, `sizes`, `dtype`, `op`, `slot` and what it raises are
+    as for `simulate`.
     """
     forecast = _Forecast(schedule, topology, dtype, op, slot, "auto")
     functions = {"closed_form": lib.ronde_record_closed_form, "dag": lib.ronde_record_dag}
@@ -183,12 +185,15 @@ def plan(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]]
          dtype: str = "float32", op: str = "sum", slot: Size = 0, engine: str = "auto",
          synthesize: Optional[bool] = None) -> Records:
     """
-    Which algorithm is best at each size in bytes, and by how much: winner, runner-up and their times in ns. Schedules made for the
-    machine (forest_...) are weighed where they are quickly made and replayed; `synthesize` weighs all of them, or none. `ranks`: the
-    machine's hosts where it is 0. Raises as `simulate` does.
+    Which algorithm of a `collective` is best at each size, and by how much: winner, runner-up and their times in ns. Schedules made
+    for the machine (forest_...) are weighed where they are quickly made and replayed; `synthesize` weighs all of them, or none.
+    `ranks`: 0: the machine's hosts; `root`: where there is one. `topology`, `sizes`, `dtype`, `op`, `slot`, `engine` and what it
+    raises are as for `simulate`.
     """
     topology = machine_of(topology)
     forests = {None: lib.RONDE_FORESTS_QUICK, True: lib.RONDE_FORESTS_ALL, False: lib.RONDE_FORESTS_NONE}
+    if synthesize not in (None, True, False):
+        raise TypeError(f"synthesize: expected True, False or None, not {synthesize!r:.100}")
     given = ffi.new("char[]", text(engine, "engine"))
     options = ffi.new("struct ronde_tune_options *", {
         "dtype": names.dtype(dtype), "op": names.op(op), "slot_bytes": size_of(slot), "engine": given,

@@ -21,7 +21,7 @@ def _size(value: float, _: object = None) -> str:
 
 
 class Records(list[dict[str, Any]]):
-    """Results, a dictionary each with the keys of the command's --json."""
+    """Results, a dictionary each with the keys of the command's JSON. UnavailableError is raised without pandas or matplotlib."""
 
     def frame(self) -> Any:
         """As a pandas frame, a row each."""
@@ -41,7 +41,10 @@ class Records(list[dict[str, Any]]):
         return names
 
     def plot(self, x: str = "bytes", y: str = "time_ns", axes: Any = None) -> Any:
-        """Lines over the size, on logarithmic axes of matplotlib; returns the axes. `x` and `y` are keys of the records."""
+        """
+        Lines over the size, on logarithmic axes of matplotlib, `axes` or new ones; returns them. `x` and `y` are keys of the
+        records; raises BadArgumentError where a record lacks one.
+        """
         for key in (x, y):
             if any(key not in record for record in self):
                 raise BadArgumentError(f"no key {key!r} in every record; there are {', '.join(self[0])}")

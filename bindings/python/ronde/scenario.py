@@ -13,7 +13,6 @@ from .arguments import instance, real, text, whole, wholes
 from .records import Records
 from .schedule import Schedule
 from .sizes import Size, size_of
-from .sizes import Size, size_of, sizes_of
 from .topology import Topology, machine_of
 
 

@@ -30,7 +30,12 @@ class Proof:
 
 
 class Schedule:
-    """A proved, immutable schedule. Made by `compile` or `Schedule.read`."""
+    """
+    A proved, immutable schedule. Made by `compile`, `build`, `synthesize` or `Schedule.read`.
+
+    What makes or runs one raises BadArgumentError for names, texts, numbers and arrays that are wrong, RondeError (status
+    "rejected") for a schedule whose proof fails, TypeError for arguments of another kind.
+    """
 
     def __init__(self, handle: Any, request: Any, keep: Any = None) -> None:
         self._handle = ffi.gc(handle, lib.ronde_schedule_destroy)
@@ -40,7 +45,7 @@ class Schedule:
 
     @classmethod
     def read(cls, text: str, name: str = "text") -> Schedule:
-        """Reads, checks and proves a schedule in the format that `text` has. `name` stands in messages."""
+        """Reads, checks and proves a schedule: `text`, in ronde's own format; `name` stands in messages."""
         if not isinstance(text, str):
             raise TypeError(f"text: expected a schedule's text, not {type(text).__name__}")
         data = text.encode()
@@ -51,18 +56,22 @@ class Schedule:
 
     @property
     def collective(self) -> str:
+        """By the name that `compile` takes."""
         return ffi.string(lib.ronde_collective_text(self._handle.collective)).decode()
 
     @property
     def algorithm(self) -> str:
+        """By name; of a schedule that was built, its function's."""
         return ffi.string(self._handle.algorithm).decode()
 
     @property
     def ranks(self) -> int:
+        """How many ranks take part."""
         return int(self._handle.ranks)
 
     @property
     def root(self) -> int:
+        """The rank that has or gets everything, 0 where there is none."""
         return int(self._handle.root)
 
     @property
@@ -83,6 +92,7 @@ class Schedule:
 
     @property
     def proof(self) -> Proof:
+        """What was proved of it, and what it costs."""
         proof = self._handle.proof
         return Proof(bool(proof.quotient), proof.method == lib.RONDE_PROOF_EXACT, proof.min_depth, proof.critical_path,
                      proof.steps, proof.messages, proof.sent_chunks_max, proof.reduced_chunks_max,
@@ -106,16 +116,25 @@ class Schedule:
     def run(self, inputs: Sequence[Any], outputs: Optional[Sequence[Any]] = None, *, op: str = "sum",
             slot_bytes: int = 0) -> list[Any]:
         """
-        Runs it on NumPy arrays, an input and an output per rank, by the executor that is the specification. Without outputs
-        they are made; outputs that are the inputs run in place. Ranks without a buffer have None there. Ctrl-C comes back at
-        once; what has begun goes on in the arrays until it is over.
+        Runs it on NumPy arrays by the executor that is the specification, and returns the outputs.
+
+        `inputs`, `outputs`: contiguous arrays of one type, one per rank, None for ranks without one; of shapes only the number of
+        elements counts. With n elements a block, all_reduce takes (n,) to (n,), all_gather (n,) to (ranks * n,), reduce_scatter the
+        reverse. Without outputs they are made; outputs that are the inputs run in place. `op`: "sum", "min", ... `slot_bytes`: of a
+        connection's slot, 0: unlimited. Ctrl-C comes back at once; what has begun goes on in the arrays until it is over.
         """
         return _run(self, inputs, outputs, names.op(op), slot_bytes)
 
 
 def compile(collective: str, algorithm: str, ranks: int, *, root: int = 0, channels: int = 0,
             shape: Sequence[int] = ()) -> Schedule:
-    """Compiles and proves an algorithm: compile("all_reduce", "ring", ranks=8). `shape`: ranks as a grid, slowest first."""
+    """
+    Compiles and proves an algorithm: compile("all_reduce", "ring", ranks=8).
+
+    `collective`, `algorithm`: by name (`algorithms`). `ranks`: how many; `root`: of broadcast, reduce, gather and scatter.
+    `channels`: 0: as the machine has NICs, where it is predicted. `shape`: ranks as a grid, (nodes, GPUs of one). Raises
+    BadArgumentError for names, numbers, and ranks that the algorithm does not take.
+    """
     digits = wholes(shape, "shape")
     if len(digits) > lib.RONDE_MAX_SHAPE:
         raise errors.BadArgumentError(f"a shape of {len(digits)} digits: at most {lib.RONDE_MAX_SHAPE}")
@@ -135,7 +154,7 @@ def compile(collective: str, algorithm: str, ranks: int, *, root: int = 0, chann
 
 
 def algorithms(collective: str) -> list[str]:
-    """The names of the algorithms of a collective."""
+    """The names of the algorithms of a `collective`. Raises BadArgumentError where there is no such collective."""
     wanted = names.collective(collective)
     count = ffi.new("uint32_t *")
     table = lib.ronde_algorithms(count)

@@ -88,10 +88,12 @@ def sweep(collective: str, topology: Topology, *, ranks: Union[int, Iterable[int
           dtype: str = "float32", engine: str = "auto", executor: Optional[Executor] = None, progress: bool = False,
           records: Union[str, os.PathLike[str], None] = None, shard: tuple[int, int] = (0, 1)) -> Records:
     """
-    Replays every algorithm on every number of ranks at every size. `executor` runs them: any of concurrent.futures (also
-    those of mpi4py.futures and dask.distributed); None: here, one after another. `records` is a file of JSON lines to which
-    results are added as they come, and from which a sweep that was broken off goes on. `shard`: (1, 4) is the second of
-    four equal shares of the grid, each with a file of its own; their files together are those of the whole.
+    Replays a `collective` on a machine, `topology`: every one of `algorithms` on every number of `ranks` at all `sizes`, in bytes.
+    `dtype` and `engine` are as for `simulate`. `progress`: say on stderr how far it is. `executor` runs them: any of
+    concurrent.futures (also those of mpi4py.futures and dask.distributed); None: here, one after another. `records` is a file of
+    JSON lines to which results are added as they come, and from which a sweep that was broken off goes on. `shard`: (1, 4) is the
+    second of four equal shares of the grid, each with a file of its own; their files together are those of the whole. Raises as
+    `simulate` does, and BadArgumentError for a file of something else.
     """
     topology = machine_of(topology)
     counts, names_of_algorithms = tuple(sizes_of(sizes)), texts(algorithms, "algorithms")
@@ -99,9 +101,9 @@ def sweep(collective: str, topology: Topology, *, ranks: Union[int, Iterable[int
         raise TypeError(f"executor: expected one of concurrent.futures, not {executor!r}")
     tasks: list[Task] = [(topology.path, topology.xml, topology._without, collective, algorithm, count, counts, dtype, engine)
                          for count in wholes(ranks if hasattr(ranks, "__iter__") else [ranks], "ranks") for algorithm in names_of_algorithms]
-    index, shares = shard
-    if not 0 <= index < shares:
-        raise errors.BadArgumentError(f"shard {index} of {shares}: expected 0 to {shares - 1}")
+    index, shares = pair if len(pair := wholes(shard, "shard")) == 2 else (0, 0)
+    if index >= shares:
+        raise errors.BadArgumentError(f"shard {shard!r:.100}: expected which of how many, as (0, 4)")
     tasks = tasks[index::shares]
     path = None if records is None else pathlib.Path(records)
     found = _stored(path)

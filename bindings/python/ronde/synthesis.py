@@ -19,14 +19,17 @@ _MEM = lib.ronde_mem_default()
 
 @dataclass(frozen=True)
 class Bound:
-    """The least time of a collective on a machine (struct ronde_bound)."""
+    """
+    The least time of a collective on a machine: 10^9 bytes a second, ns, and the links that say so. `ns` raises for what is no
+    size.
+    """
 
     GBps: float
     latency_ns: float
     cut: str
 
     def ns(self, size: Size) -> float:
-        """The least time of a launch whose larger buffer has so many bytes."""
+        """The least time, in ns, of a launch whose larger buffer has `size` bytes."""
         return max(self.latency_ns, size_of(size) / self.GBps)
 
 
@@ -35,7 +38,10 @@ def _bound_of(bound: Any) -> Bound:
 
 
 def bound(topology: Topology, collective: str, *, ranks: int = 0, root: int = 0) -> Bound:
-    """What no schedule can be faster than, and the cut that says so: bound(machine, "all_gather").cut."""
+    """
+    What no schedule of a `collective` on a `topology` can be faster than, and the cut that says so: bound(machine,
+    "all_gather").cut. `ranks`: 0: all hosts; `root`: where there is one. Raises BadArgumentError for names and ranks that are none.
+    """
     ranks = whole(ranks, "ranks") or machine_of(topology).hosts
     request = ffi.new("struct ronde_compile_request *", {
         "collective": names.collective(collective), "ranks": ranks, "root": whole(root, "root")})
@@ -76,8 +82,11 @@ class Forest(Schedule):
 def synthesize(topology: Topology, collective: str, *, ranks: int = 0, root: int = 0, trees: int = 0,
                connections: int = 0, size: Size = 0) -> Forest:
     """
-    The schedule that the machine's links allow at best, proved: synthesize(machine, "all_gather"). `size`: the size it is to
-    be fastest at; without one, large blocks.
+    The schedule of a `collective` that the links of a `topology` allow at best, proved: synthesize(machine, "all_gather").
+
+    `ranks`: 0: all hosts; `root`: where there is one. `size`: bytes it is to be fastest at; 0: large blocks. `trees` a rank and
+    `connections` of one: at most so many, 0: as is best. Raises BadArgumentError for names and numbers that are none, RondeError
+    (status "unsupported") for machines whose routes do not allow it.
     """
     ranks = whole(ranks, "ranks") or machine_of(topology).hosts
     request = ffi.new("struct ronde_synthesis_request *", {

@@ -30,8 +30,9 @@ class Timeline:
 def timeline(schedule: Schedule, topology: Topology, size: Size, *, engine: str = "auto", dtype: str = "float32",
              slot: Size = 0, placement: Optional[str] = None, scenario: Optional[Scenario] = None) -> Timeline:
     """
-    Replays a schedule at one size in bytes and draws it, up to 64 of its ranks: timeline(ring, machine, "1M").svg, the command's
-    `sim --timeline`. The arguments and the errors are those of `simulate`; RondeError also where there is nothing to draw.
+    Replays a schedule at one `size` in bytes and draws it, up to 64 of its ranks: timeline(ring, machine, "1M").svg, the command's
+    `sim --timeline`. `schedule`, `topology`, `engine`, `dtype`, `slot`, `placement`, `scenario` and what it raises are as for
+    `simulate`; RondeError also where there is nothing to draw.
     """
     with tempfile.TemporaryDirectory(prefix="ronde") as folder, \
             replay_words(schedule, topology, engine=engine, dtype=dtype, slot=slot, placement=placement,

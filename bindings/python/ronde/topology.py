@@ -10,7 +10,7 @@ import weakref
 from typing import Any, Callable, Optional, Sequence, Union
 
 from . import _command, errors
-from .arguments import instance, text, whole, wholes
+from .arguments import instance, path as path_of, real, text, whole, wholes
 from ._native import ffi, lib
 
 _MEM = lib.ronde_mem_default()
@@ -72,7 +72,12 @@ def _remove_folder(folder: str, owner: int) -> None:
 
 
 class Topology:
-    """A machine. Made by `read`, `generate`, `from_nccl` and `from_description`."""
+    """
+    A machine. Made by `read`, `from_xml`, `generate`, `from_nccl` and `from_description`.
+
+    Rates are in GB/s, 10^9 bytes a second in one direction. What makes one raises BadArgumentError for names, files and numbers
+    that are none, RondeError (status "io") for files that cannot be opened, TypeError for arguments of another kind.
+    """
 
     def __init__(self, handle: Any, xml: Optional[str] = None) -> None:
         self._handle = ffi.gc(handle, lib.ronde_platform_destroy)
@@ -84,9 +89,9 @@ class Topology:
 
     @classmethod
     def read(cls, path: Union[str, os.PathLike[str]]) -> Topology:
-        """A SimGrid platform file, or one that ronde ships, by its name: Topology.read("dgx-h100")."""
+        """`path`: a SimGrid platform file, or one that ronde ships, by its name: Topology.read("dgx-h100")."""
         found = ffi.new("char[]", lib.RONDE_PATH_BYTES)
-        lib.ronde_find_topology(os.fsencode(path), found, lib.RONDE_PATH_BYTES)
+        lib.ronde_find_topology(os.fsencode(path_of(path, "path")), found, lib.RONDE_PATH_BYTES)
         return cls._of(found)
 
     @classmethod
@@ -98,7 +103,7 @@ class Topology:
 
     @classmethod
     def from_xml(cls, xml: str) -> Topology:
-        """The text of a SimGrid platform file."""
+        """`xml`: the text of a SimGrid platform file."""
         if not isinstance(xml, str):
             raise TypeError(f"xml: expected the text of a platform file, not {type(xml).__name__}")
         # SimGrid reads the file itself, at every replay: it stays as long as the machine does.
@@ -117,10 +122,13 @@ class Topology:
     def generate(cls, kind: str, *, nodes: int = 0, gpus: int = 0, nvlink: Optional[str] = None, nics: Optional[str] = None,
                  levels: int = 0, oversubscription: float = 0, fabric: Optional[str] = None, shape: Sequence[int] = (),
                  multicast: bool = False) -> Topology:
-        """A machine of a kind (`kinds`): Topology.generate("dgx-h100", nodes=128). 0 and None: as usual for the kind.
+        """
+        A machine of a `kind` (`ronde.kinds`): Topology.generate("dgx-h100", nodes=128). 0 and None: as usual for the kind.
 
-        `nvlink` is the rate of all links of a GPU in one direction, `nics` the NICs of a node: Topology.generate("dgx", gpus=8,
-        nvlink="450GBps", nics="8x50GBps", nodes=64). With `multicast` the switch of a node's GPUs copies and adds, as NVLink SHARP does.
+        `nodes`, and `gpus` of a node. `nvlink` is the rate of all links of a GPU in one direction, `nics` the NICs of a node:
+        Topology.generate("dgx", gpus=8, nvlink="450GBps", nics="8x50GBps", nodes=64). `fabric`: between nodes, "rail", "fat-tree"
+        or "crossbar"; `levels` of its switches, and `oversubscription`, down to up. `shape`: axes of a torus, (8, 8). With
+        `multicast` the switch of a node's GPUs copies and adds, as NVLink SHARP does.
         """
         axes = wholes(shape, "shape")
         if len(axes) > lib.RONDE_GENERATE_AXES:
@@ -131,18 +139,23 @@ class Topology:
         node = _node(name, whole(gpus, "gpus"), nvlink, nics)
         request = ffi.new("struct ronde_generate_request *", {
             "kind": name, "node": node, "nodes": whole(nodes, "nodes"), "gpus": whole(gpus, "gpus"),
-            "levels": whole(levels, "levels"), "oversubscription": oversubscription, "fabric": _fabric(fabric),
-            "axis_count": len(axes), "shape": axes, "multicasts": multicast})
+            "levels": whole(levels, "levels"), "oversubscription": real(oversubscription, "oversubscription"), "fabric": _fabric(fabric),
+            "axis_count": len(axes), "shape": axes, "multicasts": bool(multicast)})
         return cls.from_xml(_written(lambda file, error: lib.ronde_generate(request, file, error)))
 
     @classmethod
     def from_nccl(cls, path: Union[str, os.PathLike[str]], *, nodes: int = 1, fabric: str = "rail", nic_GBps: float = 0,
                   nvlink_GBps: float = 0, memory_GBps: float = 0, multicast: bool = False) -> Topology:
-        """A topology that NCCL or RCCL has written (NCCL_TOPO_DUMP_FILE), or hwloc; so many such nodes."""
-        name = ffi.new("char[]", os.fsencode(path))
+        """
+        `path`: a topology that NCCL or RCCL has written (NCCL_TOPO_DUMP_FILE), or hwloc, of one node; `nodes` of them, with a
+        `fabric` and `multicast` as for `generate`. `nic_GBps`, `nvlink_GBps`, `memory_GBps`: rates that the file does not have, 0:
+        as it says.
+        """
+        name = ffi.new("char[]", os.fsencode(path_of(path, "path")))
         request = ffi.new("struct ronde_import_request *", {
-            "path": name, "nodes": whole(nodes, "nodes"), "fabric": _fabric(fabric), "nic_GBps": nic_GBps, "nvlink_GBps": nvlink_GBps,
-            "memory_GBps": memory_GBps, "multicasts": multicast})
+            "path": name, "nodes": whole(nodes, "nodes"), "fabric": _fabric(fabric), "nic_GBps": real(nic_GBps, "nic_GBps"),
+            "nvlink_GBps": real(nvlink_GBps, "nvlink_GBps"), "memory_GBps": real(memory_GBps, "memory_GBps"),
+            "multicasts": bool(multicast)})
         out = ffi.new("struct ronde_import **")
         error = errors.record()
         errors.check(lib.ronde_import_read(request, _MEM, out, error), error)
@@ -152,14 +165,17 @@ class Topology:
     @classmethod
     def from_description(cls, machine: Union[str, os.PathLike[str]], *, nodes: int = 1, fabric: str = "crossbar",
                          multicast: bool = False) -> Topology:
-        """A machine that is described in some lines, a file or one that ronde ships: from_description("H100-cluster01", nodes=10)."""
+        """
+        `machine`: described in some lines, a file or one that ronde ships: from_description("H100-cluster01", nodes=10). `nodes` of
+        it, with a `fabric` and `multicast` as for `generate`.
+        """
         words = ["--multicast"] if multicast else []
-        return cls.from_xml(_command.output("topo", "import", "--nodes", whole(nodes, "nodes"), "--fabric", fabric, *words, "--",
-                                             os.fspath(machine)))
+        return cls.from_xml(_command.output("topo", "import", "--nodes", whole(nodes, "nodes"), "--fabric",
+                                             text(fabric, "fabric").decode(), *words, "--", path_of(machine, "machine")))
 
     def without(self, *names: str) -> Topology:
         """
-        The same machine without links, NICs, switches or hosts, by name or by pattern: machine.without("n0g0_c"),
+        The same machine without links, NICs, switches or hosts: `names`, or patterns of them: machine.without("n0g0_c"),
         machine.without("n3g*"). Routes that crossed them are found anew, as by the command's `--without`.
         """
         wanted = [ffi.new("char[]", text(name, "name")) for name in names]
@@ -189,6 +205,7 @@ class Topology:
 
     @property
     def name(self) -> str:
+        """What the file calls it."""
         return ffi.string(lib.ronde_platform_facts(self._handle).name).decode()
 
     @property
@@ -203,6 +220,7 @@ class Topology:
 
     @property
     def hosts(self) -> int:
+        """How many ranks it has room for."""
         return int(lib.ronde_platform_facts(self._handle).hosts)
 
     @property
