@@ -142,7 +142,10 @@ static enum ronde_status sum_up(struct ronde_invocation *call, struct ronde_erro
         fprintf(call->sink.file, "# ronde %s: %s from %s\n", RONDE_VERSION,
                 ronde_collective_text(collective), own_of(options)->from);
         status = ronde_summary_print(&recorded.grid, call->sink.file, error);
+        ronde_html_grid(call->sink.html, &recorded.grid);
     }
+    if (status == RONDE_OK)
+        status = ronde_answer_validation(call->sink.html, &recorded.grid, error);
     if (status == RONDE_OK && options->output.plot)
         status = ronde_plot_validation(&recorded.grid, options->output.plot, error);
     ronde_recorded_close(&recorded);

@@ -55,10 +55,10 @@ void ronde_answer_plan(struct ronde_html *html, const struct ronde_plan *plan)
     const struct ronde_plan_row *last = &plan->rows[plan->row_count - 1];
     add(&sentence, "%s of %u ranks on %.100s: ", ronde_collective_text(request->collective),
         request->ranks, platform ? ronde_platform_facts(platform)->name : "this machine");
-    add(&sentence, plan->change_count > 0 ? "%s" : "%s at every size",
+    add(&sentence, plan->change_count > 0 ? "%s is the fastest" : "%s is the fastest at every size",
         name_of(plan, plan->rows[0].decision.best));
     for (uint32_t i = 0; i < plan->change_count && i < MOST_CHANGES; i++)
-        add(&sentence, ", from %s on %s", ronde_cell_about((double)plan->changes[i].bytes).text,
+        add(&sentence, ", from %s on %s", ronde_cell_tick(plan->changes[i].bytes).text,
             name_of(plan, plan->changes[i].above));
     if (plan->change_count > MOST_CHANGES)
         add(&sentence, ", and %u further changes", plan->change_count - MOST_CHANGES);
@@ -257,6 +257,28 @@ void ronde_answer_explain(struct ronde_html *html, const struct ronde_explain_vi
 }
 
 /* ---- validate ----------------------------------------------------------------------------------------------------- */
+
+void ronde_html_grid(struct ronde_html *html, const struct ronde_validation *grid)
+{
+    const size_t points = ronde_validation_size(grid);
+    for (size_t i = 0; html && i < points; i++)
+        for (uint32_t s = 0; s < RONDE_SOURCE_COUNT; s++) {
+            const struct ronde_grid_point *point = &grid->points[i];
+            const uint32_t algorithm = (uint32_t)(i % grid->algorithm_count);
+            const size_t ranks = i / grid->algorithm_count / grid->size_count;
+            const struct ronde_field fields[] = {
+                ronde_field_text("kind", s == RONDE_SOURCE_MEASURED ? "measured" : "simulated"),
+                ronde_field_text("engine", ronde_source_text((enum ronde_source)s)),
+                ronde_field_text("collective", ronde_collective_text(grid->collective)),
+                ronde_field_text("algorithm", grid->algorithms[algorithm]),
+                ronde_field_integer("ranks", grid->ranks[ranks]),
+                ronde_field_integer("bytes", point->bytes),
+                ronde_field_real("time_ns", point->time_ns[s]),
+            };
+            if (ronde_validation_has(grid, (enum ronde_source)s))
+                ronde_html_row(html, &RONDE_ROW(fields));
+        }
+}
 
 enum ronde_status ronde_answer_validation(struct ronde_html *html,
                                           const struct ronde_validation *grid,

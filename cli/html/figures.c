@@ -72,6 +72,10 @@ static void add_point(struct ronde_html_figures *figures, uint32_t panel, const 
         figures->points_left_out++;
         return;
     }
+    /* Of several engines the first, which knows most of the machine, is drawn: the others are data. */
+    for (uint32_t i = 0; style == PREDICTED && i < curve->count; i++)
+        if (curve->points[i].x == point.x)
+            return;
     uint32_t at = curve->count++;
     for (; at > 0 && curve->points[at - 1].x > point.x; at--)
         curve->points[at] = curve->points[at - 1];

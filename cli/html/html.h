@@ -73,6 +73,9 @@ struct ronde_workload_report;
 struct ronde_explain_view;
 struct ronde_validation;
 
+/** The points of a grid that was measured before, as data and as curves. */
+void ronde_html_grid(struct ronde_html *html, const struct ronde_validation *grid);
+
 /** Which algorithm at which size. */
 void ronde_answer_plan(struct ronde_html *html, const struct ronde_plan *plan);
 

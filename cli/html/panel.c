@@ -141,6 +141,9 @@ static void measure(struct view *view)
     view->is_wide = view->most_y > LINEAR_RANGE * view->least_y;
     view->least_y = view->is_log ? view->least_y / 1.3 : 0;
     view->most_y *= view->is_log ? 1.3 : 1.06;
+    /* Where several are compared, labels of the changes stand above the curves. */
+    if (view->name_count > 1)
+        view->most_y *= view->is_log ? pow(view->most_y / view->least_y, .2) : 1.2;
     /* A lone size has some room around it. */
     view->least_x /= view->most_x > view->least_x ? 1 : 2;
     view->most_x *= view->most_x > 2 * view->least_x ? 1 : 2;
@@ -418,6 +421,9 @@ static void question_of(const struct view *view, const char **out_before, const 
     } else if (name_index(view, "predicted") != RONDE_NONE && has_measured) {
         *out_before = "How near to what was measured are predictions of ";
         *out_after = "? Points on the line are as predicted.";
+    } else if (view->name_count > 1 && has_measured && isfinite(next_size(view, PREDICTED, 0))) {
+        *out_before = "Which is the fastest at which size, and is that as predicted: ";
+        *out_after = "? Points are measured, lines predicted; higher is faster.";
     } else if (view->name_count > 1) {
         *out_before = "Which is the fastest at which size: ";
         *out_after = "? Higher is faster.";

@@ -93,7 +93,8 @@ static void each_command_answers_shows_and_has_its_data(void)
                         0),
                 "Which links are busy", " fault\" d=\"");
     expect_page(page_of("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 64K", 0),
-                "all_reduce of 8 ranks on crossbar-64: direct_one_step, from 9.38K on direct",
+                "all_reduce of 8 ranks on crossbar-64: direct_one_step is the fastest, from 9.375 "
+                "KiB on direct",
                 "from here: direct");
     expect_page(page_of("doctor " EXAMPLES "/nccl-tests.log --topo H100-cluster01", 1),
                 "most likely half of the NVLinks are missing", "class=\"band f1\"");
@@ -110,6 +111,16 @@ static void each_command_answers_shows_and_has_its_data(void)
                         "/nccl-tests.log --system H100-cluster01",
                         0),
                 "predictions are off by ", "busbw over size");
+    /* A point and a place on the line of one engine for each of four algorithms, on two axes, for three numbers of ranks. */
+    char *page =
+        page_of("validate all_reduce --from " RONDE_SOURCE_DIR "/docs/results/cpu-validate.jsonl",
+                0);
+    size_t marks = 0;
+    for (const char *at = page; (at = strstr(at, "data-size=\"32 KiB\"")); at++)
+        marks++;
+    CU_ASSERT_EQUAL(marks, 2 * 4 * 2 * 3);
+    expect_page(page, "name the faster algorithm at 103 of the 122 sizes",
+                "and is that as predicted");
 }
 
 /* Rows for programs are the same with a page and without. */
