@@ -144,7 +144,8 @@ static enum ronde_status read_file(struct session *session, uint32_t file, uint3
         *log = file;
         return RONDE_OK;
     }
-    ronde_progress("reading %s", path);
+    const double files = session->files.count;
+    ronde_progress_part(file / files, (file + 1) / files, "reading %s", path);
     ++*read;
     return ronde_traces_add(&session->traces, path, format, error);
 }

@@ -389,6 +389,7 @@ static enum ronde_status plan_by_table(struct ronde_invocation *call, struct ron
     if (status == RONDE_OK)
         status = find_request(options, call->platform, &request, error);
     how.plan_progress.on_progress = show_progress;
+    ronde_progress("proving algorithms, making schedules");
     if (status == RONDE_OK)
         status = ronde_selector_open(&how, &request, &selector, error);
     if (status == RONDE_OK)

@@ -7,6 +7,7 @@
 #include "ronde/hw.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,16 +24,23 @@
 /* Where less is done, nobody can tell how long the rest takes. */
 #define LEAST_SHARE 0.01
 
-/* What goes on. stderr is shared by all that print on it, so there is one of them. */
+/* How often a line that stands is written anew where nothing reports. */
+#define TICK_US 500000
+
+/* What goes on. stderr is shared by all that print on it, so there is one of them; `guard` is for the thread that ticks. */
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     pid_t owner;       /* the process that shows it, not its children; 0 = nothing goes on */
     bool is_silent;    /* asked for, or nobody would see it */
     bool is_open;      /* a line is standing */
+    bool is_hidden;    /* until something reports: others print */
+    bool is_ticking;   /* there is a thread that does */
     double started_ns; /* when it began */
     double written_ns; /* when the line was last written */
     double counted_ns; /* when counting began: phases count anew */
     double from,
         upto; /* shares of the whole that what goes on begins and ends with; negative: not counted */
+    double shown; /* the share that was reported last */
     char words[160];
 } line;
 
@@ -50,17 +58,36 @@ void ronde_progress_silence(void)
     line.is_silent = true;
 }
 
+/* In one piece, and by no stream, whose lock a child might inherit. */
+static void put(const char *text)
+{
+    const ssize_t written = write(STDERR_FILENO, text, strlen(text));
+    (void)written; /* a terminal that is gone */
+}
+
+static void hide(bool is_end)
+{
+    /* Children of a fork have no thread, and may have its lock. */
+    if (line.owner != getpid())
+        return;
+    pthread_mutex_lock(&guard);
+    if (line.is_open)
+        put("\r\033[K");
+    line.is_open = false;
+    line.is_hidden = true;
+    if (is_end)
+        line.owner = 0;
+    pthread_mutex_unlock(&guard);
+}
+
 void ronde_progress_hide(void)
 {
-    if (line.is_open && line.owner == getpid())
-        fputs("\r\033[K", stderr);
-    line.is_open = false;
+    hide(false);
 }
 
 void ronde_progress_end(void)
 {
-    ronde_progress_hide();
-    line.owner = 0;
+    hide(true);
 }
 
 /* "about 3 min left": no more digits than anybody can know. */
@@ -75,7 +102,7 @@ static void print_rest(char *out, size_t bytes, double share, double rest_s)
         snprintf(out, bytes, ": %.0f %%, about %.0f h left", percent, rest_s / 3600);
 }
 
-/* In one piece, since stderr is not buffered; no longer than a terminal is wide, or it could not be taken back. */
+/* No longer than a terminal is wide, or it could not be taken back. */
 static void write_line(double now_ns, double share)
 {
     char rest[64];
@@ -85,7 +112,7 @@ static void write_line(double now_ns, double share)
         snprintf(rest, sizeof rest, ", %.0f s so far", (now_ns - line.started_ns) / 1e9);
     char text[128];
     snprintf(text, sizeof text, "\r\033[K%.45s%s", line.words, rest);
-    fputs(text, stderr);
+    put(text);
     line.is_open = true;
     line.written_ns = now_ns;
 }
@@ -96,6 +123,32 @@ static void show(double share)
     if (!line.is_silent && now_ns - line.started_ns >= SILENCE_NS &&
         now_ns - line.written_ns >= LINE_NS)
         write_line(now_ns, fmin(share, 1));
+    line.shown = share;
+}
+
+/* Time goes on in what does not report, too. */
+static void *tick(void *unused)
+{
+    bool goes_on = true;
+    (void)unused;
+    while (goes_on) {
+        usleep(TICK_US);
+        pthread_mutex_lock(&guard);
+        goes_on = line.is_ticking = line.owner != 0;
+        if (goes_on && !line.is_hidden)
+            show(line.shown);
+        pthread_mutex_unlock(&guard);
+    }
+    return NULL;
+}
+
+/* Without one the line changes where something reports. */
+static void start_ticking(void)
+{
+    pthread_t thread;
+    line.is_ticking = pthread_create(&thread, NULL, tick, NULL) == 0;
+    if (line.is_ticking)
+        pthread_detach(thread);
 }
 
 RONDE_FORMAT(3, 0)
@@ -103,6 +156,7 @@ static void say(double from, double upto, const char *format, va_list arguments)
 {
     if (line.owner != 0 && line.owner != getpid())
         return;
+    pthread_mutex_lock(&guard);
     if (line.owner == 0) {
         line.owner = getpid();
         line.is_silent = line.is_silent || !is_seen();
@@ -115,7 +169,11 @@ static void say(double from, double upto, const char *format, va_list arguments)
     line.from = from;
     line.upto = upto;
     vsnprintf(line.words, sizeof line.words, format, arguments);
+    line.is_hidden = false;
     show(from);
+    if (!line.is_silent && !line.is_ticking)
+        start_ticking();
+    pthread_mutex_unlock(&guard);
 }
 
 void ronde_progress(const char *format, ...)
@@ -139,8 +197,12 @@ static void show_replay(void *context, uint64_t done, uint64_t total)
 {
     const double inner = total > 0 ? (double)done / (double)total : 0;
     (void)context;
-    if (line.owner == getpid())
-        show(line.from + (line.upto - line.from) * inner);
+    if (line.owner != getpid())
+        return;
+    pthread_mutex_lock(&guard);
+    line.is_hidden = false;
+    show(line.from + (line.upto - line.from) * inner);
+    pthread_mutex_unlock(&guard);
 }
 
 struct ronde_sim_progress ronde_replay_progress(void)
