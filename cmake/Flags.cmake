@@ -29,6 +29,11 @@ function(ronde_compile_quickly target)
   target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C>>:-O1>)
 endfunction()
 
+# What proves, executes, prices and replays.
+function(ronde_compile_at_length target)
+  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C>>:-O3>)
+endfunction()
+
 if(RONDE_STRICT)
   target_compile_options(ronde_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wconversion -Werror
