@@ -5,24 +5,6 @@
 
 #include "ronde/hw.h"
 
-/* Under the lock: the earliest deadline of what is pending. As a rule they ascend, and thousands are not looked through. */
-static void find_earliest(struct ronde_queue *queue)
-{
-    double earliest_ns = 0;
-    if (!queue->first) {
-        queue->is_unordered = false;
-        queue->last_deadline_ns = 0;
-    }
-    for (const struct ronde_request *at = queue->first; at && queue->limited > 0; at = at->next) {
-        const double deadline_ns = ronde_request_deadline_of(at);
-        if (deadline_ns > 0 && (earliest_ns == 0 || deadline_ns < earliest_ns))
-            earliest_ns = deadline_ns;
-        if (earliest_ns > 0 && !queue->is_unordered)
-            break;
-    }
-    __atomic_store_n(&queue->earliest_ns, (uint64_t)earliest_ns, __ATOMIC_RELAXED);
-}
-
 void ronde_queue_end_first(struct ronde_queue *queue, enum ronde_status status,
                            const struct ronde_error *error)
 {
@@ -33,10 +15,7 @@ void ronde_queue_end_first(struct ronde_queue *queue, enum ronde_status status,
         __atomic_store_n(&queue->on_host, queue->on_host - 1, __ATOMIC_RELEASE);
     if (!request->next)
         queue->last = NULL;
-    const double deadline_ns = ronde_request_deadline_of(request);
-    queue->limited -= deadline_ns > 0;
-    if (!request->next || (deadline_ns > 0 && deadline_ns <= ronde_queue_earliest(queue) + 1))
-        find_earliest(queue);
+    ronde_queue_drop_limit(request);
     ronde_lock_release(&queue->lock);
     ronde_queue_end(request, status, error);
 }

@@ -12,6 +12,17 @@ void ronde_queue_add_message(struct ronde_request *request)
         __atomic_store_n(&queue->fresh, request, __ATOMIC_RELAXED);
     queue->newest = request;
     __atomic_store_n(&queue->messages, queue->messages + 1, __ATOMIC_RELAXED);
+    if (ronde_request_deadline_of(request) > 0)
+        ronde_queue_limit_message(request);
+}
+
+void ronde_queue_limit_message(struct ronde_request *request)
+{
+    struct ronde_queue *queue = request->queue;
+    const uint64_t deadline_ns = (uint64_t)ronde_request_deadline_of(request);
+    const uint64_t before_ns = __atomic_load_n(&queue->message_ns, __ATOMIC_RELAXED);
+    if (before_ns == 0 || deadline_ns < before_ns)
+        __atomic_store_n(&queue->message_ns, deadline_ns, __ATOMIC_RELAXED);
 }
 
 /* What was called since the last time, in order. */
@@ -52,6 +63,21 @@ static enum ronde_status post(struct ronde_request *request, struct ronde_error 
                                 &request->p2p, error);
 }
 
+static void add_posted(struct ronde_queue *queue, struct ronde_request *request)
+{
+    request->next = NULL;
+    request->previous = queue->recent;
+    *(queue->recent ? &queue->recent->next : &queue->posted) = request;
+    queue->recent = request;
+    ronde_p2p_watch(request->p2p, request);
+}
+
+static void take_posted(struct ronde_queue *queue, struct ronde_request *request)
+{
+    *(request->previous ? &request->previous->next : &queue->posted) = request->next;
+    *(request->next ? &request->next->previous : &queue->recent) = request->previous;
+}
+
 static void post_fresh(struct ronde_queue *queue)
 {
     struct ronde_request *request = take_fresh(queue);
@@ -60,29 +86,14 @@ static void post_fresh(struct ronde_queue *queue)
         struct ronde_error error = {0};
         const enum ronde_status status = post(request, &error);
         request->next = NULL;
-        if (status != RONDE_OK) {
+        if (status == RONDE_OK) {
+            add_posted(queue, request);
+        } else {
             ronde_queue_note(queue);
             end_message(request, status, &error);
-        } else if (queue->recent) {
-            queue->recent->next = request;
-            queue->recent = request;
-        } else {
-            queue->posted = request;
-            queue->recent = request;
         }
         request = next;
     }
-}
-
-/* The time, read at most once in a turn: 0 = not read yet. */
-static bool is_late(const struct ronde_request *request, double *now_ns)
-{
-    const double deadline_ns = ronde_request_deadline_of(request);
-    if (deadline_ns == 0)
-        return false;
-    if (*now_ns == 0)
-        *now_ns = ronde_clock_ns();
-    return *now_ns >= deadline_ns;
 }
 
 /* A message that is not over in time ends the communicator, as a run does. */
@@ -102,48 +113,69 @@ static void fail_late(const struct ronde_request *request)
     ronde_comm_fail(queue->comm, &why);
 }
 
-/* Looks at one message after a round of all; true if it has ended, in success or failure, and what its request says then. */
-static bool has_ended(struct ronde_request *request, double *now_ns, enum ronde_status *out_status,
-                      struct ronde_error *error)
+/* A message may have ended: in success or failure, and what its request says then. */
+static bool end_if_over(struct ronde_request *request)
 {
+    struct ronde_queue *queue = request->queue;
+    struct ronde_error error;
     bool is_done = false;
-    error->status = RONDE_OK;
-    if (is_late(request, now_ns))
-        fail_late(request);
-    else if (!ronde_p2p_has_ended(request->p2p))
+    error.status = RONDE_OK;
+    queue->looks++;
+    const enum ronde_status status = ronde_p2p_test(request->p2p, &is_done, &request->came, &error);
+    if (!is_done && status == RONDE_OK)
         return false;
-    *out_status = ronde_p2p_test(request->p2p, &is_done, &request->came, error);
-    return is_done || *out_status != RONDE_OK;
+    take_posted(queue, request);
+    if (status != RONDE_OK)
+        ronde_queue_note(queue);
+    end_message(request, status, &error);
+    return true;
 }
 
+/* Looks for messages that are late, where one may be; true if one is, which has ended the communicator. */
+static bool find_late(struct ronde_queue *queue)
+{
+    const uint64_t known_ns = __atomic_load_n(&queue->message_ns, __ATOMIC_RELAXED);
+    const double now_ns = known_ns > 0 ? ronde_clock_ns() : 0;
+    const struct ronde_request *late = NULL;
+    double earliest_ns = 0;
+    if (known_ns == 0 || now_ns < (double)known_ns)
+        return false;
+    ronde_lock_acquire(&queue->lock);
+    for (const struct ronde_request *at = queue->posted; at && !late; at = at->next, queue->looks++) {
+        const double deadline_ns = ronde_request_deadline_of(at);
+        if (deadline_ns > 0 && deadline_ns <= now_ns)
+            late = at;
+        if (deadline_ns > 0 && (earliest_ns == 0 || deadline_ns < earliest_ns))
+            earliest_ns = deadline_ns;
+    }
+    __atomic_store_n(&queue->message_ns, (uint64_t)earliest_ns, __ATOMIC_RELAXED);
+    for (struct ronde_request *at = queue->fresh; at; at = at->next)
+        if (ronde_request_deadline_of(at) > 0)
+            ronde_queue_limit_message(at);
+    ronde_lock_release(&queue->lock);
+    if (late)
+        fail_late(late);
+    return late != NULL;
+}
+
+/* Thousands may be posted: those that have ended are told by the communicator, and all are looked at when it fails alone. */
 bool ronde_queue_move_messages(struct ronde_queue *queue)
 {
-    struct ronde_request **at = &queue->posted;
-    struct ronde_request *before = NULL;
     struct ronde_error failure;
+    struct ronde_request *request;
     bool has_moved = false;
-    double now_ns = 0;
     post_fresh(queue);
-    /* One round for all of them; a failure then ends each, below. */
     failure.status = RONDE_OK;
-    if (ronde_comm_p2p_progress(queue->comm, NULL, &failure) != RONDE_OK)
+    const enum ronde_status status = ronde_comm_p2p_progress(queue->comm, NULL, &failure);
+    if (status != RONDE_OK)
         ronde_queue_note(queue);
-    while (*at) {
-        struct ronde_request *request = *at;
-        enum ronde_status status;
-        struct ronde_error error;
-        if (!has_ended(request, &now_ns, &status, &error)) {
-            before = request;
-            at = &request->next;
-            continue;
-        }
-        *at = request->next;
-        if (queue->recent == request)
-            queue->recent = before;
-        if (status != RONDE_OK)
-            ronde_queue_note(queue);
-        end_message(request, status, &error);
-        has_moved = true;
+    while ((request = ronde_comm_p2p_take_ended(queue->comm)) != NULL)
+        has_moved |= end_if_over(request);
+    if (status == RONDE_OK && !find_late(queue))
+        return has_moved;
+    for (struct ronde_request *at = queue->posted; at; at = request) {
+        request = at->next;
+        has_moved |= end_if_over(at);
     }
     return has_moved;
 }

@@ -127,23 +127,27 @@ void ronde_queue_stop_driving(struct ronde_queue *queue)
     call_all(called);
 }
 
-void ronde_queue_set_deadline(struct ronde_request *request, double deadline_ns)
+/* Under the lock: a pending operation has a deadline, or an earlier one. */
+static void limit_pending(struct ronde_request *request)
 {
     struct ronde_queue *queue = request->queue;
+    const double before_ns = ronde_queue_earliest(queue);
+    ronde_queue_add_limit(request);
     const double earliest_ns = ronde_queue_earliest(queue);
+    if (queue->is_loading && earliest_ns != before_ns)
+        ronde_comm_hurry(queue->comm, earliest_ns);
+}
+
+void ronde_queue_set_deadline(struct ronde_request *request, double deadline_ns)
+{
     const double before_ns = ronde_request_deadline_of(request);
-    if (before_ns == 0 || deadline_ns < before_ns) {
-        ronde_request_set_deadline(request, deadline_ns);
-        queue->is_unordered |= request != queue->first;
-        queue->limited += before_ns == 0 && !request->is_message;
-    }
+    if (before_ns > 0 && before_ns <= deadline_ns)
+        return;
+    ronde_request_set_deadline(request, deadline_ns);
     if (request->is_message)
-        return;
-    if (earliest_ns > 0 && earliest_ns <= deadline_ns)
-        return;
-    __atomic_store_n(&queue->earliest_ns, (uint64_t)deadline_ns, __ATOMIC_RELAXED);
-    if (queue->is_loading)
-        ronde_comm_hurry(queue->comm, deadline_ns);
+        ronde_queue_limit_message(request);
+    else
+        limit_pending(request);
 }
 
 void ronde_queue_end(struct ronde_request *request, enum ronde_status status,
@@ -326,13 +330,9 @@ static void add_last(struct ronde_queue *queue, struct ronde_request *request)
     else
         __atomic_store_n(&queue->first, request, __ATOMIC_RELEASE);
     queue->last = request;
-    const double deadline_ns = ronde_request_deadline_of(request);
-    if (deadline_ns == 0)
-        return;
-    queue->is_unordered |= deadline_ns < queue->last_deadline_ns;
-    queue->last_deadline_ns = deadline_ns;
-    queue->limited++;
-    ronde_queue_set_deadline(request, deadline_ns);
+    request->order = queue->calls++;
+    if (ronde_request_deadline_of(request) > 0)
+        limit_pending(request);
 }
 
 /* A group that was open when this process was forked ends here. Without the lock, which no other thread has. */

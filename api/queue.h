@@ -24,13 +24,18 @@ enum ronde_request_stage {
 /** See ronde/ronde.h. */
 struct ronde_request {
     struct ronde_queue *queue;
-    struct ronde_request *next; /**< pending after it; else in a list of its kind */
-    struct ronde_call call;     /**< with tables of a single block, and the factor, copied below */
+    struct ronde_request *next;     /**< pending after it; else in a list of its kind */
+    struct ronde_request *previous; /**< of a message that was posted */
+    struct ronde_call call; /**< with tables of a single block, and the factor, copied below */
     struct ronde_blocks blocks[2]; /**< in, out */
     uint64_t single[2][2];         /**< count and offset of a single block, in and out */
     void *pointer[2];              /**< its start */
     unsigned char factor[8];
     double deadline_ns; /**< atomic; 0 = none. A caller that waits may bring it forward */
+    uint64_t order;     /**< of the call among those pending, messages aside */
+    struct ronde_request *limit_before; /**< in the list of limits.c, under the lock */
+    struct ronde_request *limit_after;  /**< likewise */
+    bool is_limit;                      /**< likewise: it is in the list */
     enum ronde_request_stage
         stage; /**< of the driving thread until it is OVER; then atomic, and under the lock */
     uint32_t references;          /**< under the lock: the user's and the queue's */
@@ -89,9 +94,12 @@ struct ronde_queue {
     enum ronde_progress progress;
     uint64_t timeout_ns;  /**< under the lock */
     uint64_t earliest_ns; /**< atomic: deadline of any pending operation, 0 = none */
-    double last_deadline_ns; /**< under the lock: of the pending operation called last that has one, 0 = none */
-    uint32_t limited;    /**< under the lock: pending operations that have one */
-    bool is_unordered;   /**< under the lock: deadlines of pending operations do not ascend */
+    uint64_t calls;       /**< under the lock: operations ever pending */
+    struct ronde_request
+        *first_limit; /**< under the lock: the operation with the earliest deadline (limits.c) */
+    struct ronde_request *last_limit; /**< likewise: the last of the list it begins */
+    uint64_t looks; /**< of who drives, or under the lock: pending operations looked at for limits and ends, for tests */
+    uint64_t message_ns; /**< atomic: no message has an earlier deadline, 0 = none has one; written under the lock */
     uint64_t applied_ns; /**< of who drives: the same, as far as the running program knows it */
     bool uses_thread;    /**< under the lock: it counts among the progress thread's */
     struct ronde_cache cache;
@@ -278,6 +286,19 @@ static inline bool ronde_queue_has_messages(const struct ronde_queue *queue)
 {
     return __atomic_load_n(&queue->messages, __ATOMIC_RELAXED) > 0;
 }
+
+/* limits.c, under the lock */
+
+/** A pending operation has a deadline, or an earlier one than before. */
+void ronde_queue_add_limit(struct ronde_request *request);
+
+/** An operation is no longer pending. */
+void ronde_queue_drop_limit(struct ronde_request *request);
+
+/* message.c, under the lock */
+
+/** A message has a deadline, or an earlier one than before. */
+void ronde_queue_limit_message(struct ronde_request *request);
 
 /* group.c */
 

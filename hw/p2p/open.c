@@ -33,6 +33,7 @@ enum ronde_status ronde_p2p_open(struct ronde_comm *comm, struct ronde_error *er
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator");
     state->comm = comm;
     state->mem = comm->mem;
+    ronde_p2p_list_init(&state->ended);
     ronde_p2p_list_init(&state->reading);
     ronde_p2p_list_init(&state->shm_peers);
     ronde_p2p_list_init(&state->net_peers);

@@ -31,6 +31,8 @@ void ronde_p2p_finish(struct ronde_p2p *p2p)
     state->pending--;
     state->net_pending -= p2p->needs_net;
     ronde_p2p_need(p2p, NULL);
+    if (p2p->watch.self)
+        ronde_p2p_list_add(&state->ended, &p2p->watch.node);
     if (p2p->is_released && !p2p->is_held)
         ronde_p2p_pool_give(&state->requests, p2p);
 }
@@ -253,6 +255,8 @@ static struct ronde_p2p *new_request(struct ronde_p2p_state *state, struct ronde
         return NULL;
     }
     ronde_p2p_list_init(&p2p->node);
+    ronde_p2p_list_init(&p2p->watch.node);
+    p2p->watch.self = NULL;
     p2p->state = state;
     p2p->peer = NULL;
     p2p->needs_any = false;
@@ -348,9 +352,20 @@ enum ronde_status ronde_comm_recv_post(struct ronde_comm *comm, void *buffer, ui
     return RONDE_OK;
 }
 
-bool ronde_p2p_has_ended(const struct ronde_p2p *p2p)
+void ronde_p2p_watch(struct ronde_p2p *p2p, void *self)
 {
-    return p2p->stage == RONDE_P2P_DONE || p2p->state->is_over;
+    p2p->watch.self = self;
+    if (p2p->stage == RONDE_P2P_DONE)
+        ronde_p2p_list_add(&p2p->state->ended, &p2p->watch.node);
+}
+
+void *ronde_comm_p2p_take_ended(struct ronde_comm *comm)
+{
+    struct ronde_p2p_watch *watch =
+        ronde_comm_is_foreign(comm) ? NULL : ronde_p2p_list_first(&comm->p2p->ended);
+    if (watch)
+        ronde_p2p_list_take(&watch->node);
+    return watch ? watch->self : NULL;
 }
 
 enum ronde_status ronde_p2p_test(struct ronde_p2p *p2p, bool *out_done,
@@ -408,6 +423,8 @@ void ronde_p2p_release(struct ronde_p2p *p2p)
         return;
     struct ronde_p2p_state *state = p2p->state;
     const bool is_done = p2p->stage == RONDE_P2P_DONE;
+    ronde_p2p_list_take(&p2p->watch.node);
+    p2p->watch.self = NULL;
     /* The failure may have been found by a run; the buffer is about to be the caller's again. */
     if (!is_done && ronde_control_known(state->comm->control, NULL) != RONDE_OK)
         end_all(state);

@@ -104,9 +104,16 @@ struct ronde_p2p_envelope {
     uint32_t is_eager; /**< 1: counts in the window */
 };
 
+/** Who wants to know of an end. */
+struct ronde_p2p_watch {
+    struct ronde_p2p_node node; /**< among those that have ended and nobody has asked about */
+    void *self;                 /**< NULL: nobody */
+};
+
 /** See ronde/p2p.h. */
 struct ronde_p2p {
-    struct ronde_p2p_node node;    /**< in the list of its stage */
+    struct ronde_p2p_node node; /**< in the list of its stage */
+    struct ronde_p2p_watch watch;
     struct ronde_p2p_state *state; /**< of the communicator */
     struct ronde_p2p_peer *
         peer; /**< of a send its receiver; of a receive its source, once it is matched or where it is named */
@@ -220,6 +227,7 @@ struct ronde_p2p_state {
     double lost_ns;                    /**< when a lost rank was first found; 0 = none is */
     struct ronde_p2p_node *posted;     /**< receives by tag */
     struct ronde_p2p_node *unexpected; /**< messages by tag */
+    struct ronde_p2p_node ended;       /**< watches */
     struct ronde_p2p_node reading;     /**< receives */
     struct ronde_p2p_node shm_peers;   /**< peers with rings */
     struct ronde_p2p_node net_peers;   /**< peers over UCX */

@@ -84,8 +84,11 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_p2p_test(struct ronde_p2p *p2
                                                             struct ronde_p2p_status *out_status,
                                                             struct ronde_error *error);
 
-/** Whether ronde_p2p_test would report an end; without progress, so that one round can serve many. */
-RONDE_API bool ronde_p2p_has_ended(const struct ronde_p2p *p2p);
+/** Has ronde_comm_p2p_take_ended return `self` once this has ended, or has already. Until it is released. */
+RONDE_API void ronde_p2p_watch(struct ronde_p2p *p2p, void *self);
+
+/** Without progress: what one that has ended is watched for, each once; NULL: no other has. A failed communicator tells of none. */
+RONDE_API void *ronde_comm_p2p_take_ended(struct ronde_comm *comm);
 
 /**
  * Releases a send or receive. NULL is allowed.
