@@ -6,6 +6,8 @@
 #include "cli/print/results.h"
 #include "commands.h"
 
+#include "ronde/limits.h"
+
 #include <string.h>
 
 /* What most commands ask of their command line: one collective, one number of ranks, one algorithm at most. */
@@ -94,6 +96,8 @@ enum ronde_status ronde_single_request(const struct ronde_options *options,
     if (options->what.algorithm_count == 0 && !ronde_first_algorithm(&request))
         return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
                           ronde_collective_text(request.collective), request.ranks);
+    if (ronde_limit_check(RONDE_LIMIT_RANKS, request.ranks, error) != RONDE_OK)
+        return RONDE_BAD_ARGUMENT;
     if (options->what.algorithm_count > 0) {
         request.algorithm = options->what.algorithms[0];
         if (!ronde_parse_algorithm(request.collective, request.algorithm, error))

@@ -1,12 +1,16 @@
 /* gzip (RFC 1952), decoded by zlib as it is asked for. See source.h. */
 #include "source.h"
 
+#include "ronde/limits.h"
 #include "ronde/traces.h"
 
 #include <zlib.h>
 
 /* Compressed bytes that are held. */
 #define INPUT_BYTES 65536u
+
+/* So much may come of any file: beyond it what a byte becomes is bounded, traces being a tenth when compressed, not a hundredth. */
+#define FREE_BYTES ((uint64_t)64 << 20)
 
 /* gzip's head and check sum are zlib's to read, with the widest window. */
 #define GZIP_WINDOW (16 + MAX_WBITS)
@@ -17,6 +21,7 @@ struct gzip {
     const struct ronde_mem *mem;
     z_stream stream;
     uint64_t file_bytes; /* of the file that were read */
+    uint64_t made_bytes; /* of them */
     bool is_in_member;   /* a file may have several, one behind the other */
     unsigned char input[INPUT_BYTES];
 };
@@ -118,5 +123,12 @@ enum ronde_status gzip_read(struct gzip *gzip, unsigned char *to, size_t capacit
         status = decode(gzip, error);
     }
     *out_bytes = room - gzip->stream.avail_out;
-    return status;
+    gzip->made_bytes += *out_bytes;
+    if (status != RONDE_OK || gzip->made_bytes < FREE_BYTES)
+        return status;
+    struct ronde_error why = {0};
+    return ronde_limit_check(RONDE_LIMIT_INFLATION, gzip->made_bytes / gzip->file_bytes, &why) ==
+                   RONDE_OK
+               ? RONDE_OK
+               : ronde_fail(error, RONDE_BAD_INPUT, "%.200s: %.300s", gzip->path, why.message);
 }

@@ -399,7 +399,9 @@ static enum ronde_status find_wiring(struct bounding *bounding,
     const uint32_t ranks = bounding->request->ranks;
     struct ronde_turns *turns = &bounding->turns;
     enum ronde_status status = RONDE_OK;
-    if (can_turn(bounding->request) && ranks <= ronde_platform_facts(platform)->hosts)
+    /* What is refused for its size needs no symmetry first. */
+    if (can_turn(bounding->request) && ranks <= RONDE_WIRING_RANKS &&
+        ranks <= ronde_platform_facts(platform)->hosts)
         status = ronde_turns_find(platform, ranks, bounding->pool, turns, error);
     if (status != RONDE_OK)
         return status;

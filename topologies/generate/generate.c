@@ -4,6 +4,7 @@
 
 #include "ronde/collective.h"
 #include "ronde/generate.h"
+#include "ronde/limits.h"
 
 #include <string.h>
 
@@ -118,7 +119,7 @@ static enum ronde_status check_sizes(const struct ronde_generate_request *reques
             return ronde_fail(error, RONDE_BAD_ARGUMENT, "a shape of %llu hosts, expected 1 to %u",
                               (unsigned long long)hosts, RONDE_MAX_RANKS);
     }
-    return RONDE_OK;
+    return ronde_limit_check(RONDE_LIMIT_HOSTS, hosts, error);
 }
 
 /* Written so that NaN fails too. */

@@ -4,6 +4,7 @@
 #include "topologies/platform.h"
 
 #include "ronde/catalogue.h"
+#include "ronde/limits.h"
 
 #include <string.h>
 
@@ -126,6 +127,9 @@ static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
     if (cluster->nodes > RONDE_MAX_RANKS / cluster->gpus)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u nodes of %u GPUs, at most %u GPUs",
                           cluster->nodes, cluster->gpus, RONDE_MAX_RANKS);
+    if (ronde_limit_check(RONDE_LIMIT_HOSTS, (uint64_t)cluster->nodes * cluster->gpus, error) !=
+        RONDE_OK)
+        return RONDE_BAD_ARGUMENT;
     if (cluster->multicasts && cluster->sheet->inside != RONDE_NODE_SWITCH)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s joins its GPUs to each other: no switch copies or adds there",

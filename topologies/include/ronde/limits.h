@@ -15,6 +15,8 @@ extern "C" {
 #define RONDE_LIMIT_LIST(X)                                                                        \
     X(HOSTS, "RONDE_MAX_HOSTS", 1u << 17, 1u << 20, "hosts")                                       \
     X(LINKS, "RONDE_MAX_LINKS", 1u << 17, 1u << 26, "links of a topology")                         \
+    X(RANKS, "RONDE_MAX_COMPILED", 1u << 17, 1u << 20, "ranks of a schedule")                      \
+    X(INFLATION, "RONDE_MAX_INFLATION", 100, 2000, "times the size of the compressed file")        \
     X(PROCESSES, "RONDE_MAX_PROCESSES", 1u << 10, 1u << 17, "ranks as processes of one machine")   \
     X(LINES, "RONDE_MAX_LINES", 1u << 20, 1u << 28, "lines of a workload")                         \
     X(ITEMS, "RONDE_MAX_ITEMS", 1u << 21, 1u << 24, "items of a workload")
