@@ -374,7 +374,8 @@ static bool settle_trees(const struct settling *settling)
     if (!are && graph->rings == 0)
         return false;
     if (!are)
-        (void)snprintf(graph->treeless, sizeof graph->treeless, "%s", settling->log->error->message);
+        (void)snprintf(graph->treeless, sizeof graph->treeless, "%.*s",
+                       (int)sizeof graph->treeless - 1, settling->log->error->message);
     if (!are || !is_whole(graph)) {
         ronde_mem_free(graph->mem, graph->branch, count, sizeof *graph->branch);
         graph->branch = NULL;

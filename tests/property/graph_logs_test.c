@@ -167,12 +167,11 @@ static struct style make_log(uint64_t seed)
     draw_truth(&truth, ranks);
     draw_truth(&other, 2 + draw(ranks - 2));
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        if (!style.is_one_only || rank == 0)
-            for (int turn = 0; turn < 2; turn++)
-                if ((turn == 0) != is_other_first)
-                    add_rank(&truth, &style, rank, true);
-                else if (style.has_other && rank < other.ranks)
-                    add_rank(&other, &style, rank, false);
+        for (int turn = 0; turn < 2 && (!style.is_one_only || rank == 0); turn++) {
+            const bool own = (turn == 0) != is_other_first;
+            if (own || (style.has_other && rank < other.ranks))
+                add_rank(own ? &truth : &other, &style, rank, own);
+        }
         first[rank + 1] = log_.count;
     }
     if (draw(2) == 0)
