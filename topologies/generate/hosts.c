@@ -1,6 +1,8 @@
 /* Machines that SimGrid has in one element, or nearly: one switch, tori, one PCIe server. */
 #include "generator.h"
 
+#include "ronde/limits.h"
+
 /* Hosts where none are asked for. */
 #define CROSSBAR_HOSTS 64u
 #define ETHERNET_HOSTS 16u
@@ -122,9 +124,8 @@ static enum ronde_status put_torus(const struct ronde_generate_request *request,
                           "a %s needs a shape of 2 or 3 axes, e.g. 8x8x8", request->kind);
     for (uint32_t i = 0; i < request->axis_count; i++)
         hosts *= request->shape[i];
-    if (hosts > RONDE_MAX_RANKS)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "a shape of %llu hosts, expected 1 to %u",
-                          (unsigned long long)hosts, RONDE_MAX_RANKS);
+    if (ronde_limit_check(RONDE_LIMIT_HOSTS, hosts, error) != RONDE_OK)
+        return RONDE_BAD_ARGUMENT;
     print_shape(request, "x", shape, sizeof shape);
     print_shape(request, ",", axes, sizeof axes);
     snprintf(name, sizeof name, "%s-%s", request->kind, shape);
