@@ -32,6 +32,8 @@ static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
 /* What one try must gain on those before. */
 #define GAIN 1.01
 #define STEPS_OF_JOINT 8u
+/* Visits of ways to links in a search on a torus, whose ways are long: a tenth of a second. */
+#define MOST_TORUS_VISITS (UINT64_C(1) << 25)
 
 static bool has_all_roots(const struct ronde_pack_task *task)
 {
@@ -155,7 +157,11 @@ static double share_of(const struct packing *packing, const struct ronde_packing
 /* Steps of a search for so many trees. A tree of height 1 is a star, in which no edge can be moved. */
 static uint64_t steps_of(const struct ronde_pack_task *task, uint32_t count)
 {
-    const uint64_t usual = STEPS_MORE + STEPS_PER_EDGE * (uint64_t)count * task->ways->ranks;
+    const uint32_t n = task->ways->ranks;
+    uint64_t usual = STEPS_MORE + STEPS_PER_EDGE * (uint64_t)count * n;
+    /* A step looks at the ways of all ranks to one. */
+    if (task->symmetry && task->symmetry->may_take)
+        usual = MOST_TORUS_VISITS / (task->ways->first[(size_t)n * n] / n + 1);
     return task->most_height == 1  ? 0
            : task->most_height > 0 ? usual / STEPS_OF_LOW
            : task->arrivals > 0    ? usual / STEPS_OF_JOINT

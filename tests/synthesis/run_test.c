@@ -157,9 +157,12 @@ static void plans_weigh_what_is_made_for_each_size(void)
     expect("sim all_gather --topo " POD " -b 64M -e 64M", "# algorithm forest_");
     expect("sweep all_gather -a ring,forest --topo " POD " -N 16 --bytes 64M:64M:x2",
            "\"algorithm\": \"forest\"");
-    /* Too many to be weighed unasked. */
-    expect("plan all_gather --topo torus-8x8 -b 64M -e 64M", "weighed with --synthesize");
-    expect("plan all_gather --topo torus-8x8 -b 64M -e 64M --synthesize", " forest_");
+    /* A torus is one by symmetry, and its root has a tree for each axis and direction. */
+    expect("plan all_gather --topo torus-8x8 -b 64M -e 64M", " forest_");
+    expect("plan broadcast --topo torus-8x8x8 -b 64M -e 64M", " forest_axes");
+    /* Too many that differ to be weighed unasked. */
+    expect("plan all_gather --topo torus-8x8 -b 64M -e 64M --without chips_link_from_0_to_1",
+           "weighed with --synthesize");
     expect("convert all_gather -a forest_h2 --topo " POD " -b 1M", "algorithm forest\n");
 }
 
