@@ -139,12 +139,8 @@ static bool is_short(const struct ronde_candidate *candidate, const struct ronde
 /* Work (ronde_sim_options.work_limit) of a long replay beside others that are known: some 5 s. */
 #define MOST_LONG_WORK UINT64_C(300000000)
 
-/*
- * Slots whose estimates differ by less are as good as one another, more so where replays are long; shorter ones than one that is
- * so much worse, worse still.
- */
+/* Slots whose estimates differ by less are as good as one another; shorter ones than one that is so much worse, worse still. */
 #define AS_GOOD 1.01
-#define LONG_AS_GOOD 1.015
 #define RISEN 1.10
 
 /* A slot is tried after another where its estimate is below that one's time, or near it where that is quick. */
@@ -277,13 +273,13 @@ static enum ronde_status list_slots(const struct ronde_forecast *forecast,
 }
 
 /** The longest slot that is as good as the best: fewer pieces are simpler, and quicker to replay. */
-static uint32_t least_slot(const struct slots *slots, double as_good)
+static uint32_t least_slot(const struct slots *slots)
 {
     uint32_t least = 0, longest = 0;
     for (uint32_t s = 1; s < slots->count; s++)
         if (slots->estimated_ns[s] < slots->estimated_ns[least])
             least = s;
-    while (slots->estimated_ns[longest] > as_good * slots->estimated_ns[least])
+    while (slots->estimated_ns[longest] > AS_GOOD * slots->estimated_ns[least])
         longest++;
     return longest;
 }
@@ -330,8 +326,7 @@ static enum ronde_status tighten(const struct ronde_forecast *forecast,
     const enum ronde_status status = list_slots(forecast, candidate, &slots, error);
     if (status != RONDE_OK)
         return status;
-    quote->time_ns =
-        fmax(quote->time_ns, ESTIMATED * slots.estimated_ns[least_slot(&slots, AS_GOOD)]);
+    quote->time_ns = fmax(quote->time_ns, ESTIMATED * slots.estimated_ns[least_slot(&slots)]);
     quote->is_tight = true;
     return RONDE_OK;
 }
@@ -350,7 +345,7 @@ static enum ronde_status try_best(struct search *search, struct slots slots,
         if (steps_of(search->forecast, slots.bytes[s]) > search->most_steps)
             slots.estimated_ns[s] = INFINITY;
     for (uint32_t tries = 0; status == RONDE_OK && tries < MOST_TRIES; tries++) {
-        const uint32_t least = least_slot(&slots, AS_GOOD);
+        const uint32_t least = least_slot(&slots);
         const double estimated_ns = slots.estimated_ns[least];
         const double before_ns = search->quote->time_ns;
         const bool is_quick = steps_of(search->forecast, slots.bytes[least]) <= QUICK_STEPS;
@@ -370,7 +365,7 @@ static enum ronde_status try_best(struct search *search, struct slots slots,
 static enum ronde_status try_long(struct search *search, const struct slots *slots,
                                   struct ronde_error *error)
 {
-    const uint32_t least = least_slot(slots, LONG_AS_GOOD);
+    const uint32_t least = least_slot(slots);
     const double least_ns = search->off * slots->estimated_ns[least];
     search->work_limit = MOST_LONG_WORK;
     return steps_of(search->forecast, slots->bytes[least]) > search->most_steps &&

@@ -58,6 +58,11 @@ static void ranks_that_end_anywhere(void)
     python_run_module("test_kills", "numpy");
 }
 
+static void public_names(void)
+{
+    python_run_module("test_public", "numpy");
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -72,6 +77,7 @@ int main(void)
         {"long_replays_are_interrupted", long_replays_are_interrupted},
         {"notebooks", notebooks},
         {"ranks_that_end_anywhere", ranks_that_end_anywhere},
+        {"public_names", public_names},
     };
     return suite_run("python", cases, sizeof cases / sizeof cases[0]);
 }

@@ -159,7 +159,7 @@ static void plans_weigh_what_is_made_for_each_size(void)
            "\"algorithm\": \"forest\"");
     /* A torus is one by symmetry, and its root has a tree for each axis and direction. */
     expect("plan all_gather --topo torus-8x8 -b 64M -e 64M", " forest_");
-    expect("plan broadcast --topo torus-8x8x8 -b 64M -e 64M", " forest_axes");
+    expect("plan broadcast --topo torus-8x8 -b 64M -e 64M", " forest_axes");
     /* Too many that differ to be weighed unasked. */
     expect("plan all_gather --topo torus-8x8 -b 64M -e 64M --without chips_link_from_0_to_1",
            "weighed with --synthesize");
