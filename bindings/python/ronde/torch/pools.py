@@ -32,9 +32,10 @@ def _register(communicator: Communicator, segments: Sequence[tuple[int, int, int
         error, out = errors.record(), ffi.new(_OUT)
         status = communicator._guarded(lib.ronde_register, pointer(address), size, out, error)
         if status != lib.RONDE_OK:
-            # On all ranks alike, as every failure is.
+            # On all ranks alike, as every failure is. What follows uses this thread's record of errors again.
+            failure = errors.exception_of(status, errors.message_of(error), "register_mem_pool: ")
             _deregister(communicator, made)
-        errors.check(status, error, "register_mem_pool: ")
+            raise failure
         made.append(out[0])
     return made
 
