@@ -102,6 +102,7 @@ static enum ronde_status read_result(struct reader *reader, const json_t *result
                                      struct ronde_error *error)
 {
     struct log_row row = {.bytes = 0};
+    char why[RONDE_LOG_TEXT_BYTES];
     double bytes = 0, root = -1;
     const char *op = json_string_value(json_object_get(result, "redop"));
     if (!take_number(result, "size", 0, 1e16, &bytes))
@@ -114,8 +115,10 @@ static enum ronde_status read_result(struct reader *reader, const json_t *result
         status = read_half(reader, result, "in_place", at, &row.half[1], error);
     if (status != RONDE_OK)
         return status;
+    if (!log_row_is_sound(&row, why, sizeof why))
+        return ronde_fail_at(error, RONDE_BAD_INPUT, 1, "%s:1: %s", reader->request->path, why);
     log_run_row(&reader->run, &row);
-    return published_add_halves(reader->to, reader->request->path, 1, reader->system, &row, error);
+    return published_add_halves(reader->to, 1, reader->system, &row, error);
 }
 
 static enum ronde_status read_run(struct reader *reader, const json_t *root,

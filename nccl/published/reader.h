@@ -49,13 +49,13 @@ RONDE_MUST_CHECK enum ronde_status published_add(struct ronde_published *to,
                                                  struct ronde_error *error);
 
 /**
- * Appends what a row of a log has measured: out of place, in place, or both. Call, wish and state are settled at the end
- * of its run (published_settle). Errors: BAD_INPUT where time and rate contradict each other; NO_MEMORY.
+ * Appends what a row of a log, which is sound (log_row_is_sound), has measured: out of place, in place, or both. Call, wish
+ * and state are settled at the end of its run (published_settle). Errors: NO_MEMORY.
  */
 struct log_row;
-RONDE_MUST_CHECK enum ronde_status
-published_add_halves(struct ronde_published *to, const char *path, uint32_t line, uint32_t system,
-                     const struct log_row *row, struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status published_add_halves(struct ronde_published *to, uint32_t line,
+                                                        uint32_t system, const struct log_row *row,
+                                                        struct ronde_error *error);
 
 /** Settles rows from `first` on: they are of one run. Errors: as log_run_settle. */
 struct log_run;
@@ -102,5 +102,9 @@ double table_rounding(const char *text);
 
 /** What qsort asks for two rows whose keys are pairs, the first that differs deciding. */
 int published_order(const uint64_t keys[][2], size_t count);
+
+/** Orders rows by collective, place, forced setting, size, and out of place before in place: those of one series by size. */
+int published_compare_calls(const struct ronde_published_row *a,
+                            const struct ronde_published_row *b);
 
 #endif
