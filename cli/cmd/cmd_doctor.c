@@ -86,7 +86,7 @@ static enum ronde_status diagnose(struct session *session, struct ronde_error *e
                                      .spread = &session->spread,
                                      .bands = &session->bands};
     enum ronde_status status = RONDE_OK;
-    bool has_verdict = false, is_wrong = false;
+    bool has_verdict = false;
     for (uint32_t l = 0; status == RONDE_OK && l < session->log_count; l++) {
         view.published = &session->logs[l];
         view.path = session->options->arguments[l];
@@ -117,11 +117,9 @@ static enum ronde_status diagnose(struct session *session, struct ronde_error *e
             status = ronde_doctor_print(&view, &session->diagnosis, error);
         ronde_doctor_page_rows(&view, &request);
         /* What a source itself marks says nothing of the machine where other rows do. */
-        if (!has_verdict)
-            is_wrong = status == RONDE_OK && session->diagnosis.is_wrong;
+        session->is_wrong |= !has_verdict && status == RONDE_OK && session->diagnosis.is_wrong;
         has_verdict = true;
     }
-    session->is_wrong = session->is_wrong || is_wrong;
     return status == RONDE_OK && !has_verdict && view.trouble
                ? ronde_doctor_print(&view, NULL, error)
                : status;

@@ -165,12 +165,8 @@ static int by_series(const void *left, const void *right)
 {
     const struct ronde_published_row *const a = ((const struct expected *)left)->row;
     const struct ronde_published_row *const b = ((const struct expected *)right)->row;
-    const uint64_t keys[][2] = {
-        {a->call.collective, b->call.collective}, {a->call.ranks, b->call.ranks},
-        {a->call.nodes, b->call.nodes},           {a->wish.algorithm, b->wish.algorithm},
-        {a->wish.protocol, b->wish.protocol},     {a->call.bytes, b->call.bytes},
-        {a->is_in_place, b->is_in_place},         {a->line, b->line}};
-    return published_order(keys, sizeof keys / sizeof keys[0]);
+    const int order = published_compare_calls(a, b);
+    return order != 0 ? order : (a->line > b->line) - (a->line < b->line);
 }
 
 static bool is_one_series(const struct ronde_published_row *a, const struct ronde_published_row *b)

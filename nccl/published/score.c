@@ -174,11 +174,9 @@ static bool is_one_point(const struct ronde_published_row *a, const struct ronde
 
 /* Runs of one call. */
 
-static int compare_runs(const struct ronde_published_row *a, const struct ronde_published_row *b)
+int published_compare_calls(const struct ronde_published_row *a, const struct ronde_published_row *b)
 {
-    const uint64_t keys[][2] = {{a->system, b->system},
-                                {a->state, b->state},
-                                {a->call.collective, b->call.collective},
+    const uint64_t keys[][2] = {{a->call.collective, b->call.collective},
                                 {a->call.ranks, b->call.ranks},
                                 {a->call.nodes, b->call.nodes},
                                 {a->wish.algorithm, b->wish.algorithm},
@@ -186,6 +184,13 @@ static int compare_runs(const struct ronde_published_row *a, const struct ronde_
                                 {a->call.bytes, b->call.bytes},
                                 {a->is_in_place, b->is_in_place}};
     return published_order(keys, sizeof keys / sizeof keys[0]);
+}
+
+static int compare_runs(const struct ronde_published_row *a, const struct ronde_published_row *b)
+{
+    const uint64_t keys[][2] = {{a->system, b->system}, {a->state, b->state}};
+    const int order = published_order(keys, sizeof keys / sizeof keys[0]);
+    return order != 0 ? order : published_compare_calls(a, b);
 }
 
 static int by_run(const void *left, const void *right)
