@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -299,6 +300,9 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN);
     /* Rows appear as they are measured, in pipes too. */
     setvbuf(stdout, NULL, _IOLBF, 0);
+    /* One replay after another takes large arrays: a page that was given back would be cleared again for the next. */
+    (void)mallopt(M_MMAP_MAX, 0);
+    (void)mallopt(M_TRIM_THRESHOLD, -1);
     const bool is_link = argc > 0 && ronde_is_nccl_tests(argv[0]);
     return finish(is_link ? run_nccl_tests(argc, argv) : run_words(argc, argv));
 }
