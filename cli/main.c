@@ -303,6 +303,7 @@ int main(int argc, char **argv)
     /* One replay after another takes large arrays: a page that was given back would be cleared again for the next. */
     (void)mallopt(M_MMAP_MAX, 0);
     (void)mallopt(M_TRIM_THRESHOLD, -1);
+    (void)mallopt(M_ARENA_MAX, 1);
     const bool is_link = argc > 0 && ronde_is_nccl_tests(argv[0]);
     return finish(is_link ? run_nccl_tests(argc, argv) : run_words(argc, argv));
 }

@@ -1,7 +1,12 @@
 /** Plans: a decision per size, and where the winner changes. See plan.h. */
+#define _POSIX_C_SOURCE 200809L
+
 #include "ronde/plan.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /**
@@ -55,11 +60,11 @@ static enum ronde_status find_facts(struct ronde_plan *plan, uint32_t index,
     return RONDE_OK;
 }
 
-static enum ronde_status plan_row(struct ronde_plan *plan, uint64_t count, struct ronde_error *error)
+/** Decides one size. */
+static enum ronde_status plan_row(struct ronde_selector *selector, uint64_t count,
+                                  struct ronde_plan_row *row, struct ronde_error *error)
 {
-    struct ronde_selector *selector = plan->selector;
     const uint32_t candidates = selector->choice.count;
-    struct ronde_plan_row *row = &plan->rows[plan->row_count];
     enum ronde_status status = ronde_selector_decide(selector, count, &row->decision, error);
     if (status != RONDE_OK)
         return status;
@@ -68,36 +73,155 @@ static enum ronde_status plan_row(struct ronde_plan *plan, uint64_t count, struc
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u prices", candidates);
     for (uint32_t i = 0; i < candidates; i++)
         row->quotes[i] = selector->quotes[i];
-    plan->row_count++;
-    row->bytes = bytes_of(plan, count);
-    status = find_facts(plan, row->decision.best, error);
+    return RONDE_OK;
+}
+
+static enum ronde_status finish_row(struct ronde_plan *plan, struct ronde_plan_row *row,
+                                    struct ronde_error *error)
+{
+    const enum ronde_status status = find_facts(plan, row->decision.best, error);
     const struct ronde_plan_facts *facts = &plan->facts[row->decision.best];
+    const uint64_t count = row->decision.load.count;
+    row->bytes = bytes_of(plan, count);
     row->sent_bytes =
-        facts->sent_blocks * (double)count * ronde_dtype_bytes(selector->options.dtype);
+        facts->sent_blocks * (double)count * ronde_dtype_bytes(plan->selector->options.dtype);
     row->latency_ns = facts->latency_ns;
     return status;
 }
 
-static void tell(const struct ronde_plan *plan, uint32_t count)
+/* ---- Rows, two at a time ---------------------------------------------------------------------------------------- */
+
+/*
+ * Sizes have nothing to do with each other but for what a candidate's outline knows already, so another thread with outlines of
+ * its own decides every other size. Always two, however many processors there are: which bounds of a loser are known when its size
+ * comes, and so what is printed of it, is the same everywhere.
+ */
+#define PLANNERS 2u
+
+/** All of them, and who is where. */
+struct planning {
+    struct ronde_plan *plan;
+    const uint64_t *sizes;
+    uint32_t count;
+    atomic_uint done;
+};
+
+/** Every PLANNERS-th row, from `first` on. */
+struct planner {
+    struct planning *all;
+    struct ronde_selector *selector;
+    uint32_t first;
+    uint32_t failed; /**< the row that status is of */
+    enum ronde_status status;
+    struct ronde_error error;
+};
+
+static void tell(const struct planning *all)
 {
-    const struct ronde_sim_progress *progress = &plan->selector->options.plan_progress;
+    const struct ronde_sim_progress *progress = &all->plan->selector->options.plan_progress;
     if (progress->on_progress)
-        progress->on_progress(progress->context, plan->row_count, count);
+        progress->on_progress(progress->context, all->done, all->count);
+}
+
+/** Progress is told by the caller's thread alone. */
+static void decide_rows(struct planner *planner, uint32_t stride, bool tells)
+{
+    struct planning *all = planner->all;
+    for (uint32_t i = planner->first; i < all->count && planner->status == RONDE_OK; i += stride) {
+        if (tells)
+            tell(all);
+        planner->failed = i;
+        planner->status = plan_row(planner->selector, count_of(all->plan, all->sizes[i]),
+                                   &all->plan->rows[i], &planner->error);
+        all->done++;
+    }
+}
+
+static void *decide_in_thread(void *self)
+{
+    decide_rows(self, PLANNERS, false);
+    return NULL;
+}
+
+/** Signals are for the caller's threads. */
+static bool start(pthread_t *out_thread, struct planner *planner)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool is_started = pthread_create(out_thread, NULL, decide_in_thread, planner) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return is_started;
+}
+
+/** Whether deciding takes so long that a second thread, which finds out anew what outlines know, is worth its while. */
+static bool is_long(const struct ronde_plan *plan, const uint64_t *sizes, uint32_t count)
+{
+    const struct ronde_choice *choice = &plan->selector->choice;
+    if (!plan->selector->platform_pricer.platform || count < PLANNERS)
+        return false;
+    const struct ronde_load load = ronde_platform_pricer_load(&plan->selector->platform_pricer,
+                                                              count_of(plan, sizes[count - 1]));
+    for (uint32_t i = 0; i < choice->count; i++)
+        if (ronde_candidate_cut_steps(&choice->candidates[i], &load) >= RONDE_LONG_STEPS)
+            return true;
+    return false;
+}
+
+/** Both halves in turn, where there is no thread to be had: what they know stays apart. */
+static void decide_halves(struct planner planners[PLANNERS])
+{
+    pthread_t thread;
+    const bool is_started = start(&thread, &planners[1]);
+    decide_rows(&planners[0], PLANNERS, true);
+    if (is_started)
+        pthread_join(thread, NULL);
+    else
+        decide_rows(&planners[1], PLANNERS, true);
+}
+
+/** The error of the smallest size is everybody's. */
+static enum ronde_status judge(const struct planner planners[PLANNERS], struct ronde_error *error)
+{
+    const bool is_second =
+        planners[1].status != RONDE_OK &&
+        (planners[0].status == RONDE_OK || planners[1].failed < planners[0].failed);
+    const struct planner *planner = &planners[is_second ? 1 : 0];
+    return planner->status == RONDE_OK
+               ? RONDE_OK
+               : ronde_fail(error, planner->status, "%s", planner->error.message);
+}
+
+static enum ronde_status decide_all(struct planning *all, struct ronde_error *error)
+{
+    struct ronde_selector *selector = all->plan->selector;
+    struct ronde_selector second = {.quotes = NULL};
+    struct planner planners[PLANNERS] = {{.all = all, .selector = selector},
+                                         {.all = all, .selector = &second, .first = 1}};
+    if (!is_long(all->plan, all->sizes, all->count)) {
+        decide_rows(&planners[0], 1, true);
+    } else {
+        planners[1].status = ronde_selector_borrow(selector, &second, &planners[1].error);
+        if (planners[1].status == RONDE_OK)
+            decide_halves(planners);
+        ronde_selector_return(&second);
+    }
+    return judge(planners, error);
 }
 
 /** A row per size. */
 static enum ronde_status plan_rows(struct ronde_plan *plan, const uint64_t *sizes, uint32_t count,
                                    struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
+    struct planning all = {.plan = plan, .sizes = sizes, .count = count};
     if (count > RONDE_PLAN_SIZES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u sizes are more than %u", count,
                           RONDE_PLAN_SIZES);
-    for (uint32_t i = 0; i < count && status == RONDE_OK; i++) {
-        tell(plan, count);
-        status = plan_row(plan, count_of(plan, sizes[i]), error);
-    }
-    tell(plan, count);
+    plan->row_count = count;
+    enum ronde_status status = decide_all(&all, error);
+    for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
+        status = finish_row(plan, &plan->rows[i], error);
+    tell(&all);
     return status;
 }
 

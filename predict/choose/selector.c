@@ -197,6 +197,41 @@ void ronde_selector_close(struct ronde_selector *selector)
     *selector = (struct ronde_selector){.quotes = NULL};
 }
 
+enum ronde_status ronde_selector_borrow(const struct ronde_selector *selector,
+                                        struct ronde_selector *out_selector,
+                                        struct ronde_error *error)
+{
+    const struct ronde_mem *mem = ronde_mem_default();
+    const uint32_t count = selector->choice.count;
+    struct ronde_candidate *candidates = ronde_mem_new(mem, count, sizeof *candidates);
+    *out_selector = *selector;
+    out_selector->own = NULL;
+    out_selector->table = NULL;
+    out_selector->quotes = NULL;
+    out_selector->choice = (struct ronde_choice){.mem = mem, .candidates = candidates};
+    if (!candidates)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u candidates", count);
+    out_selector->choice.count = count;
+    out_selector->choice.capacity = count;
+    for (uint32_t i = 0; i < count; i++) {
+        candidates[i] = selector->choice.candidates[i];
+        candidates[i].own = NULL;
+        candidates[i].outline = NULL;
+    }
+    out_selector->pricer = ronde_platform_pricer_pricer(&out_selector->platform_pricer);
+    return reserve_quotes(out_selector, error);
+}
+
+void ronde_selector_return(struct ronde_selector *selector)
+{
+    for (uint32_t i = 0; i < selector->choice.count; i++) {
+        selector->choice.candidates[i].host_of = NULL;
+        selector->choice.candidates[i].orders = NULL;
+    }
+    if (selector->choice.mem)
+        ronde_selector_close(selector);
+}
+
 static struct ronde_load load_of(const struct ronde_selector *selector, uint64_t count)
 {
     if (selector->platform_pricer.platform)

@@ -43,6 +43,8 @@ static const char *const cuda[] = {"cuda.h", "cuda_runtime_api.h", NULL};
 static const char *const jansson[] = {"jansson.h", NULL};
 /* Generated while building, from formats/chakra/et_def.proto. */
 static const char *const protobuf[] = {"et_def.pb-c.h", NULL};
+/* How the C library keeps freed memory: a program's business, no library's. */
+static const char *const glibc[] = {"malloc.h", NULL};
 static const char *const zlib[] = {"zlib.h", NULL};
 static const char *const ucx[] = {"ucp/", "ucs/debug/debug.h", NULL};
 static const char *const pmix[] = {"pmix.h", NULL};
@@ -72,7 +74,7 @@ static const struct layer {
     {"cli",
      {"cli", "api", "lab", "nccl", "predict", "formats", "schedules", "sim", "hw", "topologies",
       "engine"},
-     {c11, posix}},
+     {c11, posix, glibc}},
 };
 
 /** Folders whose headers are reached without naming them. */

@@ -96,6 +96,17 @@ RONDE_API const char *ronde_decision_options(const struct ronde_selector *select
 RONDE_API struct ronde_forecast ronde_decision_forecast(const struct ronde_selector *selector,
                                                         const struct ronde_decision *decision);
 
+/**
+ * Another selector of the same candidates on the same platform, for a thread of its own: its prices and what it notes of candidates
+ * are its own. It ends before the first, by ronde_selector_return in every case. Errors: NO_MEMORY.
+ */
+enum ronde_status ronde_selector_borrow(const struct ronde_selector *selector,
+                                        struct ronde_selector *out_selector,
+                                        struct ronde_error *error);
+
+/** Ends what was borrowed; a zeroed one is allowed. */
+void ronde_selector_return(struct ronde_selector *selector);
+
 /** Frees what a selector holds; a zeroed one is allowed. */
 RONDE_API void ronde_selector_close(struct ronde_selector *selector);
 
