@@ -36,11 +36,13 @@ static uint64_t bytes_of(const struct ronde_plan *plan, uint64_t count)
                                   plan->selector->options.dtype);
 }
 
-/** What a row says of its winner beside the time. Counting takes a look at every rank's steps, so it is done once. */
-static enum ronde_status find_facts(struct ronde_plan *plan, uint32_t index,
-                                    struct ronde_error *error)
+/**
+ * What a row says of its winner beside the time, by the selector that decided it. Counting takes a look at every rank's steps, so it
+ * is done once.
+ */
+static enum ronde_status find_facts(struct ronde_plan *plan, const struct ronde_selector *selector,
+                                    uint32_t index, struct ronde_error *error)
 {
-    struct ronde_selector *selector = plan->selector;
     const struct ronde_candidate *candidate = &selector->choice.candidates[index];
     struct ronde_plan_facts *facts = &plan->facts[index];
     struct ronde_load load = plan->rows[0].decision.load;
@@ -76,10 +78,10 @@ static enum ronde_status plan_row(struct ronde_selector *selector, uint64_t coun
     return RONDE_OK;
 }
 
-static enum ronde_status finish_row(struct ronde_plan *plan, struct ronde_plan_row *row,
-                                    struct ronde_error *error)
+static enum ronde_status finish_row(struct ronde_plan *plan, const struct ronde_selector *selector,
+                                    struct ronde_plan_row *row, struct ronde_error *error)
 {
-    const enum ronde_status status = find_facts(plan, row->decision.best, error);
+    const enum ronde_status status = find_facts(plan, selector, row->decision.best, error);
     const struct ronde_plan_facts *facts = &plan->facts[row->decision.best];
     const uint64_t count = row->decision.load.count;
     row->bytes = bytes_of(plan, count);
@@ -192,21 +194,24 @@ static enum ronde_status judge(const struct planner planners[PLANNERS], struct r
                : ronde_fail(error, planner->status, "%s", planner->error.message);
 }
 
-static enum ronde_status decide_all(struct planning *all, struct ronde_error *error)
+/** Decides all rows, and says of each what its own selector knows. */
+static enum ronde_status decide_all(struct planning *all, struct planner planners[PLANNERS],
+                                    struct ronde_error *error)
 {
-    struct ronde_selector *selector = all->plan->selector;
-    struct ronde_selector second = {.quotes = NULL};
-    struct planner planners[PLANNERS] = {{.all = all, .selector = selector},
-                                         {.all = all, .selector = &second, .first = 1}};
-    if (!is_long(all->plan, all->sizes, all->count)) {
+    struct ronde_plan *plan = all->plan;
+    const bool is_halved = is_long(plan, all->sizes, all->count);
+    if (is_halved)
+        planners[1].status =
+            ronde_selector_borrow(plan->selector, planners[1].selector, &planners[1].error);
+    if (!is_halved)
         decide_rows(&planners[0], 1, true);
-    } else {
-        planners[1].status = ronde_selector_borrow(selector, &second, &planners[1].error);
-        if (planners[1].status == RONDE_OK)
-            decide_halves(planners);
-        ronde_selector_return(&second);
-    }
-    return judge(planners, error);
+    else if (planners[1].status == RONDE_OK)
+        decide_halves(planners);
+    enum ronde_status status = judge(planners, error);
+    for (uint32_t i = 0; i < all->count && status == RONDE_OK; i++)
+        status = finish_row(plan, planners[is_halved ? i % PLANNERS : 0].selector, &plan->rows[i],
+                            error);
+    return status;
 }
 
 /** A row per size. */
@@ -214,13 +219,15 @@ static enum ronde_status plan_rows(struct ronde_plan *plan, const uint64_t *size
                                    struct ronde_error *error)
 {
     struct planning all = {.plan = plan, .sizes = sizes, .count = count};
+    struct ronde_selector second = {.quotes = NULL};
+    struct planner planners[PLANNERS] = {{.all = &all, .selector = plan->selector},
+                                         {.all = &all, .selector = &second, .first = 1}};
     if (count > RONDE_PLAN_SIZES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u sizes are more than %u", count,
                           RONDE_PLAN_SIZES);
     plan->row_count = count;
-    enum ronde_status status = decide_all(&all, error);
-    for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
-        status = finish_row(plan, &plan->rows[i], error);
+    const enum ronde_status status = decide_all(&all, planners, error);
+    ronde_selector_return(&second);
     tell(&all);
     return status;
 }
