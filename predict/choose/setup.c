@@ -18,6 +18,10 @@ struct site {
     const struct ronde_mem *mem;
     struct ronde_nodes nodes;
     uint32_t channels; /* of its rings; 0 = not looked for yet */
+    /* The last request whose channels were compared, since another placement of its ranks changes none; NULL = none yet. */
+    const struct ronde_algorithm *compared;
+    struct ronde_compile_request compared_request;
+    bool differ;
 };
 
 /** A candidate while it is made. */
@@ -179,16 +183,26 @@ static bool has_other_channels(const struct ronde_schedule *schedule, uint32_t b
 static enum ronde_status find_whether_channels_differ(struct making *making, bool *out_differ)
 {
     struct ronde_candidate *candidate = making->candidate;
+    struct site *site = making->site;
     const bool is_route = candidate->schedule->traffic.is_route;
     const uint32_t base = candidate->schedule->channel_count;
     *out_differ = is_route && candidate->placement == RONDE_PLACE_AUTO;
-    if (is_route || making->site->nodes.source == RONDE_NODES_SINGLE ||
+    if (is_route || site->nodes.source == RONDE_NODES_SINGLE ||
         candidate->request.ranks > RONDE_MOST_LAID_RANKS)
         return RONDE_OK;
-    candidate->request.channels = 2;
-    const enum ronde_status status = compile(making);
-    *out_differ = status == RONDE_OK && has_other_channels(candidate->schedule, base);
-    return status;
+    if (site->compared != candidate->algorithm ||
+        !is_one_request(&site->compared_request, &candidate->request)) {
+        const struct ronde_compile_request request = candidate->request;
+        candidate->request.channels = 2;
+        const enum ronde_status status = compile(making);
+        if (status != RONDE_OK)
+            return status;
+        site->compared = candidate->algorithm;
+        site->compared_request = request;
+        site->differ = has_other_channels(candidate->schedule, base);
+    }
+    *out_differ = site->differ;
+    return RONDE_OK;
 }
 
 /** Compiles with the channels asked for; where none are, with those of the machine where these differ from one another. */
