@@ -63,18 +63,19 @@ static enum ronde_status find_view(struct session *session, struct ronde_result_
     const bool has_picture =
         session->is_last &&
         (own_of(options)->views.trace || own_of(options)->views.timeline || options->output.html);
+    const bool keeps = own_of(options)->views.why || has_picture;
     struct ronde_error why_not = {RONDE_OK, 0, ""};
     enum ronde_status status = RONDE_UNSUPPORTED;
     if (view->co_run)
-        status = ronde_co_run_run(&session->co_run, &session->forecast,
-                                  session->options->engine.name, &view->record, &view->kept, error);
-    else if (own_of(options)->views.why || has_picture)
+        status =
+            ronde_co_run_run(&session->co_run, &session->forecast, session->options->engine.name,
+                             keeps, &view->record, &view->kept, error);
+    else if (keeps)
         status = ronde_record_keep(&session->forecast, options->engine.name, &view->record,
                                    &view->kept, &why_not);
     view->is_kept = status == RONDE_OK && view->kept.on_path;
     view->result = view->kept.result;
-    if (view->co_run && status == RONDE_OK && !view->is_kept &&
-        (own_of(options)->views.why || has_picture))
+    if (view->co_run && status == RONDE_OK && !view->is_kept && keeps)
         ronde_note("no explanation and no picture: too many steps to keep their times");
     if (view->co_run || status == RONDE_OK)
         return status;

@@ -321,12 +321,12 @@ run_as_job(struct ronde_co_run *co_run, const struct ronde_forecast *forecast, c
 
 enum ronde_status ronde_co_run_run(struct ronde_co_run *co_run,
                                    const struct ronde_forecast *forecast, const char *engine,
-                                   struct ronde_record *out_record, struct ronde_kept *out_kept,
-                                   struct ronde_error *error)
+                                   bool keeps, struct ronde_record *out_record,
+                                   struct ronde_kept *out_kept, struct ronde_error *error)
 {
     struct parts parts = {.count = 0};
     const uint64_t steps = steps_of(co_run, forecast);
-    if (steps > RONDE_KEPT_STEPS && is_one_job(co_run->scenario))
+    if ((!keeps || steps > RONDE_KEPT_STEPS) && is_one_job(co_run->scenario))
         return run_as_job(co_run, forecast, engine, out_record, out_kept, error);
     if (steps > RONDE_KEPT_STEPS)
         return ronde_fail(error, RONDE_UNSUPPORTED,

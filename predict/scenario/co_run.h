@@ -42,14 +42,15 @@ ronde_co_run_open(const struct ronde_scenario *scenario, const struct ronde_fore
                   struct ronde_co_run *out_co_run, struct ronde_error *error);
 
 /**
- * Runs a size of the main collective; the record is that of the main collective together with the rest. `out_kept`
+ * Runs a size of the main collective; the record is that of the main collective together with the rest. `keeps`: times of steps
+ * are wanted; without, one collective alone is replayed as it is on a healthy machine, folded where it can be. `out_kept`
  * starts from zeroes; the caller releases it in every case. Errors: those of the engine; BAD_ARGUMENT where a
  * background message is too short to be repeated for so long.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_co_run_run(struct ronde_co_run *co_run, const struct ronde_forecast *forecast,
-                 const char *engine, struct ronde_record *out_record, struct ronde_kept *out_kept,
-                 struct ronde_error *error);
+                 const char *engine, bool keeps, struct ronde_record *out_record,
+                 struct ronde_kept *out_kept, struct ronde_error *error);
 
 /** Names of the parts for a trace or a timeline; returns how many. */
 RONDE_API uint32_t ronde_co_run_groups(const struct ronde_co_run *co_run,

@@ -55,7 +55,7 @@ static enum ronde_status run(struct fixture *fixture)
     enum ronde_status status = ronde_co_run_open(&fixture->scenario, &fixture->forecast,
                                                  &fixture->co_run, &fixture->error);
     if (status == RONDE_OK)
-        status = ronde_co_run_run(&fixture->co_run, &fixture->forecast, "flat_fifo",
+        status = ronde_co_run_run(&fixture->co_run, &fixture->forecast, "flat_fifo", true,
                                   &fixture->record, &fixture->kept, &fixture->error);
     return status;
 }
