@@ -67,8 +67,6 @@ static enum ronde_status find_large(const struct ronde_forecast *whole,
         status = replay(whole, 2 * outline->large, 0, &twice_ns, NULL, error);
     outline->slope_ns = (twice_ns - outline->large_ns) / (double)outline->large;
     outline->link_ns /= (double)outline->large;
-    /* Until the latency is known. */
-    outline->likes_pieces = true;
     return status;
 }
 
@@ -116,10 +114,14 @@ double ronde_outline_whole(const struct ronde_outline *outline, uint64_t count)
     return fmax(outline->latency_ns, outline->large_ns - outline->slope_ns * left);
 }
 
+double ronde_outline_links(const struct ronde_outline *outline, uint64_t count)
+{
+    return outline->launch_ns + outline->link_ns * (double)count;
+}
+
 double ronde_outline_bound(const struct ronde_outline *outline, uint64_t count)
 {
-    const double bound_ns =
-        fmax(outline->latency_ns, outline->launch_ns + outline->link_ns * (double)count);
+    const double bound_ns = fmax(outline->latency_ns, ronde_outline_links(outline, count));
     return outline->likes_pieces || !outline->is_straight
                ? bound_ns
                : fmax(bound_ns, ronde_outline_whole(outline, count));

@@ -51,7 +51,10 @@ struct ronde_outline {
 enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
                                      struct ronde_outline *outline, struct ronde_error *error);
 
-/** No load of so many elements takes less: however it is cut where it likes pieces, else in one piece. */
+/** No load of so many elements takes less, by what its busiest link carries alone: known as soon as the large load is. */
+double ronde_outline_links(const struct ronde_outline *outline, uint64_t count);
+
+/** The same with latency: however it is cut where it likes pieces, else in one piece. */
 double ronde_outline_bound(const struct ronde_outline *outline, uint64_t count);
 
 /** About what a load takes in one piece, and cut by the slot of an index. Errors: those of the replays. */

@@ -43,17 +43,19 @@ static uint64_t bytes_of(const struct ronde_plan *plan, uint64_t count)
 static enum ronde_status find_facts(struct ronde_plan *plan, const struct ronde_selector *selector,
                                     uint32_t index, struct ronde_error *error)
 {
-    const struct ronde_candidate *candidate = &selector->choice.candidates[index];
+    const struct ronde_pricer *pricer = &selector->pricer;
+    struct ronde_candidate *candidate = &selector->choice.candidates[index];
     struct ronde_plan_facts *facts = &plan->facts[index];
     struct ronde_load load = plan->rows[0].decision.load;
     struct ronde_quote quote;
     if (facts->is_known)
         return RONDE_OK;
     load.count = load.count > 0 ? 1 : 0;
-    /* A bound will do: links are hardly shared by messages of one element. */
-    const enum ronde_status status =
-        selector->pricer.price(selector->pricer.self, &selector->choice.candidates[index], &load,
-                               selector->choice.mem, &quote, error);
+    /* A bound will do that knows the latency: links are hardly shared by messages of one element. */
+    enum ronde_status status =
+        pricer->price(pricer->self, candidate, &load, selector->choice.mem, &quote, error);
+    while (status == RONDE_OK && quote.is_bound && quote.bound_of < RONDE_BOUND_OF_OUTLINE)
+        status = pricer->settle(pricer->self, candidate, &load, INFINITY, INFINITY, &quote, error);
     if (status != RONDE_OK)
         return status;
     facts->latency_ns = quote.time_ns;
@@ -94,9 +96,8 @@ static enum ronde_status finish_row(struct ronde_plan *plan, const struct ronde_
 /* ---- Rows, two at a time ---------------------------------------------------------------------------------------- */
 
 /*
- * Sizes have nothing to do with each other but for what a candidate's outline knows already, so another thread with outlines of
- * its own decides every other size. Always two, however many processors there are: which bounds of a loser are known when its size
- * comes, and so what is printed of it, is the same everywhere.
+ * What is decided of a size depends on no other size, so another thread with outlines of its own decides every other one. Two, since
+ * each may hold a replay of a gigabyte, and has to find out again what outlines know.
  */
 #define PLANNERS 2u
 

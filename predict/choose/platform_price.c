@@ -113,7 +113,7 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, const cha
                                  .engine = prediction.engine,
                                  .slot_bytes = forecast->load.slot_bytes,
                                  .is_bound = prediction.result.is_beyond,
-                                 .is_tight = prediction.result.is_beyond,
+                                 .bound_of = RONDE_BOUND_OF_PIECES,
                                  .is_exact = prediction.result.is_contention_free &&
                                              !ronde_prediction_has(&prediction, "approximate")};
     return status;
@@ -162,7 +162,18 @@ static double least_time(const struct ronde_platform_pricer *platform_pricer,
            ronde_dtype_bytes(forecast->load.dtype) / platform_pricer->fastest_GBps;
 }
 
-/** A bound that costs next to nothing: most candidates are never looked at closer. */
+/** Whether an outline costs next to nothing: that is the schedule's business, and no load's. */
+static bool is_quick_in_outline(const struct ronde_forecast *forecast)
+{
+    struct ronde_forecast whole = *forecast;
+    whole.load.slot_bytes = 0;
+    return ronde_forecast_steps(&whole) < RONDE_LONG_STEPS;
+}
+
+/**
+ * A bound that costs next to nothing: most candidates are never looked at closer. Like those that follow it depends on the load
+ * alone, not on what an outline knows by now from other loads, and so does what is decided.
+ */
 static enum ronde_status bound(const struct ronde_platform_pricer *platform_pricer,
                                struct ronde_forecast *forecast, struct ronde_candidate *candidate,
                                const struct ronde_mem *mem, struct ronde_quote *out_quote,
@@ -181,15 +192,18 @@ static enum ronde_status bound(const struct ronde_platform_pricer *platform_pric
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the routes of %s",
                           candidate->request.algorithm);
     forecast->sim.memo = outline->memo;
-    if (!outline->is_known && ronde_candidate_steps(candidate, &forecast->load) < RONDE_LONG_STEPS)
+    const bool is_quick = is_quick_in_outline(forecast);
+    if (is_quick && !outline->is_known)
         status = ronde_outline_find(forecast, outline, error);
     if (status == RONDE_OK)
         *out_quote =
-            (struct ronde_quote){.time_ns = outline->is_known || outline->large_ns > 0
+            (struct ronde_quote){.time_ns = is_quick
                                                 ? ronde_outline_bound(outline, forecast->load.count)
                                                 : least_time(platform_pricer, forecast, outline),
                                  .engine = "flat",
-                                 .is_bound = true};
+                                 .is_bound = true,
+                                 .bound_of =
+                                     is_quick ? RONDE_BOUND_OF_OUTLINE : RONDE_BOUND_OF_BYTES};
     return status;
 }
 
@@ -327,7 +341,7 @@ static enum ronde_status tighten(const struct ronde_forecast *forecast,
     if (status != RONDE_OK)
         return status;
     quote->time_ns = fmax(quote->time_ns, ESTIMATED * slots.estimated_ns[least_slot(&slots)]);
-    quote->is_tight = true;
+    quote->bound_of = RONDE_BOUND_OF_PIECES;
     return RONDE_OK;
 }
 
@@ -420,7 +434,22 @@ static enum ronde_status find_time(struct search *search, bool is_open,
         *quote = (struct ronde_quote){.time_ns = search->beyond_ns,
                                       .engine = "flat",
                                       .is_bound = true,
-                                      .is_tight = true};
+                                      .bound_of = RONDE_BOUND_OF_PIECES};
+    return status;
+}
+
+/** The next closer bound of one whose outline takes its time. */
+static enum ronde_status look(const struct ronde_forecast *forecast, struct ronde_outline *outline,
+                              struct ronde_quote *quote, struct ronde_error *error)
+{
+    const uint64_t count = forecast->load.count;
+    const bool is_first = quote->bound_of == RONDE_BOUND_OF_BYTES;
+    enum ronde_status status = RONDE_OK;
+    if (!outline->is_known && (!is_first || outline->large_ns <= 0))
+        status = ronde_outline_find(forecast, outline, error);
+    quote->time_ns = fmax(quote->time_ns, is_first ? ronde_outline_links(outline, count)
+                                                   : ronde_outline_bound(outline, count));
+    quote->bound_of = is_first ? RONDE_BOUND_OF_LINKS : RONDE_BOUND_OF_OUTLINE;
     return status;
 }
 
@@ -429,11 +458,8 @@ static enum ronde_status settle(const void *self, struct ronde_candidate *candid
                                 struct ronde_quote *quote, struct ronde_error *error)
 {
     const struct ronde_forecast forecast = forecast_of(self, candidate, load);
-    if (!candidate->outline->is_known) {
-        const enum ronde_status status = ronde_outline_find(&forecast, candidate->outline, error);
-        quote->time_ns = fmax(quote->time_ns, ronde_outline_bound(candidate->outline, load->count));
-        return status;
-    }
+    if (quote->bound_of < RONDE_BOUND_OF_OUTLINE)
+        return look(&forecast, candidate->outline, quote, error);
     const bool is_open = load->slot_bytes == 0;
     /* Short replays end, so that more is known of who has lost, and by how much. */
     if (ronde_forecast_steps(&forecast) < RONDE_LONG_STEPS)
@@ -446,7 +472,7 @@ static enum ronde_status settle(const void *self, struct ronde_candidate *candid
                             .beyond_ns = INFINITY,
                             .off = 1,
                             .work_limit = isfinite(most_ns) ? MOST_LONG_WORK : 0};
-    return is_open && candidate->outline->likes_pieces && !quote->is_tight
+    return is_open && candidate->outline->likes_pieces && quote->bound_of < RONDE_BOUND_OF_PIECES
                ? tighten(&forecast, candidate, quote, error)
                : find_time(&search, is_open, candidate, error);
 }

@@ -48,6 +48,14 @@ struct ronde_choice {
     bool lacks_forests; /**< some schedules made for the machine were left out, as they would take long */
 };
 
+/** What a bound rests on: each is closer than those before it, and takes longer to find. */
+enum ronde_bound_of {
+    RONDE_BOUND_OF_BYTES,   /**< what the busiest rank sends */
+    RONDE_BOUND_OF_LINKS,   /**< what the busiest link carries */
+    RONDE_BOUND_OF_OUTLINE, /**< that and latency */
+    RONDE_BOUND_OF_PIECES   /**< the best cut by its estimate, or a replay that was ended */
+};
+
 /** What a candidate takes for a load. */
 struct ronde_quote {
     double time_ns; /**< launch included; INFINITY where nobody knows: it is then never chosen */
@@ -55,7 +63,7 @@ struct ronde_quote {
     const char *engine;  /**< who says so: closed_form, dag, or a pricer of another kind */
     bool is_exact;       /**< the time of the model; else approximate */
     bool is_bound; /**< it takes no less: what it does take is for the pricer's `settle` to find */
-    bool is_tight; /**< a bound that `settle` has raised already */
+    enum ronde_bound_of bound_of; /**< of a bound */
 };
 
 /** Whoever says what a candidate takes: a formula, a replay, a table. */
