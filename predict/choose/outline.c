@@ -51,6 +51,13 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, uint64_t 
     return status;
 }
 
+bool ronde_outline_is_quick(const struct ronde_forecast *forecast)
+{
+    struct ronde_forecast whole = *forecast;
+    whole.load.slot_bytes = 0;
+    return ronde_forecast_steps(&whole) < RONDE_LONG_STEPS;
+}
+
 /** Ranks up to which pieces are tried even where large loads gain nothing: middling ones may, and replays are quick. */
 #define FEW_RANKS 32u
 
@@ -63,7 +70,7 @@ static enum ronde_status find_large(const struct ronde_forecast *whole,
         replay(whole, outline->large, 0, &outline->large_ns, &outline->link_ns, error);
     /* No line that is the largest there rises faster than one through nought. */
     twice_ns = 2 * outline->large_ns;
-    if (status == RONDE_OK && ronde_forecast_steps(whole) < RONDE_LONG_STEPS)
+    if (status == RONDE_OK && ronde_outline_is_quick(whole))
         status = replay(whole, 2 * outline->large, 0, &twice_ns, NULL, error);
     outline->slope_ns = (twice_ns - outline->large_ns) / (double)outline->large;
     outline->link_ns /= (double)outline->large;
@@ -99,7 +106,7 @@ enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
     outline->is_bounded = is_short(&whole);
     if (outline->is_bounded && outline->large > 0 && outline->large_ns <= 0) {
         status = find_large(&whole, outline, error);
-        if (status != RONDE_OK || ronde_forecast_steps(&whole) >= RONDE_LONG_STEPS)
+        if (status != RONDE_OK || !ronde_outline_is_quick(&whole))
             return status;
     }
     if (outline->is_bounded)

@@ -44,6 +44,9 @@ struct ronde_outline {
     struct ronde_outline_slot slots[RONDE_OUTLINE_SLOTS];
 };
 
+/** Whether that costs next to nothing: it is the schedule's business, and no load's. */
+bool ronde_outline_is_quick(const struct ronde_forecast *forecast);
+
 /**
  * Looks at a candidate's forecast; what was counted stays. Of a long one only the large load is looked at first: it is known when
  * this is asked again, for those that their links alone do not rule out. Errors: those of the replays.

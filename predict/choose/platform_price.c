@@ -162,14 +162,6 @@ static double least_time(const struct ronde_platform_pricer *platform_pricer,
            ronde_dtype_bytes(forecast->load.dtype) / platform_pricer->fastest_GBps;
 }
 
-/** Whether an outline costs next to nothing: that is the schedule's business, and no load's. */
-static bool is_quick_in_outline(const struct ronde_forecast *forecast)
-{
-    struct ronde_forecast whole = *forecast;
-    whole.load.slot_bytes = 0;
-    return ronde_forecast_steps(&whole) < RONDE_LONG_STEPS;
-}
-
 /**
  * A bound that costs next to nothing: most candidates are never looked at closer. Like those that follow it depends on the load
  * alone, not on what an outline knows by now from other loads, and so does what is decided.
@@ -192,7 +184,7 @@ static enum ronde_status bound(const struct ronde_platform_pricer *platform_pric
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the routes of %s",
                           candidate->request.algorithm);
     forecast->sim.memo = outline->memo;
-    const bool is_quick = is_quick_in_outline(forecast);
+    const bool is_quick = ronde_outline_is_quick(forecast);
     if (is_quick && !outline->is_known)
         status = ronde_outline_find(forecast, outline, error);
     if (status == RONDE_OK)
