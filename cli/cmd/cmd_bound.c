@@ -102,7 +102,7 @@ static enum ronde_status bound_command(struct ronde_invocation *call, struct ron
 
     enum ronde_status status = ronde_open_platform(options, &call->platform, error);
     if (status == RONDE_OK)
-        status = ronde_open_request(options, &request, error);
+        status = ronde_open_request(options, call->platform, &request, error);
     if (status == RONDE_OK)
         status = ronde_bound_find(call->platform, &request, ronde_mem_default(), &bound, error);
     if (status == RONDE_OK)

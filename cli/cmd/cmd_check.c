@@ -284,7 +284,7 @@ static enum ronde_status prove(const struct ronde_options *options, struct subje
         status = ronde_schedule_file_read(options, &subject->facts, &subject->proof,
                                           &subject->schedule, error);
     } else {
-        status = ronde_single_request(options, &subject->request, error);
+        status = ronde_single_request(options, NULL, &subject->request, error);
         if (status == RONDE_OK)
             status = ronde_compile(&subject->request, ronde_mem_default(), &subject->proof,
                                    &subject->schedule, error);

@@ -144,7 +144,7 @@ static enum ronde_status choose(const struct ronde_options *options,
     /* A schedule says how its rings go, and not where ranks sit. */
     how.is_placed = true;
     how.placement = RONDE_PLACE_AUTO;
-    enum ronde_status status = ronde_open_request(options, &request, error);
+    enum ronde_status status = ronde_open_request(options, NULL, &request, error);
     if (status == RONDE_OK)
         status = ronde_selector_open(&how, &request, &selector, error);
     if (status == RONDE_OK)

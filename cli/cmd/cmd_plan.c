@@ -292,11 +292,7 @@ find_request(const struct ronde_options *options, const struct ronde_platform *p
                 "leave out -a %s; price takes one",
                 options->what.algorithms[a]);
     used.what.algorithm_count = 0;
-    if (platform && options->what.rank_counts == 0) {
-        used.what.ranks[0] = ronde_platform_facts(platform)->hosts;
-        used.what.rank_counts = 1;
-    }
-    return ronde_open_request(&used, out_request, error);
+    return ronde_open_request(&used, platform, out_request, error);
 }
 
 /* Schedules of files, which are weighed beside the algorithms. */

@@ -251,7 +251,7 @@ static enum ronde_status open_subject(struct ronde_run_session *session, struct 
         session->request.algorithm = session->given->algorithm;
         return RONDE_OK;
     }
-    status = ronde_open_request(options, &session->request, error);
+    status = ronde_open_request(options, NULL, &session->request, error);
     return status == RONDE_OK ? ronde_race_open(options, &session->request, session->comm,
                                                 ronde_is_autotune(options), &session->race, error)
                               : status;

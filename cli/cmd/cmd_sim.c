@@ -194,10 +194,11 @@ static void print_head(const struct session *session)
 /* What is asked for, by name or as a file. */
 static enum ronde_status find_request(struct session *session, struct ronde_error *error)
 {
+    const struct ronde_platform *platform = session->call->platform;
     if (ronde_is_chosen(session->options))
-        return ronde_open_request(session->options, &session->request, error);
+        return ronde_open_request(session->options, platform, &session->request, error);
     if (!ronde_is_schedule_file(session->options))
-        return ronde_single_request(session->options, &session->request, error);
+        return ronde_single_request(session->options, platform, &session->request, error);
     const enum ronde_status status =
         ronde_schedule_file_read(session->options, NULL, NULL, &session->given, error);
     if (status == RONDE_OK)
@@ -209,15 +210,20 @@ static enum ronde_status find_request(struct session *session, struct ronde_erro
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    enum ronde_status status = find_request(session, error);
+    enum ronde_status status = RONDE_OK;
+    /* What --degrade scales is part of the scenario. */
+    if (options->machine.topo)
+        status = ronde_open_healthy_platform(options, &session->call->platform, error);
+    if (status == RONDE_OK)
+        status = find_request(session, error);
     if (status == RONDE_OK)
         status = ronde_placements_parse(options->engine.placement, &session->placements, error);
     if (status == RONDE_OK)
         status = ronde_scenario_of(options, &own_of(options)->scenario, &session->scenario, error);
     session->has_scenario = !ronde_scenario_is_empty(&session->scenario);
-    /* What --degrade scales is part of the scenario. */
-    return status == RONDE_OK ? ronde_open_healthy_platform(options, &session->call->platform, error)
-                              : status;
+    return status == RONDE_OK && !session->call->platform
+               ? ronde_open_healthy_platform(options, &session->call->platform, error)
+               : status;
 }
 
 static void close_session(struct session *session)

@@ -86,12 +86,12 @@ static void show_progress(void *context, const char *phase, uint64_t done, uint6
         ronde_progress("%s", phase);
 }
 
-static enum ronde_status find_request(const struct ronde_options *options,
-                                      struct ronde_synthesis_request *out_request,
-                                      struct ronde_error *error)
+static enum ronde_status
+find_request(const struct ronde_options *options, const struct ronde_platform *platform,
+             struct ronde_synthesis_request *out_request, struct ronde_error *error)
 {
     struct ronde_compile_request request;
-    const enum ronde_status status = ronde_open_request(options, &request, error);
+    const enum ronde_status status = ronde_open_request(options, platform, &request, error);
     if (status == RONDE_OK)
         *out_request = (struct ronde_synthesis_request){.collective = request.collective,
                                                         .ranks = request.ranks,
@@ -133,7 +133,7 @@ static enum ronde_status synthesize_command(struct ronde_invocation *call, struc
     if (status == RONDE_OK)
         status = ronde_open_platform(options, &call->platform, error);
     if (status == RONDE_OK)
-        status = find_request(options, &request, error);
+        status = find_request(options, call->platform, &request, error);
     request.progress = (struct ronde_synthesis_progress){show_progress, NULL};
     if (status == RONDE_OK)
         status = ronde_synthesize(call->platform, &request, ronde_mem_default(), &schedule, &made,

@@ -71,26 +71,26 @@ enum ronde_status ronde_compile_request_of(const struct ronde_options *options,
     return status;
 }
 
-enum ronde_status ronde_open_request(const struct ronde_options *options,
-                                     struct ronde_compile_request *out_request,
-                                     struct ronde_error *error)
+enum ronde_status
+ronde_open_request(const struct ronde_options *options, const struct ronde_platform *platform,
+                   struct ronde_compile_request *out_request, struct ronde_error *error)
 {
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
     uint32_t ranks = options->what.ranks[0];
     enum ronde_status status = check_single(options, &collective, error);
     if (status == RONDE_OK && options->what.rank_counts == 0)
-        status = ronde_default_ranks(options, &ranks, error);
+        status = ronde_default_ranks(options, platform, &ranks, error);
     return status == RONDE_OK
                ? ronde_compile_request_of(options, collective, ranks, out_request, error)
                : status;
 }
 
-enum ronde_status ronde_single_request(const struct ronde_options *options,
-                                       struct ronde_compile_request *out_request,
-                                       struct ronde_error *error)
+enum ronde_status
+ronde_single_request(const struct ronde_options *options, const struct ronde_platform *platform,
+                     struct ronde_compile_request *out_request, struct ronde_error *error)
 {
     struct ronde_compile_request request;
-    const enum ronde_status status = ronde_open_request(options, &request, error);
+    const enum ronde_status status = ronde_open_request(options, platform, &request, error);
     if (status != RONDE_OK)
         return status;
     if (options->what.algorithm_count == 0 && !ronde_first_algorithm(&request))
@@ -114,7 +114,7 @@ enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *op
     struct ronde_compile_request request;
     if (ronde_is_schedule_file(options))
         return ronde_schedule_file_read(options, NULL, NULL, out_schedule, error);
-    const enum ronde_status status = ronde_single_request(options, &request, error);
+    const enum ronde_status status = ronde_single_request(options, NULL, &request, error);
     return status == RONDE_OK
                ? ronde_compile(&request, ronde_mem_default(), NULL, out_schedule, error)
                : status;

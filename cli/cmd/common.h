@@ -23,21 +23,21 @@ ronde_compile_request_of(const struct ronde_options *options, enum ronde_collect
                          struct ronde_error *error);
 
 /**
- * What a command asks that takes one collective and one -N, or ronde_default_ranks; no algorithm yet. Errors: BAD_ARGUMENT
- * for anything missing, unknown or plural; as ronde_default_ranks.
+ * What a command asks that takes one collective and one -N, or ronde_default_ranks of `platform`; no algorithm yet. Errors:
+ * BAD_ARGUMENT for anything missing, unknown or plural; as ronde_default_ranks.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_open_request(const struct ronde_options *options,
-                                                      struct ronde_compile_request *out_request,
-                                                      struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_open_request(const struct ronde_options *options, const struct ronde_platform *platform,
+                   struct ronde_compile_request *out_request, struct ronde_error *error);
 
 /**
  * The request of a command that takes one collective, one -a and one -N. Without -a the first
  * algorithm that serves
  * the request is taken. Errors: BAD_ARGUMENT for anything missing, unknown or plural.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_single_request(const struct ronde_options *options,
-                                                        struct ronde_compile_request *out_request,
-                                                        struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_single_request(const struct ronde_options *options, const struct ronde_platform *platform,
+                     struct ronde_compile_request *out_request, struct ronde_error *error);
 
 /**
  * The one schedule a command is about: read, or compiled as ronde_single_request has it. Owner: the caller.

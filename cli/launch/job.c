@@ -125,7 +125,7 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct r
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "-N %u, but %s has started %u processes",
                           wanted, launcher->name, launcher->ranks);
     if (out->join.ranks == 0 && out->is_made_here)
-        status = ronde_default_ranks(options, &out->join.ranks, error);
+        status = ronde_default_ranks(options, NULL, &out->join.ranks, error);
     if (status != RONDE_OK)
         return status;
     if (out->join.ranks == 0)

@@ -317,23 +317,24 @@ enum ronde_status ronde_placements_parse(const char *text, struct ronde_placemen
 /* The fewest that have anything to say to each other. */
 #define LEAST_RANKS 2u
 
-enum ronde_status ronde_default_ranks(const struct ronde_options *options, uint32_t *out_ranks,
+enum ronde_status ronde_default_ranks(const struct ronde_options *options,
+                                      const struct ronde_platform *platform, uint32_t *out_ranks,
                                       struct ronde_error *error)
 {
     struct ronde_schedule *schedule = NULL;
-    struct ronde_platform *platform = NULL;
+    struct ronde_platform *opened = NULL;
     enum ronde_status status = RONDE_OK;
 
     *out_ranks = LEAST_RANKS;
     if (ronde_is_schedule_file(options))
         status = ronde_schedule_file_read(options, NULL, NULL, &schedule, error);
-    else if (options->machine.topo)
-        status = ronde_machine_open(options, &platform, error);
+    else if (options->machine.topo && !platform)
+        status = ronde_machine_open(options, &opened, error);
     if (status == RONDE_OK && schedule)
         *out_ranks = schedule->ranks;
-    if (status == RONDE_OK && platform)
-        *out_ranks = ronde_platform_facts(platform)->hosts;
-    ronde_platform_destroy(platform);
+    else if (status == RONDE_OK && (platform || opened))
+        *out_ranks = ronde_platform_facts(platform ? platform : opened)->hosts;
+    ronde_platform_destroy(opened);
     ronde_schedule_destroy(schedule);
     return status;
 }

@@ -94,12 +94,12 @@ RONDE_MUST_CHECK enum ronde_status ronde_placements_parse(const char *text,
 /* How many ranks there are where -N is absent. */
 
 /**
- * Those of the schedule, where a file is given, else the hosts of --topo, else 2. Errors: as ronde_schedule_file_open and
- * ronde_machine_open.
+ * Those of the schedule, where a file is given, else the hosts of --topo, else 2. `platform` is that of --topo, NULL where it is
+ * not open yet. Errors: as ronde_schedule_file_open and ronde_machine_open.
  */
-RONDE_MUST_CHECK enum ronde_status ronde_default_ranks(const struct ronde_options *options,
-                                                       uint32_t *out_ranks,
-                                                       struct ronde_error *error);
+RONDE_MUST_CHECK enum ronde_status
+ronde_default_ranks(const struct ronde_options *options, const struct ronde_platform *platform,
+                    uint32_t *out_ranks, struct ronde_error *error);
 
 /* Which ranks and algorithms a grid has where -N and -a are absent. */
 

@@ -18,11 +18,11 @@ static void nothing_given_is_two(void)
     struct ronde_options options = {.argument_count = 0};
     struct ronde_error error = {0};
     uint32_t ranks = 0;
-    CU_ASSERT_EQUAL(ronde_default_ranks(&options, &ranks, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_default_ranks(&options, NULL, &ranks, &error), RONDE_OK);
     CU_ASSERT_EQUAL(ranks, 2);
     options.arguments[0] = "all_reduce";
     options.argument_count = 1;
-    CU_ASSERT_EQUAL(ronde_default_ranks(&options, &ranks, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_default_ranks(&options, NULL, &ranks, &error), RONDE_OK);
     CU_ASSERT_EQUAL(ranks, 2);
 }
 
@@ -43,7 +43,7 @@ static void a_schedule_has_its_own(void)
         const struct ronde_options options = {.arguments = {path},
                                               .argument_count = 1,
                                               .machine.topo = "no-such-machine.xml"};
-        CU_ASSERT_EQUAL(ronde_default_ranks(&options, &ranks, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_default_ranks(&options, NULL, &ranks, &error), RONDE_OK);
         CU_ASSERT_EQUAL(ranks, rows[i].ranks);
     }
 }
@@ -62,7 +62,7 @@ static void a_machine_has_its_hosts(void)
                                               .machine.topo = rows[i].name};
         struct ronde_error error = {0};
         uint32_t ranks = 0;
-        CU_ASSERT_EQUAL(ronde_default_ranks(&options, &ranks, &error), RONDE_OK);
+        CU_ASSERT_EQUAL(ronde_default_ranks(&options, NULL, &ranks, &error), RONDE_OK);
         CU_ASSERT_EQUAL(ranks, rows[i].hosts);
     }
 }
@@ -90,7 +90,7 @@ static void what_cannot_be_read_is_named(void)
                                         .argument_count = rows[i].file ? 1 : 0,
                                         .machine.topo = rows[i].topo};
         struct ronde_error error = {0};
-        const enum ronde_status status = ronde_default_ranks(&options, &ranks, &error);
+        const enum ronde_status status = ronde_default_ranks(&options, NULL, &ranks, &error);
         CU_ASSERT_EQUAL(status, rows[i].status);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, rows[i].text));
         if (status != rows[i].status || !strstr(error.message, rows[i].text))
