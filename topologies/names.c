@@ -130,3 +130,14 @@ enum ronde_status ronde_limit_check(enum ronde_limit limit, uint64_t wanted,
                       (unsigned long long)wanted, bounds[limit].what, (unsigned long long)bound,
                       bounds[limit].variable, (unsigned long long)bounds[limit].most);
 }
+
+enum ronde_status ronde_limit_check_file(enum ronde_limit limit, uint64_t wanted, const char *path,
+                                         uint32_t line, struct ronde_error *error)
+{
+    struct ronde_error why = {0};
+    if (ronde_limit_check(limit, wanted, &why) == RONDE_OK)
+        return RONDE_OK;
+    return line > 0 ? ronde_fail_at(error, RONDE_BAD_INPUT, line, "%.200s:%u: %.300s", path, line,
+                                    why.message)
+                    : ronde_fail(error, RONDE_BAD_INPUT, "%.200s: %.300s", path, why.message);
+}

@@ -126,9 +126,6 @@ enum ronde_status gzip_read(struct gzip *gzip, unsigned char *to, size_t capacit
     gzip->made_bytes += *out_bytes;
     if (status != RONDE_OK || gzip->made_bytes < FREE_BYTES)
         return status;
-    struct ronde_error why = {0};
-    return ronde_limit_check(RONDE_LIMIT_INFLATION, gzip->made_bytes / gzip->file_bytes, &why) ==
-                   RONDE_OK
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_BAD_INPUT, "%.200s: %.300s", gzip->path, why.message);
+    return ronde_limit_check_file(RONDE_LIMIT_INFLATION, gzip->made_bytes / gzip->file_bytes,
+                                  gzip->path, 0, error);
 }

@@ -91,10 +91,10 @@ static void script_read_set(struct script *script, struct label_text set)
 /* Few lines may stand for many ranks: what they come to is known before any of it is made. */
 static void refuse_giants(struct script *script, uint64_t items)
 {
-    struct ronde_error why = {0};
-    if (script->words.status == RONDE_OK &&
-        ronde_limit_check(RONDE_LIMIT_ITEMS, items, &why) != RONDE_OK)
-        words_refuse(&script->words, "%s", why.message);
+    struct words *words = &script->words;
+    if (words->status == RONDE_OK)
+        words->status = ronde_limit_check_file(RONDE_LIMIT_ITEMS, items, words->path, words->line,
+                                               words->error);
 }
 
 /* groups NAME SET SET ... */

@@ -15,6 +15,8 @@
 #define RONDE_SWITCH_NS 130.0
 /** Ports of a leaf switch that lead down where half of 64 do, as in a QM9700 without oversubscription. */
 #define RONDE_LEAF_PORTS 32u
+/** Nodes of Tofu-D in one point of its shape. */
+#define RONDE_TOFU_UNIT_HOSTS 12u
 
 /** Parts of a request a kind can have a use for. */
 enum ronde_generated_part {

@@ -1,8 +1,6 @@
 /* Machines that SimGrid has in one element, or nearly: one switch, tori, one PCIe server. */
 #include "generator.h"
 
-#include "ronde/limits.h"
-
 /* Hosts where none are asked for. */
 #define CROSSBAR_HOSTS 64u
 #define ETHERNET_HOSTS 16u
@@ -124,8 +122,6 @@ static enum ronde_status put_torus(const struct ronde_generate_request *request,
                           "a %s needs a shape of 2 or 3 axes, e.g. 8x8x8", request->kind);
     for (uint32_t i = 0; i < request->axis_count; i++)
         hosts *= request->shape[i];
-    if (ronde_limit_check(RONDE_LIMIT_HOSTS, hosts, error) != RONDE_OK)
-        return RONDE_BAD_ARGUMENT;
     print_shape(request, "x", shape, sizeof shape);
     print_shape(request, ",", axes, sizeof axes);
     snprintf(name, sizeof name, "%s-%s", request->kind, shape);
@@ -178,7 +174,7 @@ enum ronde_status ronde_generate_tofu(const struct ronde_generate_request *reque
     const struct torus tofu = {
         "units of 2x3x2 nodes, 6.8 GB/s links",
         "2,3,2,",
-        12,
+        RONDE_TOFU_UNIT_HOSTS,
         6.8,
         100,
         "390",

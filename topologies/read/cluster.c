@@ -114,15 +114,14 @@ static enum ronde_status add_hosts(struct ronde_xml_reader *reader, const struct
         /* Before making any: a range may be a slip of the pen worth gigabytes. */
         if (last - first >= RONDE_MAX_RANKS - reader->platform->hosts.count)
             return ronde_reader_fail(reader, tag, "more than %u hosts", RONDE_MAX_RANKS);
-        struct ronde_error why = {0};
-        if (ronde_limit_check(RONDE_LIMIT_HOSTS, reader->platform->hosts.count + (last - first + 1),
-                              &why) != RONDE_OK)
-            return ronde_reader_fail(reader, tag, "%s", why.message);
-        for (uint64_t number = first; number <= last; number++) {
-            const enum ronde_status status = add_host(reader, tag, cluster, number);
-            if (status != RONDE_OK)
-                return status;
-        }
+        enum ronde_status status =
+            ronde_limit_check_file(RONDE_LIMIT_HOSTS,
+                                   reader->platform->hosts.count + (last - first + 1),
+                                   reader->platform->path, tag->line, reader->error);
+        for (uint64_t number = first; number <= last && status == RONDE_OK; number++)
+            status = add_host(reader, tag, cluster, number);
+        if (status != RONDE_OK)
+            return status;
         if (*at++ == '\0')
             return RONDE_OK;
     }
@@ -253,7 +252,6 @@ static enum ronde_status check_links(struct ronde_xml_reader *reader, const stru
     const char *text = ronde_reader_value(tag, "topo_parameters");
     uint64_t numbers[64];
     size_t count = 0;
-    struct ronde_error why = {0};
     for (const char *at = text;; at++) {
         at += strspn(at, " ");
         if (count == 64 || !ronde_parse_integer(&at, INT32_MAX, &numbers[count++]) ||
@@ -266,9 +264,8 @@ static enum ronde_status check_links(struct ronde_xml_reader *reader, const stru
     }
     const double links =
         is_fat_tree ? fat_tree_links(numbers, count) : dragonfly_links(numbers, count);
-    return ronde_limit_check(RONDE_LIMIT_LINKS, (uint64_t)fmin(links, 1e18), &why) == RONDE_OK
-               ? RONDE_OK
-               : ronde_reader_fail(reader, tag, "%s", why.message);
+    return ronde_limit_check_file(RONDE_LIMIT_LINKS, (uint64_t)fmin(links, 1e18),
+                                  reader->platform->path, tag->line, reader->error);
 }
 
 /*

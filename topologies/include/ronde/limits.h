@@ -33,6 +33,11 @@ enum ronde_limit {
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_limit_check(enum ronde_limit limit, uint64_t wanted, struct ronde_error *error);
 
+/** The same of what a file asks for, on a line of it or (0) as a whole. Errors: BAD_INPUT with the file and the line in front. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_limit_check_file(enum ronde_limit limit, uint64_t wanted, const char *path, uint32_t line,
+                       struct ronde_error *error);
+
 #ifdef __cplusplus
 }
 #endif
