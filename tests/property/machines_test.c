@@ -4,6 +4,8 @@
  * parts and the same bandwidths, or a line that says what is not known. And platforms with what SimGrid has besides, which change
  * nothing. RONDE_TEST_SCALE is how many.
  */
+#include "drawn_machine.h"
+
 #include "support/buffers.h"
 #include "support/files.h"
 #include "support/suite.h"
@@ -16,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { MOST_GPUS = 16, MOST_NICS = 16, TEXT_BYTES = 1 << 16 };
@@ -189,23 +190,6 @@ static void write_file(struct writer *w)
     put(w, "</system>\n");
 }
 
-static double rate_of(const struct ronde_platform *platform, const char *name)
-{
-    for (uint32_t l = 0; l < ronde_platform_link_count(platform); l++)
-        if (strcmp(ronde_platform_link(platform, l)->name, name) == 0)
-            return ronde_platform_link(platform, l)->rate_GBps;
-    return 0;
-}
-
-static bool is_said(const struct ronde_import *import, const char *part)
-{
-    char line[256];
-    for (uint32_t r = 0; ronde_import_remark(import, r, line, sizeof line); r++)
-        if (strstr(line, part))
-            return true;
-    return false;
-}
-
 /* Sum of what NICs are written with, in the platform: those that no GPU is near to are left out with a remark. */
 static bool are_rates(const struct truth *truth, bool is_rccl, const struct ronde_import *import,
                       const struct ronde_platform *platform, char why[128])
@@ -213,16 +197,16 @@ static bool are_rates(const struct truth *truth, bool is_rccl, const struct rond
     char name[64];
     for (uint32_t g = 0; g < truth->gpus && truth->is_switched && !truth->has_shared; g++) {
         snprintf(name, sizeof name, "nvlink-gpu%u_UP", g);
-        if (fabs(rate_of(platform, name) - truth->link_GBps[g]) > 1e-6 * truth->link_GBps[g]) {
-            snprintf(why, 128, "%s %g, not %g GB/s", name, rate_of(platform, name),
+        if (fabs(drawn_rate(platform, name) - truth->link_GBps[g]) > 1e-6 * truth->link_GBps[g]) {
+            snprintf(why, 128, "%s %g, not %g GB/s", name, drawn_rate(platform, name),
                      truth->link_GBps[g]);
             return false;
         }
     }
     for (uint32_t g = 1; g < truth->gpus && !truth->is_switched; g++) {
         snprintf(name, sizeof name, "%s-gpu0-gpu%u_UP", is_rccl ? "xgmi" : "nvlink", g);
-        if (fabs(rate_of(platform, name) - truth->link_GBps[g]) > 1e-6 * truth->link_GBps[g]) {
-            snprintf(why, 128, "%s %g, not %g GB/s", name, rate_of(platform, name),
+        if (fabs(drawn_rate(platform, name) - truth->link_GBps[g]) > 1e-6 * truth->link_GBps[g]) {
+            snprintf(why, 128, "%s %g, not %g GB/s", name, drawn_rate(platform, name),
                      truth->link_GBps[g]);
             return false;
         }
@@ -230,11 +214,11 @@ static bool are_rates(const struct truth *truth, bool is_rccl, const struct rond
     double sum = 0, least = 0;
     for (uint32_t n = 0; n < truth->nics; n++) {
         snprintf(name, sizeof name, "net-nic%u_UP", n);
-        sum += rate_of(platform, name);
+        sum += drawn_rate(platform, name);
         least += truth->nic_GBps[n];
     }
-    if (fabs(sum - least) > 1e-6 * least && !is_said(import, "nearest to no GPU") &&
-        !is_said(import, "faster than their PCI")) {
+    if (fabs(sum - least) > 1e-6 * least && !drawn_is_said(import, "nearest to no GPU") &&
+        !drawn_is_said(import, "faster than their PCI")) {
         snprintf(why, 128, "NICs of %g, not %g GB/s", sum, least);
         return false;
     }
@@ -252,11 +236,11 @@ static bool is_right(const struct writer *w, const struct ronde_import *import, 
                  found.ports, truth->gpus, truth->nics, truth->ports);
         return false;
     }
-    if ((truth->has_unknown && !is_said(import, "unknown speed") &&
-         !is_said(import, "without a speed")) ||
-        (truth->has_shared && !is_said(import, "several GPUs")) ||
-        (truth->has_lost && !is_said(import, "without NVLink beside")) ||
-        (!w->is_said && !is_said(import, "RCCL does not know"))) {
+    if ((truth->has_unknown && !drawn_is_said(import, "unknown speed") &&
+         !drawn_is_said(import, "without a speed")) ||
+        (truth->has_shared && !drawn_is_said(import, "several GPUs")) ||
+        (truth->has_lost && !drawn_is_said(import, "without NVLink beside")) ||
+        (!w->is_said && !drawn_is_said(import, "RCCL does not know"))) {
         snprintf(why, 128, "not said");
         return false;
     }
@@ -267,13 +251,6 @@ static bool is_right(const struct writer *w, const struct ronde_import *import, 
     const bool are = are_rates(truth, w->is_rccl, import, platform, why);
     ronde_platform_destroy(platform);
     return are;
-}
-
-static void put_file(const char *text, size_t bytes, int *out_file, char path[64])
-{
-    *out_file = memfd_create("machine", 0);
-    CU_ASSERT_FATAL(*out_file >= 0 && write(*out_file, text, bytes) == (ssize_t)bytes);
-    snprintf(path, 64, "/proc/self/fd/%d", *out_file);
 }
 
 /* A GPU without links beside others that have some may be a fault, and where nothing else leads to it it is named. */
@@ -299,7 +276,7 @@ static void drawn_machines_are_imported_as_they_are(void)
         char path[64], why[128] = "";
         int file;
         write_file(&w);
-        put_file(text, w.used, &file, path);
+        drawn_file(text, w.used, &file, path);
         const struct ronde_import_request request = {.path = path, .nodes = 1};
         const enum ronde_status status =
             ronde_import_read(&request, ronde_mem_default(), &import, &error);
@@ -370,7 +347,7 @@ static void what_simgrid_has_besides_changes_nothing(void)
         CU_ASSERT_FATAL(suite_source(path, sizeof path, relative));
         char *text = files_read(path), *decorated = text ? decorate(text, &random) : NULL;
         CU_ASSERT_PTR_NOT_NULL_FATAL(decorated);
-        put_file(decorated, strlen(decorated), &file, drawn);
+        drawn_file(decorated, strlen(decorated), &file, drawn);
         const bool is_good =
             ronde_platform_read(path, ronde_mem_default(), &plain, &error) == RONDE_OK &&
             ronde_platform_read(drawn, ronde_mem_default(), &more, &error) == RONDE_OK &&

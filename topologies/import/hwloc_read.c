@@ -271,25 +271,22 @@ static enum ronde_status check_cores(struct hwloc *hwloc)
     return RONDE_OK;
 }
 
-/* Version 1 of the format has other names for nearly everything, and is no longer written. */
 /* PCI Gen3 with 16 lanes, in hwloc's numbers. */
 static const double gen3_x16_GBps = 15.75;
 
-/* hwloc shows speeds to root only: where it has none at all, GPUs are taken for Gen3's, as NCCL takes them. */
+/* hwloc shows speeds to root only, and none of a slot that sleeps: such GPUs are taken for Gen3's, as NCCL takes them. */
 static void rate_silent_gpus(struct ronde_import *import)
 {
-    for (uint32_t i = 0; i < import->places.count; i++)
-        if (isfinite(RONDE_PLACE(import, i)->up_GBps))
-            return;
     for (uint32_t i = 0; i < import->places.count; i++) {
         struct ronde_import_place *gpu = RONDE_PLACE(import, i);
-        if (gpu->kind != RONDE_PLACE_GPU)
+        if (gpu->kind != RONDE_PLACE_GPU || isfinite(gpu->up_GBps))
             continue;
         gpu->up_GBps = gen3_x16_GBps;
         ronde_import_note(import, RONDE_REMARK_PCIE_SPEED, gpu->line);
     }
 }
 
+/* Version 1 of the format has other names for nearly everything, and is no longer written. */
 enum ronde_status ronde_hwloc_read(struct ronde_import_reader *reader, xmlNode *root)
 {
     struct hwloc hwloc = {reader, root, RONDE_NONE, 0, 0};

@@ -296,8 +296,6 @@ static enum ronde_status add_tree_edges(struct ronde_import *import)
         const double up[2] = {place->up_GBps, place->up_GBps};
         if (!place->is_used)
             continue;
-        if (place->kind == RONDE_PLACE_GPU && !isfinite(up[0]))
-            ronde_import_note(import, RONDE_REMARK_SILENT_PCIE, place->line);
         if (place->parent != RONDE_NONE)
             status = add_both_ways(import,
                                    RONDE_PLACE(import, place->parent)->kind == RONDE_PLACE_DEVICE

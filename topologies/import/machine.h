@@ -96,7 +96,6 @@ enum ronde_remark {
     RONDE_REMARK_GIVEN_NIC,    /**< NIC rate from the request */
     RONDE_REMARK_IDLE_NIC,     /**< NIC that is nearest to no GPU */
     RONDE_REMARK_REPEATED,     /**< PCI switch whose busid another device has, too */
-    RONDE_REMARK_SILENT_PCIE,  /**< hwloc: GPU whose PCI link has no speed */
     RONDE_REMARK_COUNT         /**< how many there are */
 };
 

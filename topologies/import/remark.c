@@ -29,7 +29,6 @@ static const char *const texts[RONDE_REMARK_COUNT] = {
     [RONDE_REMARK_IDLE_NIC] = "NICs that are nearest to no GPU, not used: %u",
     [RONDE_REMARK_REPEATED] =
         "PCI bridges with the bus id of another device, told apart by a number: %u",
-    [RONDE_REMARK_SILENT_PCIE] = "GPUs whose PCI speed hwloc could not see, not limited: %u",
 };
 
 /* The first line stands for all: the number says how many there are. */

@@ -316,10 +316,12 @@ static void hwloc_files_give_gpus_their_links(void)
     struct imported machine;
     if (!imported_can() || !imported_sample("hwloc.xml", 1, RONDE_FABRIC_CROSSBAR, &machine))
         return;
-    /* The matrix joins gpu0 and gpu1; gpu2's own link has no speed; the display adapter is no GPU. */
+    /* The matrix joins gpu0 and gpu1; gpu2's own link has no speed, so Gen3's; the display adapter is no GPU. */
     CU_ASSERT_EQUAL(machine.summary.gpus, 3);
     imported_assert_route(&machine, 0, 1, "nvlink-gpu0-gpu1_UP");
-    imported_assert_route(&machine, 0, 2, "pcie-gpu0_UP pcie-0000:01:00.0_UP cpu-cpu0-cpu1_UP");
+    imported_assert_route(&machine, 0, 2,
+                          "pcie-gpu0_UP pcie-0000:01:00.0_UP cpu-cpu0-cpu1_UP pcie-gpu2_DOWN");
+    CU_ASSERT_EQUAL(imported_rate(&machine, "pcie-gpu2_DOWN"), 15.75);
     CU_ASSERT_EQUAL(imported_rate(&machine, "nvlink-gpu0-gpu1_DOWN"), 25);
     CU_ASSERT_EQUAL(imported_rate(&machine, "pcie-0000:01:00.0_UP"), 15.753846);
     CU_ASSERT_EQUAL(imported_rate(&machine, "cpu-cpu0-cpu1_UP"), 10);
