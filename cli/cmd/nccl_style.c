@@ -481,6 +481,11 @@ enum ronde_status ronde_nccl_log_schedule(const struct ronde_options *options,
     if (status == RONDE_OK)
         status =
             ronde_nccl_graph_schedule(graph, &request, ronde_mem_default(), out_schedule, error);
+    if (status == RONDE_UNSUPPORTED) {
+        struct ronde_error why = {0};
+        (void)ronde_fail(&why, status, "%.200s: %.300s", options->what.nccl_log, error->message);
+        *error = why;
+    }
     ronde_nccl_graph_destroy(graph);
     return status;
 }

@@ -78,15 +78,22 @@ enum ronde_status ronde_co_run_open(const struct ronde_scenario *scenario,
     out_co_run->scenario = scenario;
     for (uint32_t i = 0; i < scenario->straggler_count; i++)
         if (scenario->stragglers[i].rank >= ranks)
-            return ronde_fail(error, RONDE_BAD_ARGUMENT, "--straggler: rank %u of %u ranks",
-                              scenario->stragglers[i].rank, ranks);
+            return ronde_scenario_refuse(scenario, RONDE_SCENARIO_STRAGGLER, i,
+                                         ronde_fail(error, RONDE_BAD_ARGUMENT,
+                                                    "--straggler: rank %u of %u ranks",
+                                                    scenario->stragglers[i].rank, ranks),
+                                         error);
     enum ronde_status status =
         ronde_platform_copy(forecast->platform, ronde_mem_default(), &out_co_run->machine, error);
     for (uint32_t i = 0; i < scenario->degraded_count && status == RONDE_OK; i++)
-        status = ronde_platform_degrade(out_co_run->machine, scenario->degraded[i].link,
-                                        scenario->degraded[i].factor, error);
+        status = ronde_scenario_refuse(scenario, RONDE_SCENARIO_DEGRADE, i,
+                                       ronde_platform_degrade(out_co_run->machine,
+                                                              scenario->degraded[i].link,
+                                                              scenario->degraded[i].factor, error),
+                                       error);
     for (uint32_t i = 0; i < scenario->companion_count && status == RONDE_OK; i++)
-        status = open_companion(out_co_run, i, forecast, error);
+        status = ronde_scenario_refuse(scenario, RONDE_SCENARIO_WITH, i,
+                                       open_companion(out_co_run, i, forecast, error), error);
     return status;
 }
 
@@ -173,6 +180,8 @@ static enum ronde_status guess_repeats(const struct ronde_co_run *co_run, struct
         if (status == RONDE_OK)
             status = set_repeats(flow, ceil(longest_ns * rate / (double)flow->bytes) + 1,
                                  &parts->repeats[i], error);
+        status =
+            ronde_scenario_refuse(co_run->scenario, RONDE_SCENARIO_BACKGROUND, i, status, error);
     }
     return status;
 }

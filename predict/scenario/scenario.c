@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,19 +255,48 @@ static enum ronde_status add_straggler(struct ronde_scenario *scenario, const ch
     return RONDE_OK;
 }
 
-/* The statements: keyword and parser. */
+/* The statements: keyword, parser, and how many there are. */
 static const struct {
     const char *keyword;
     enum ronde_status (*add)(struct ronde_scenario *scenario, const char *value,
                              struct ronde_error *error);
+    size_t count;
 } statements[] = {
-    {"with", add_companion},
-    {"background", add_background},
-    {"degrade", add_degraded},
-    {"straggler", add_straggler},
+    [RONDE_SCENARIO_WITH] = {"with", add_companion, offsetof(struct ronde_scenario, companion_count)},
+    [RONDE_SCENARIO_BACKGROUND] = {"background", add_background,
+                                   offsetof(struct ronde_scenario, background_count)},
+    [RONDE_SCENARIO_DEGRADE] = {"degrade", add_degraded,
+                                offsetof(struct ronde_scenario, degraded_count)},
+    [RONDE_SCENARIO_STRAGGLER] = {"straggler", add_straggler,
+                                  offsetof(struct ronde_scenario, straggler_count)},
 };
 
 #define STATEMENT_COUNT (sizeof statements / sizeof statements[0])
+
+static enum ronde_status add_statement(struct ronde_scenario *scenario, size_t kind,
+                                       const char *value, struct ronde_error *error)
+{
+    const uint32_t *count =
+        (const uint32_t *)(const void *)((char *)scenario + statements[kind].count);
+    const enum ronde_status status = statements[kind].add(scenario, value, error);
+    if (status == RONDE_OK)
+        scenario->lines[kind][*count - 1] = scenario->line;
+    return status;
+}
+
+enum ronde_status ronde_scenario_refuse(const struct ronde_scenario *scenario,
+                                        enum ronde_scenario_kind kind, uint32_t index,
+                                        enum ronde_status status, struct ronde_error *error)
+{
+    const uint32_t line = scenario->lines[kind][index];
+    struct ronde_error why = {0};
+    if (line == 0 || !error || (status != RONDE_BAD_ARGUMENT && status != RONDE_BAD_INPUT))
+        return status;
+    (void)ronde_fail_at(&why, status, line, "%.200s:%u: %.300s", scenario->path, line,
+                        error->message);
+    *error = why;
+    return status;
+}
 
 enum ronde_status ronde_scenario_add(struct ronde_scenario *scenario, const char *keyword,
                                      const char *value, struct ronde_error *error)
@@ -275,7 +305,7 @@ enum ronde_status ronde_scenario_add(struct ronde_scenario *scenario, const char
     for (size_t i = 0; i < STATEMENT_COUNT; i++) {
         names[i] = statements[i].keyword;
         if (strcmp(keyword, names[i]) == 0)
-            return statements[i].add(scenario, value, error);
+            return add_statement(scenario, i, value, error);
     }
     const char *nearest = ronde_nearest(keyword, names, STATEMENT_COUNT);
     return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown statement \"%.40s\"; %s%s", keyword,
@@ -308,8 +338,10 @@ enum ronde_status ronde_scenario_read(struct ronde_scenario *scenario, const cha
     FILE *file = fopen(path, "r");
     if (!file)
         return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
+    scenario->path = path;
     for (unsigned number = 1; status == RONDE_OK && fgets(line, sizeof line, file); number++) {
         struct ronde_error own = {RONDE_OK, 0, ""};
+        scenario->line = number;
         if (!strchr(line, '\n') && !feof(file))
             status = ronde_fail(&own, RONDE_BAD_ARGUMENT, "the line has more than %d characters",
                                 LINE_BYTES - 2);
@@ -322,6 +354,7 @@ enum ronde_status ronde_scenario_read(struct ronde_scenario *scenario, const cha
     }
     if (status == RONDE_OK && ferror(file))
         status = ronde_fail(error, RONDE_IO, "%s: cannot be read", path);
+    scenario->line = 0;
     fclose(file);
     return status;
 }

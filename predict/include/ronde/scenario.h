@@ -44,6 +44,15 @@ struct ronde_degraded {
     double factor;  /**< of the rate in the file */
 };
 
+/** Kinds of statements. */
+enum ronde_scenario_kind {
+    RONDE_SCENARIO_WITH,
+    RONDE_SCENARIO_BACKGROUND,
+    RONDE_SCENARIO_DEGRADE,
+    RONDE_SCENARIO_STRAGGLER,
+    RONDE_SCENARIO_KIND_COUNT /**< how many */
+};
+
 /** Everything that happens beside the main collective. */
 struct ronde_scenario {
     struct ronde_companion companions[RONDE_SCENARIO_STATEMENTS];   /**< --with */
@@ -55,6 +64,10 @@ struct ronde_scenario {
     struct ronde_straggler
         stragglers[RONDE_SCENARIO_STATEMENTS]; /**< --straggler; ranks of the main collective */
     uint32_t straggler_count;                  /**< how many */
+    const char *path; /**< of the file that was read, which outlives it; NULL = none */
+    uint32_t line;    /**< of it that is read; 0 = none */
+    uint32_t lines[RONDE_SCENARIO_KIND_COUNT]
+                  [RONDE_SCENARIO_STATEMENTS]; /**< where each statement stands in it; 0 = nowhere */
 };
 
 /**
@@ -72,6 +85,11 @@ ronde_scenario_read(struct ronde_scenario *scenario, const char *path, struct ro
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_scenario_add(struct ronde_scenario *scenario, const char *keyword, const char *value,
                    struct ronde_error *error);
+
+/** What is wrong with a statement on the machine, with its file and line in front where it has them. Returns `status`. */
+RONDE_API enum ronde_status
+ronde_scenario_refuse(const struct ronde_scenario *scenario, enum ronde_scenario_kind kind,
+                      uint32_t index, enum ronde_status status, struct ronde_error *error);
 
 /** Whether nothing happens. */
 RONDE_API bool ronde_scenario_is_empty(const struct ronde_scenario *scenario);
