@@ -1,19 +1,24 @@
 /**
  * Logs of NCCL and RCCL with drawn rings and trees, of several versions and of one or two communicators, processes mixed and
  * disturbed in drawn ways. What is read is what was stated; where a statement is lost and no other says as much, the log is refused,
- * or has no trees and says why. RONDE_TEST_SCALE is how many.
+ * or has no trees and says why. And rings as graph files of NCCL, which have them and are no logs or machines. RONDE_TEST_SCALE is how
+ * many.
  */
 #include "disturb.h"
+#include "drawn_machine.h"
 
 #include "support/buffers.h"
 #include "support/suite.h"
 
 #include "ronde/nccl_graph.h"
+#include "ronde/nccl_graph_file.h"
+#include "ronde/schedules.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_RANKS = 16, MOST_CHANNELS = 4 };
 
@@ -266,10 +271,113 @@ static void disturbed_logs_state_what_they_stated(void)
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
+/* The truth's rings as a schedule whose channels are those, each as often as drawn. */
+static struct ronde_schedule *ring_schedule(uint32_t times, struct ronde_error *error)
+{
+    static uint32_t orders[64 * MOST_CHANNELS * MOST_RANKS];
+    struct ronde_schedule *schedule = NULL;
+    for (uint32_t c = 0; c < times * truth.channels; c++)
+        for (uint32_t i = 0, rank = 0; i < truth.ranks; i++) {
+            orders[c * truth.ranks + i] = rank;
+            rank = truth.next[c % truth.channels][rank];
+        }
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "ring",
+                                                  .ranks = truth.ranks,
+                                                  .channels = times * truth.channels,
+                                                  .channel_orders = orders};
+    return ronde_compile(&request, ronde_mem_default(), NULL, &schedule, error) == RONDE_OK
+               ? schedule
+               : NULL;
+}
+
+/* Reads as NCCL does: every channel of both graphs is a ring of the truth, in its order. */
+static bool are_channels(const char *text, uint32_t times)
+{
+    const char *at = text;
+    uint32_t channels = 0;
+    for (unsigned graph = 0; graph < 2; graph++) {
+        unsigned id, pattern, count;
+        at = strstr(at, "<graph ");
+        if (!at ||
+            sscanf(at, "<graph id=\"%u\" pattern=\"%u\" crossnic=\"0\" nchannels=\"%u\"", &id,
+                   &pattern, &count) != 3 ||
+            id != graph || pattern != 4 - graph || count != times * truth.channels)
+            return false;
+        for (channels = 0; channels < count && (at = strstr(at, "<channel>")); channels++)
+            for (uint32_t i = 0, rank = 0; i < truth.ranks; i++) {
+                unsigned dev, is;
+                at = strstr(at, "<gpu ");
+                if (!at || sscanf(at++, "<gpu dev=\"%x\" rank=\"%u\"/>", &dev, &is) != 2 ||
+                    is != rank || dev != rank)
+                    return false;
+                rank = truth.next[channels % truth.channels][rank];
+            }
+        if (channels != count)
+            return false;
+    }
+    return !strstr(at, "<channel>");
+}
+
+/* Neither is what the file is, and both readers say what it is. */
+static bool is_told_apart(const char *text, size_t bytes)
+{
+    struct ronde_nccl_graph *graph = NULL;
+    struct ronde_import *import = NULL;
+    struct ronde_error error[2] = {{0}, {0}};
+    char path[64];
+    int file;
+    drawn_file(text, bytes, &file, path);
+    const struct ronde_import_request request = {.path = path, .nodes = 1};
+    const bool is = ronde_nccl_graph_parse(text, bytes, "dump", 0, ronde_mem_default(), &graph,
+                                           &error[0]) == RONDE_BAD_INPUT &&
+                    strstr(error[0].message, "dump: this is XML, as NCCL writes it for "
+                                             "NCCL_GRAPH_DUMP_FILE");
+    const enum ronde_status status =
+        ronde_import_read(&request, ronde_mem_default(), &import, &error[1]);
+    close(file);
+    return is && (status == RONDE_UNAVAILABLE ||
+                  (status == RONDE_BAD_INPUT && strstr(error[1].message, "a graph of NCCL")));
+}
+
+static void graph_files_have_the_rings_and_are_told_apart(void)
+{
+    const struct ronde_nccl_node_links links = {.bus_GBps = 200, .path = "NVL"};
+    const uint64_t tries = suite_number("RONDE_TEST_SCALE", 100);
+    unsigned wrong = 0, refused = 0;
+    for (uint64_t seed = 1; seed <= tries; seed++) {
+        struct ronde_error error = {0};
+        char *text = NULL;
+        size_t bytes = 0;
+        memset(&log_, 0, sizeof log_);
+        log_.random = seed;
+        draw_truth(&truth, 2 + draw(MOST_RANKS - 1));
+        const uint32_t times = 1 + draw(10);
+        struct ronde_schedule *schedule = ring_schedule(times, &error);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
+        const enum ronde_status status =
+            ronde_nccl_graph_file_print(schedule, &links, ronde_mem_default(), &text, &bytes,
+                                        &error);
+        const bool has_many = times * truth.channels > 32; /* NCCL's array */
+        const bool is_right = has_many ? status == RONDE_UNSUPPORTED
+                                       : status == RONDE_OK && are_channels(text, times) &&
+                                             is_told_apart(text, bytes);
+        refused += has_many;
+        if (!is_right && ++wrong <= 5)
+            suite_note("%llu: %u ranks, %u x %u channels: %.200s", (unsigned long long)seed,
+                       truth.ranks, times, truth.channels, error.message);
+        ronde_mem_free(ronde_mem_default(), text, text ? bytes + 1 : 0, 1);
+        ronde_schedule_destroy(schedule);
+    }
+    suite_note("%llu graph files, %u refused, %u wrong", (unsigned long long)tries, refused, wrong);
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         SUITE_CASE(disturbed_logs_state_what_they_stated),
+        SUITE_CASE(graph_files_have_the_rings_and_are_told_apart),
     };
     return suite_run("graph_logs", cases, sizeof cases / sizeof cases[0]);
 }
