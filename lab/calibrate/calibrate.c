@@ -90,6 +90,9 @@ enum slope {
 /* Runs of the slopes that every backend has. */
 #define SMALL_RUNS (2u * PAIR)
 
+/* Probes that take as long as ronde_caches_measure. */
+#define CACHES 40u
+
 /* Bytes of a short message. */
 #define GRAIN 16u
 
@@ -109,6 +112,7 @@ static const struct setup slopes[] = {
 /* Raw measurements, ns unless said otherwise. */
 struct raw {
     const struct bench *bench;
+    uint32_t done, probes; /* measured, and all of them */
     struct ronde_stats few[SLOPE_COUNT], many[SLOPE_COUNT];
     struct ronde_stats across[STREAMS];    /* stream, two cores */
     struct ronde_stats all_cores[STREAMS]; /* stream, every core */
@@ -119,9 +123,10 @@ struct raw {
  * One probe on one set of cores. The schedule lives as long as the measurement. Members on a device are channels of one
  * run: kernels of several threads would begin at different times.
  */
-static enum ronde_status measure(const struct bench *bench, const struct setup *setup,
+static enum ronde_status measure(struct raw *raw, const struct setup *setup,
                                  struct ronde_stats *out_stats, struct ronde_error *error)
 {
+    const struct bench *bench = raw->bench;
     /* Long runs need their share of the window too: five at least. */
     static const struct ronde_effort effort = {3, 5, RONDE_MAX_SAMPLES, 6e7};
     const uint32_t channels = bench->is_device ? setup->members : 1;
@@ -142,8 +147,16 @@ static enum ronde_status measure(const struct bench *bench, const struct setup *
         ronde_distance_await(bench->distance);
         status = ronde_parallel_probe_measure(&parallel, &effort, out_stats, error);
     } while (status == RONDE_OK && !ronde_distance_held(bench->distance));
+    raw->done++;
     ronde_schedule_destroy(schedule);
     return status;
+}
+
+/* Every probe has the same effort, so their number says how long all of it takes; caches count as CACHES of them. */
+static void say(const struct raw *raw, const char *what)
+{
+    ronde_reporter_say(&raw->bench->options->reporter, (double)raw->done / raw->probes,
+                       "calibrate: %s", what);
 }
 
 /* The setup of a slope's long run. */
@@ -163,7 +176,6 @@ static uint32_t short_length(const struct setup *setup)
 static enum ronde_status measure_slopes(struct raw *raw, uint32_t first, uint32_t end,
                                         struct ronde_error *error)
 {
-    const struct ronde_reporter *reporter = &raw->bench->options->reporter;
     enum ronde_status status = RONDE_OK;
     for (uint32_t run = 2 * first; status == RONDE_OK && run < 2 * end; run++) {
         struct setup setup = long_run(run / 2);
@@ -171,11 +183,9 @@ static enum ronde_status measure_slopes(struct raw *raw, uint32_t first, uint32_
             setup.length = short_length(&setup);
         if (setup.probe == RONDE_PROBE_MESSAGES)
             setup.bytes *= setup.length;
-        if (run < SMALL_RUNS)
-            ronde_reporter_say(reporter, RONDE_REPORTER_UNCOUNTED,
-                               "calibrate: latency and step costs, %u of %u", run + 1, SMALL_RUNS);
-        status = measure(raw->bench, &setup,
-                         run % 2 == 0 ? &raw->few[run / 2] : &raw->many[run / 2], error);
+        say(raw, run < SMALL_RUNS ? "latency and step costs" : "caches");
+        status =
+            measure(raw, &setup, run % 2 == 0 ? &raw->few[run / 2] : &raw->many[run / 2], error);
     }
     return status;
 }
@@ -183,7 +193,6 @@ static enum ronde_status measure_slopes(struct raw *raw, uint32_t first, uint32_
 /* Sizes on the outside, so that a disturbance of the machine hits all kinds of one size alike. */
 static enum ronde_status measure_streams(struct raw *raw, struct ronde_error *error)
 {
-    const struct ronde_reporter *reporter = &raw->bench->options->reporter;
     const uint32_t cores = raw->bench->cores;
     enum ronde_status status = RONDE_OK;
     for (size_t i = 0; status == RONDE_OK && i < STREAMS; i++) {
@@ -192,13 +201,12 @@ static enum ronde_status measure_streams(struct raw *raw, struct ronde_error *er
         const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true, 2};
         const struct setup parallel = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true, 2};
         const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false, 2};
-        ronde_reporter_say(reporter, RONDE_REPORTER_UNCOUNTED,
-                           "calibrate: copies and reductions, %zu of %zu sizes", i + 1, STREAMS);
-        status = measure(raw->bench, &across, &raw->across[i], error);
+        say(raw, "copies and reductions");
+        status = measure(raw, &across, &raw->across[i], error);
         if (status == RONDE_OK)
-            status = measure(raw->bench, &parallel, &raw->all_cores[i], error);
+            status = measure(raw, &parallel, &raw->all_cores[i], error);
         if (status == RONDE_OK)
-            status = measure(raw->bench, &reduce, &raw->reduce[i], error);
+            status = measure(raw, &reduce, &raw->reduce[i], error);
     }
     return status;
 }
@@ -318,16 +326,19 @@ static void fit_memory(const struct raw *raw, struct ronde_calibration_report *r
 }
 
 /* Where data lies: of processors only, and only where there are two for data to cross between. */
+static bool has_caches(const struct bench *bench)
+{
+    return !bench->is_device && bench->cores >= 2;
+}
+
 static enum ronde_status measure_caches(struct raw *raw, struct ronde_calibration_report *report,
                                         struct ronde_error *error)
 {
-    const struct bench *bench = raw->bench;
-    const struct ronde_reporter *reporter = &bench->options->reporter;
-    if (bench->is_device || bench->cores < 2)
+    if (!has_caches(raw->bench))
         return RONDE_OK;
-    ronde_reporter_say(reporter, RONDE_REPORTER_UNCOUNTED, "calibrate: caches");
     const enum ronde_status status = measure_slopes(raw, PAIR, SLOPE_COUNT, error);
-    return status == RONDE_OK ? ronde_caches_measure(ronde_mem_default(), bench->distance,
+    say(raw, "caches");
+    return status == RONDE_OK ? ronde_caches_measure(ronde_mem_default(), raw->bench->distance,
                                                      &report->calibration.caches, error)
                               : status;
 }
@@ -457,6 +468,8 @@ static enum ronde_status watch_processors(struct bench *bench, struct ronde_erro
 static enum ronde_status measure_all(struct raw *raw, struct ronde_calibration_report *report,
                                      struct ronde_error *error)
 {
+    raw->probes =
+        3 * (uint32_t)STREAMS + (has_caches(raw->bench) ? 2 * SLOPE_COUNT + CACHES : 2 * PAIR);
     enum ronde_status status = measure_slopes(raw, HOP, PAIR, error);
     if (status == RONDE_OK)
         status = measure_streams(raw, error);
