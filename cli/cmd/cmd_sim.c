@@ -115,7 +115,7 @@ static enum ronde_status draw_record(struct session *session, const struct ronde
 static enum ronde_status draw(struct session *session, struct ronde_error *error)
 {
     char title[256];
-    snprintf(title, sizeof title, "%s, simulated on %s",
+    snprintf(title, sizeof title, "How fast is %s on %s, size by size? (simulated)",
              ronde_collective_text(session->request.collective),
              ronde_platform_facts(session->call->platform)->name);
     return session->options->output.plot ? ronde_curves_plot(&session->curves, title, NULL,

@@ -143,8 +143,9 @@ static enum ronde_status draw(struct picture *picture, const char *path, struct 
     const struct ronde_figure figure = {
         .path = path,
         .name = picture->published->systems[picture->system].name,
-        .settings = ": bus bandwidth (GB/s) over size (bytes)' noenhanced font ',13'\n"
-                    "set logscale x 2\nset grid lc rgb '#e4e4e4'\nset border 3\n",
+        .settings =
+            ": is it as fast as predicted? Bus bandwidth (GB/s) over size' noenhanced font ',13'\n"
+            "set logscale x 2\nset grid lc rgb '#e4e4e4'\nset border 3\n",
         .panels = picture->count,
         .key_top = 44,
         .key = key,

@@ -2,9 +2,12 @@
 #include "cli/print/printer.h"
 #include "gnuplot.h"
 
+#include "ronde/synthesize.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* More columns than that nobody can read; the rest is in the records. */
@@ -62,11 +65,12 @@ enum ronde_status ronde_sweep_plot(const struct ronde_sweep *sweep, const char *
     if (status != RONDE_OK)
         return status;
     FILE *gnuplot = drawing.script;
-    fprintf(gnuplot,
-            "set logscale x 2\nset grid lc rgb '#dddddd'\nset key top left noenhanced samplen 2 "
-            "font ',9'\nset xlabel 'size'\n"
-            "set multiplot layout 2,%u title '%s, simulated on %s' noenhanced\n",
-            columns, ronde_collective_text(sweep->options.collective), sweep->machine);
+    fprintf(
+        gnuplot,
+        "set logscale x 2\nset grid lc rgb '#dddddd'\nset key top left noenhanced reverse Left "
+        "samplen 2 font ',9'\nset xlabel 'size'\n"
+        "set multiplot layout 2,%u title 'How fast is which %s on %s? (simulated)' noenhanced\n",
+        columns, ronde_collective_text(sweep->options.collective), sweep->machine);
     if (sweep->options.size_count > 0 && sweep->options.sizes[0] > 0)
         ronde_gnuplot_sizes(gnuplot, sweep->options.sizes[0],
                             sweep->options.sizes[sweep->options.size_count - 1]);
@@ -92,14 +96,23 @@ static void print_wins(FILE *gnuplot, const struct ronde_sweep *sweep, uint32_t 
     fputs("e\n", gnuplot);
 }
 
-/* How much the winner gains, written into its field where it is worth saying. */
+/* Whether there is one to compare the winner with. */
+static bool has_second(const struct ronde_sweep *sweep, uint32_t r, uint32_t s)
+{
+    uint32_t done = 0;
+    for (uint32_t a = 0; a < sweep->options.algorithm_count; a++)
+        done += ronde_sweep_at(sweep, r, a, s)->is_done;
+    return done > 1;
+}
+
+/* How much the winner gains, written into its field: 1.0 where another is as fast. */
 static void print_gains(FILE *gnuplot, const struct ronde_sweep *sweep)
 {
     double gain = 0.0;
     fputs("-9 -9 -\n", gnuplot);
     for (uint32_t r = 0; r < sweep->options.rank_counts; r++)
         for (uint32_t s = 0; s < sweep->options.size_count; s++)
-            if (ronde_sweep_winner(sweep, r, s, &gain) != RONDE_NONE && gain >= 1.005)
+            if (ronde_sweep_winner(sweep, r, s, &gain) != RONDE_NONE && has_second(sweep, r, s))
                 fprintf(gnuplot, "%u %u %.*f\n", s, r, gain < 9.95 ? 1 : 0, gain);
     fputs("e\n", gnuplot);
 }
@@ -161,7 +174,7 @@ enum ronde_status ronde_sweep_map(const struct ronde_sweep *sweep, const char *p
     const struct ronde_sweep_options *options = &sweep->options;
     struct ronde_gnuplot drawing;
     char title[400];
-    snprintf(title, sizeof title, "%s: fastest algorithm, simulated on %.300s",
+    snprintf(title, sizeof title, "Which %s is the fastest on how many ranks of %.300s? (simulated)",
              ronde_collective_text(options->collective), sweep->machine);
     const enum ronde_status status = open_map(sweep, path, title, &drawing, error);
     if (status != RONDE_OK)
@@ -206,8 +219,15 @@ static double time_of(const struct ronde_plan *plan, uint32_t row, uint32_t firs
 /* Curves of a picture: more colours look alike. */
 #define MOST_CURVES 5u
 
+/* A picture has one curve of all schedules that were made for the machine, as a plan has one runner-up of them. */
+static const char *curve_name(const struct ronde_plan *plan, uint32_t candidate)
+{
+    const char *name = plan->selector->choice.candidates[candidate].request.algorithm;
+    return ronde_is_synthesized(name) ? "forest" : name;
+}
+
 /*
- * How often an algorithm is the fastest; below that how near it comes to the fastest, below 1. A schedule that somebody
+ * How often an algorithm is the fastest, and of equals which is planned; below that how near it comes to the fastest, below 1. A schedule that somebody
  * offers is what the picture is of: before all others.
  */
 static double merit_of(const struct ronde_plan *plan, uint32_t candidate)
@@ -219,12 +239,24 @@ static double merit_of(const struct ronde_plan *plan, uint32_t candidate)
         const double ns = time_of(plan, r, candidate);
         if (isfinite(ns) && ns > 0) {
             wins += ns <= best_ns;
+            wins += strcmp(curve_name(plan, row->decision.best), curve_name(plan, candidate)) == 0;
             nearest = fmax(nearest, fmin(best_ns / ns, .999));
         }
     }
     const struct ronde_candidate *is = &plan->selector->choice.candidates[candidate];
     const bool is_offered = !is->algorithm && !is->own && nearest + wins > 0;
     return (is_offered ? RONDE_PLAN_SIZES : 0) + (wins > 0 ? wins : nearest);
+}
+
+/* Two names for one line answer nothing: whether the curve of one would be drawn on that of the other. */
+static bool is_alike(const struct ronde_plan *plan, uint32_t one, uint32_t other)
+{
+    bool is = true;
+    for (uint32_t r = 0; r < plan->row_count && is; r++) {
+        const double ns = time_of(plan, r, one);
+        is = fabs(time_of(plan, r, other) - ns) < .005 * ns;
+    }
+    return is || strcmp(curve_name(plan, one), curve_name(plan, other)) == 0;
 }
 
 /* The algorithms that matter most. Returns how many. */
@@ -237,8 +269,8 @@ static uint32_t pick(const struct ronde_plan *plan, uint32_t picked[MOST_CURVES]
         double most = 0;
         for (uint32_t i = 0; i < choice->count; i++) {
             bool is_picked = !ronde_choice_is_first(choice, i);
-            for (uint32_t p = 0; p < count; p++)
-                is_picked = is_picked || picked[p] == i;
+            for (uint32_t p = 0; p < count && !is_picked; p++)
+                is_picked = is_alike(plan, i, picked[p]);
             const double merit = is_picked ? 0 : merit_of(plan, i);
             if (merit > most) {
                 most = merit;
@@ -252,16 +284,37 @@ static uint32_t pick(const struct ronde_plan *plan, uint32_t picked[MOST_CURVES]
     return count;
 }
 
-static void print_points(FILE *gnuplot, const struct ronde_plan *plan, uint32_t candidate)
+static double rate_of(const struct ronde_plan *plan, uint32_t row, double ns)
 {
     const struct ronde_compile_request *request = &plan->selector->choice.candidates[0].request;
-    const double factor = ronde_collective_bus_factor(request->collective, request->ranks);
+    return ronde_collective_bus_factor(request->collective, request->ranks) *
+           (double)plan->rows[row].bytes / ns;
+}
+
+static void print_points(FILE *gnuplot, const struct ronde_plan *plan, uint32_t candidate)
+{
     for (uint32_t r = 0; r < plan->row_count; r++) {
-        const struct ronde_plan_row *row = &plan->rows[r];
-        const double ns = candidate == RONDE_NONE ? row->quotes[row->decision.best].time_ns
-                                                  : time_of(plan, r, candidate);
+        const double ns = time_of(plan, r, candidate);
         if (isfinite(ns) && ns > 0)
-            fprintf(gnuplot, "%" PRIu64 " %.9g\n", row->bytes, factor * (double)row->bytes / ns);
+            fprintf(gnuplot, "%" PRIu64 " %.9g\n", plan->rows[r].bytes, rate_of(plan, r, ns));
+    }
+    fputs("e\n", gnuplot);
+}
+
+/* What was planned at every size, in the colour of its curve, black where it has none. */
+static void print_winners(FILE *gnuplot, const struct ronde_plan *plan, const uint32_t *picked,
+                          uint32_t curves)
+{
+    for (uint32_t r = 0; r < plan->row_count; r++) {
+        const uint32_t best = plan->rows[r].decision.best;
+        const double ns = plan->rows[r].quotes[best].time_ns;
+        const char *colour = "#000000";
+        for (uint32_t p = curves; p-- > 0;)
+            if (is_alike(plan, best, picked[p]))
+                colour = ronde_colour(p);
+        if (isfinite(ns) && ns > 0)
+            fprintf(gnuplot, "%" PRIu64 " %.9g %lu\n", plan->rows[r].bytes, rate_of(plan, r, ns),
+                    strtoul(colour + 1, NULL, 16));
     }
     fputs("e\n", gnuplot);
 }
@@ -280,22 +333,24 @@ enum ronde_status ronde_plan_plot(const struct ronde_plan *plan, const char *pat
         return status;
     FILE *gnuplot = drawing.script;
     fputs("set logscale x 2\nset logscale y\nset grid lc rgb '#dddddd'\nset key top left "
-          "noenhanced samplen 2 font ',10'\nset format y '%g'\nset xlabel 'size'\n"
+          "noenhanced reverse Left samplen 2 font ',10'\nset format y '%g'\nset xlabel 'size'\n"
           "set ylabel 'busbw (GB/s)'\n",
           gnuplot);
     ronde_gnuplot_sizes(gnuplot, plan->rows[0].bytes, plan->rows[plan->row_count - 1].bytes);
-    fprintf(gnuplot, "set title '%s, %u ranks on ", ronde_collective_text(request->collective),
-            request->ranks);
+    fprintf(gnuplot, "set title 'Which %s is the fastest at which size? %u ranks on ",
+            ronde_collective_text(request->collective), request->ranks);
     ronde_gnuplot_quote(gnuplot, platform ? ronde_platform_facts(platform)->name : "this machine");
     fputs("' noenhanced\nplot ", gnuplot);
     for (uint32_t p = 0; p < curves; p++) {
         fprintf(gnuplot, "'-' with lines lw 1.8 lc rgb '%s' title '", ronde_colour(p));
-        ronde_gnuplot_quote(gnuplot, choice->candidates[picked[p]].request.algorithm);
+        ronde_gnuplot_quote(gnuplot, curve_name(plan, picked[p]));
         fputs("', ", gnuplot);
     }
-    fputs("'-' with points pt 6 ps 0.9 lc rgb 'black' title 'fastest: planned'\n", gnuplot);
+    fputs("'-' with points pt 7 ps 0.8 lc rgb variable notitle, NaN with points pt 7 ps 0.8 lc rgb "
+          "'black' title 'the fastest: planned'\n",
+          gnuplot);
     for (uint32_t p = 0; p < curves; p++)
         print_points(gnuplot, plan, picked[p]);
-    print_points(gnuplot, plan, RONDE_NONE);
+    print_winners(gnuplot, plan, picked, curves);
     return ronde_gnuplot_close(&drawing, error);
 }

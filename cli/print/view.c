@@ -309,10 +309,10 @@ static enum ronde_status draw_timeline(const struct ronde_result_view *view,
     char title[300], subtitle[400], why[200];
     const struct ronde_record *record = &view->record;
     write_sentence(&view->kept.why, view->kept.replay.platform, why, sizeof why);
-    snprintf(title, sizeof title, "%s %s, %u ranks on %.100s, %s bytes",
+    snprintf(title, sizeof title, "%s %s, %u ranks on %.100s, %s",
              ronde_collective_text(record->collective), record->algorithm, record->ranks,
              record->machine,
-             ronde_cell_size(ronde_record_bytes(record->collective, record->ranks, record->count,
+             ronde_cell_tick(ronde_record_bytes(record->collective, record->ranks, record->count,
                                                 record->dtype))
                  .text);
     snprintf(subtitle, sizeof subtitle, "%s us (%s); %s", ronde_cell_us(record->time_ns).text,

@@ -204,7 +204,7 @@ static void pictures_are_drawn_per_system(void)
 /* All that NCCL could choose, its own choice marked, in SVG or PDF as the name says. */
 static void pictures_show_what_nccl_could_choose(void)
 {
-    static const char *const parts[] = {"all_reduce by NCCL on A6000-NV-4",
+    static const char *const parts[] = {"all_reduce on A6000-NV-4, and what does it choose?",
                                         "4 ranks on 1 node",
                                         "2 ranks on 1 node",
                                         "Ring LL",
