@@ -9,6 +9,7 @@
 
 #include "ronde/mem.h"
 #include "ronde/schedules.h"
+#include "ronde/synthesize.h"
 
 #include <math.h>
 #include <string.h>
@@ -122,20 +123,26 @@ static double time_of(const struct ronde_row *row)
     return isfinite(ns) ? ns / 1e3 : isfinite(us) ? us : measured_us;
 }
 
+/* Schedules that were made for the machine are one curve: only of the fastest is the time known, of others a bound. */
+static const char *curve_name(const char *algorithm)
+{
+    return ronde_is_synthesized(algorithm) ? "forest" : algorithm;
+}
+
 /* The other candidates of a plan, at the same factor between rate and bus bandwidth. */
 static void add_candidates(struct ronde_html_figures *figures, uint32_t panel,
                            const struct ronde_row *row, double busbw_times_us)
 {
     const struct ronde_field *all = ronde_html_field(row, "candidates");
-    const char *chosen = ronde_html_text(row, "algorithm");
+    const char *chosen = curve_name(ronde_html_text(row, "algorithm"));
     if (!all || all->kind != RONDE_FIELD_ROWS)
         return;
     for (size_t i = 0; i < all->count; i++) {
-        const char *name = ronde_html_text(&all->rows[i], "algorithm");
+        const char *name = curve_name(ronde_html_text(&all->rows[i], "algorithm"));
         double least_us = time_of(&all->rows[i]);
         bool is_first = strcmp(name, chosen) != 0;
         for (size_t k = 0; k < all->count; k++)
-            if (strcmp(ronde_html_text(&all->rows[k], "algorithm"), name) == 0) {
+            if (strcmp(curve_name(ronde_html_text(&all->rows[k], "algorithm")), name) == 0) {
                 is_first = is_first && k >= i;
                 least_us = fmin(least_us, time_of(&all->rows[k]));
             }
@@ -159,13 +166,16 @@ static void add_expected(struct ronde_html_figures *figures, uint32_t panel,
                                         GB_us / ronde_html_number(row, "expected_high_us"),
                                         GB_us / ronde_html_number(row, "expected_low_us"), us});
     const double predicted = ronde_html_number(row, "predicted_busbw_GBps");
+    const double predicted_us = ronde_html_number(row, "predicted_us");
     add_point(figures, panel, "expected", PREDICTED,
               (struct figure_point){bytes, expected,
                                     ronde_html_number(row, "expected_low_busbw_GBps"),
                                     ronde_html_number(row, "expected_high_busbw_GBps"), us});
     add_point(figures, panel, "predicted", PREDICTED,
-              (struct figure_point){bytes, predicted, NAN, NAN,
-                                    ronde_html_number(row, "predicted_us")});
+              (struct figure_point){bytes, predicted,
+                                    predicted * predicted_us / ronde_html_number(row, "high_us"),
+                                    predicted * predicted_us / ronde_html_number(row, "low_us"),
+                                    predicted_us});
 }
 
 /* busbw, also of a row that has a time alone. */
@@ -191,6 +201,9 @@ static void add_curves(struct ronde_html_figures *figures, const struct ronde_ro
                            ronde_html_field(row, "expected_busbw_GBps") ||
                            ronde_html_field(row, "expected_us");
     const char *algorithm = ronde_html_text(row, "algorithm");
+    /* The band is of what is predicted. */
+    const double low_us = is_beside ? NAN : ronde_html_number(row, "low_us");
+    const double high_us = is_beside ? NAN : ronde_html_number(row, "high_us");
     char title[FIGURE_NAME_BYTES];
     if (!(bytes > 0) || !ronde_html_field(row, "collective"))
         return;
@@ -199,11 +212,14 @@ static void add_curves(struct ronde_html_figures *figures, const struct ronde_ro
     add_point(figures, panel,
               nccl_us > 0                  ? "the fastest it could choose"
               : is_beside || !algorithm[0] ? "measured"
-                                           : algorithm,
-              style, (struct figure_point){bytes, busbw, NAN, NAN, us});
+                                           : curve_name(algorithm),
+              style,
+              (struct figure_point){bytes, busbw, busbw * us / high_us, busbw * us / low_us, us});
     if (nccl_us > 0)
         add_point(figures, panel, "NCCL's own choice", style,
-                  (struct figure_point){bytes, busbw * us / nccl_us, NAN, NAN, nccl_us});
+                  (struct figure_point){bytes, busbw * us / nccl_us,
+                                        busbw * us / ronde_html_number(row, "nccl_high_us"),
+                                        busbw * us / ronde_html_number(row, "nccl_low_us"), nccl_us});
     if (share > 0)
         add_point(figures, panel, "bound", BOUND,
                   (struct figure_point){bytes, busbw / share, NAN, NAN, us * share});
