@@ -267,17 +267,42 @@ static size_t common_letters(const char *a, const char *b)
     return count;
 }
 
-/* Links are numbered families (nic0, nic1, ...), so the one that begins alike for longest is the one meant. */
+/* Letters of a link's name without the direction that SimGrid adds to it. */
+static size_t stem_of(const char *name)
+{
+    static const char *const directions[] = {"_UP", "_DOWN"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < 2; i++) {
+        const size_t end = strlen(directions[i]);
+        if (length > end && strcmp(name + length - end, directions[i]) == 0)
+            return length - end;
+    }
+    return length;
+}
+
+/* Letters two names begin with in common, and of those that are left how many they end with; 0 for other beginnings. */
+static size_t likeness(const char *name, const char *candidate)
+{
+    const size_t before = common_letters(name, candidate);
+    const size_t one = stem_of(name), two = stem_of(candidate);
+    size_t after = 0;
+    while (before > 0 && before + after < one && before + after < two &&
+           name[one - 1 - after] == candidate[two - 1 - after])
+        after++;
+    return before + after;
+}
+
+/* Links are numbered families (nic0, n3g1_c, ...), so what differs is a digit within, or comes late. */
 const char *ronde_platform_nearest_link(const struct ronde_platform *platform, const char *name)
 {
     const char *best = NULL;
-    size_t longest = 0;
+    size_t most = 0;
     for (uint32_t i = 0; i < platform->links.count; i++) {
         const char *candidate = RONDE_AT(platform->links, struct ronde_link, i)->name;
-        const size_t letters = common_letters(name, candidate);
-        if (letters <= longest)
+        const size_t letters = likeness(name, candidate);
+        if (letters <= most)
             continue;
-        longest = letters;
+        most = letters;
         best = candidate;
     }
     return best;

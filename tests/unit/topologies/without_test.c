@@ -190,6 +190,7 @@ static void what_is_not_there_cannot_be_out(void)
         enum ronde_status status;
     } rows[] = {
         {"topologies/dgx-h100-pod.xml", "n0g0_d", "did you mean 'n0g0_", RONDE_BAD_ARGUMENT},
+        {"topologies/dgx-h100-pod.xml", "n1g9_c", "did you mean 'n1g0_c_", RONDE_BAD_ARGUMENT},
         {"topologies/dgx-h100-pod.xml", "nowhere*", "no link, host, switch or zone is called",
          RONDE_BAD_ARGUMENT},
         {"topologies/dgx-h100.xml", "n0g*", "no host is left", RONDE_BAD_ARGUMENT},
@@ -201,7 +202,7 @@ static void what_is_not_there_cannot_be_out(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct ronde_error error = {.status = RONDE_OK};
         struct ronde_platform *platform =
-            i < 3 ? platform_text_open(rows[i].file)
+            i < 4 ? platform_text_open(rows[i].file)
                   : platform_text_good("<platform version=\"4.1\"><cluster id=\"c\" prefix=\"n\" "
                                        "suffix=\"\" radical=\"0-7\" speed=\"1Gf\" bw=\"10GBps\" "
                                        "lat=\"1us\" topology=\"FAT_TREE\" "
