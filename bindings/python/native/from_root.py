@@ -8,6 +8,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 os.chdir(ROOT / "bindings/python")
+# With `pip install -v .` every file that is compiled is a line: what is done, and what of it after how long.
+os.environ.setdefault("NINJA_STATUS", "[%f/%t, %p after %es] ")
 
 from scikit_build_core.build import *  # noqa: E402, F401, F403
 from scikit_build_core.build import prepare_metadata_for_build_wheel  # noqa: E402
