@@ -11,7 +11,7 @@ run() {
     printf '$ %s\n' "$*"
     code=0
     said=$("$@" 2>&1) || code=$?
-    printf '%s\n' "$said" | head -n 12
+    head -n 12 <<<"$said"
 }
 
 # The last command ended with a status, and its words are matched by an extended regular expression.

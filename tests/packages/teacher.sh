@@ -5,6 +5,8 @@
 
 run ronde convert all_reduce -a ring -N 4
 expect 0 'send in\[0\] -> \+1'
+run ronde sim all_reduce -a ring -N 4 --steps
+expect 0 '^ +1 +0 +1 +0 adds its own, sends the sum on$'
 run ronde check all_reduce -a ring -N 4
 expect 0 'sent +1\.5 blocks by the busiest rank; at least 1\.5 are needed'
 run ronde sim all_reduce -a ring -N 4 --topo crossbar-64 -b 4M -e 4M --why --timeline ring.svg
