@@ -194,11 +194,11 @@ static void print_head(const struct session *session)
 /* What is asked for, by name or as a file. */
 static enum ronde_status find_request(struct session *session, struct ronde_error *error)
 {
-    const struct ronde_platform *platform = session->call->platform;
-    if (ronde_is_chosen(session->options))
-        return ronde_open_request(session->options, platform, &session->request, error);
-    if (!ronde_is_schedule_file(session->options))
-        return ronde_single_request(session->options, platform, &session->request, error);
+    const bool is_chosen = ronde_is_chosen(session->options);
+    if (is_chosen || !ronde_is_schedule_file(session->options))
+        return (is_chosen ? ronde_open_request : ronde_single_request)(session->options,
+                                                                       session->call->platform,
+                                                                       &session->request, error);
     const enum ronde_status status =
         ronde_schedule_file_read(session->options, NULL, NULL, &session->given, error);
     if (status == RONDE_OK)
@@ -206,14 +206,13 @@ static enum ronde_status find_request(struct session *session, struct ronde_erro
     return status;
 }
 
-/* The file is read before compiling: a bad path is found at once, at any number of ranks. */
+/* The file is read before compiling, where a bad path is found at once; what --degrade scales is part of the scenario. */
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    enum ronde_status status = RONDE_OK;
-    /* What --degrade scales is part of the scenario. */
-    if (options->machine.topo)
-        status = ronde_open_healthy_platform(options, &session->call->platform, error);
+    struct ronde_platform **platform = &session->call->platform;
+    enum ronde_status status =
+        options->machine.topo ? ronde_open_healthy_platform(options, platform, error) : RONDE_OK;
     if (status == RONDE_OK)
         status = find_request(session, error);
     if (status == RONDE_OK)
@@ -221,9 +220,8 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
     if (status == RONDE_OK)
         status = ronde_scenario_of(options, &own_of(options)->scenario, &session->scenario, error);
     session->has_scenario = !ronde_scenario_is_empty(&session->scenario);
-    return status == RONDE_OK && !session->call->platform
-               ? ronde_open_healthy_platform(options, &session->call->platform, error)
-               : status;
+    return status != RONDE_OK || *platform ? status
+                                           : ronde_open_healthy_platform(options, platform, error);
 }
 
 static void close_session(struct session *session)
@@ -238,19 +236,18 @@ static enum ronde_status
 open_forecast(struct session *session, const struct ronde_candidate *candidate,
               const struct ronde_forecast *forecast, struct ronde_error *error)
 {
+    const struct ronde_platform *platform = session->call->platform;
     session->is = candidate;
     session->forecast = *forecast;
     /* What else happens in a scenario takes links from what the bound is of. */
     session->share = (struct ronde_bound_share){.is_known = false};
     if (!session->has_scenario)
-        session->share = ronde_bound_share_find(session->call->platform, &candidate->request,
-                                                candidate->host_of);
+        session->share = ronde_bound_share_find(platform, &candidate->request, candidate->host_of);
     /* Beside others all algorithms are whole; trees made for a machine are nothing without pieces. */
     session->is_whole =
         session->has_scenario && strcmp(candidate->schedule->algorithm, RONDE_SYNTHESIZED) != 0;
-    enum ronde_status status =
-        ronde_sim_check_engine(session->call->platform, session->options->engine.name,
-                               &session->forecast.sim, error);
+    enum ronde_status status = ronde_sim_check_engine(platform, session->options->engine.name,
+                                                      &session->forecast.sim, error);
     if (status == RONDE_OK)
         status = ronde_forecast_check(&session->forecast, error);
     if (status == RONDE_OK && session->has_scenario)

@@ -166,10 +166,12 @@ static struct trial draw_trial(enum form form, uint64_t seed)
 
 /* --- what is right ------------------------------------------------------------------------------- */
 
+__extension__ typedef unsigned __int128 wide;
+
 /* Elements of a side's block from the rank's memory on; in 128 bits nothing overflows. */
-static unsigned __int128 start_of(const struct side *side, unsigned block)
+static wide start_of(const struct side *side, unsigned block)
 {
-    return (unsigned __int128)side->at + side->offsets[block];
+    return (wide)side->at + side->offsets[block];
 }
 
 static bool do_meet(const struct side *a, unsigned i, const struct side *b, unsigned j)

@@ -18,7 +18,6 @@ static const struct {
     enum ronde_status (*write)(const struct ronde_generate_request *request, FILE *file,
                                struct ronde_error *error);
     uint32_t parts;
-    uint32_t unit_hosts; /* of a point of its shape; 0 = one */
 } kinds[] = {
     {{"crossbar", "hosts on one switch that never blocks, 400 Gbit/s ports"},
      ronde_generate_crossbar,
@@ -36,8 +35,7 @@ static const struct {
      RONDE_PART_NODES | RONDE_PART_SHAPE},
     {{"tofu", "nodes of Tofu-D, units of 2x3x2 in a 3-D torus"},
      ronde_generate_tofu,
-     RONDE_PART_SHAPE,
-     RONDE_TOFU_UNIT_HOSTS},
+     RONDE_PART_SHAPE | RONDE_PART_UNITS},
     {{"pcie", "one server, GPUs on PCIe only"}, ronde_generate_pcie, RONDE_PART_GPUS},
     {{RONDE_KIND_BY_NUMBERS,
       "nodes of any number of GPUs on NVSwitch, by --nvlink and --nics; DGX H100's where not said"},
@@ -95,8 +93,8 @@ static enum ronde_status check_parts(const struct ronde_generate_request *reques
 }
 
 /* Sizes no kind can have. Written so that NaN fails too. */
-static enum ronde_status check_sizes(const struct ronde_generate_request *request,
-                                     uint32_t unit_hosts, struct ronde_error *error)
+static enum ronde_status check_sizes(const struct ronde_generate_request *request, uint32_t parts,
+                                     struct ronde_error *error)
 {
     const double ratio = request->oversubscription;
     if (request->nodes > RONDE_MAX_RANKS)
@@ -121,7 +119,8 @@ static enum ronde_status check_sizes(const struct ronde_generate_request *reques
             return ronde_fail(error, RONDE_BAD_ARGUMENT, "a shape of %llu hosts, expected 1 to %u",
                               (unsigned long long)hosts, RONDE_MAX_RANKS);
     }
-    return ronde_limit_check(RONDE_LIMIT_HOSTS, hosts * (unit_hosts > 0 ? unit_hosts : 1), error);
+    return ronde_limit_check(RONDE_LIMIT_HOSTS,
+                             hosts * (parts & RONDE_PART_UNITS ? RONDE_TOFU_UNIT_HOSTS : 1), error);
 }
 
 /* Written so that NaN fails too. */
@@ -172,7 +171,7 @@ static enum ronde_status generate_nodes(const struct ronde_generate_request *req
     named.kind = request->node->name;
     status = check_parts(&named, GPU_PARTS, error);
     if (status == RONDE_OK)
-        status = check_sizes(request, 0, error);
+        status = check_sizes(request, GPU_PARTS, error);
     return status == RONDE_OK ? ronde_generate_gpus(request, file, error) : status;
 }
 
@@ -186,7 +185,7 @@ enum ronde_status ronde_generate(const struct ronde_generate_request *request, F
             continue;
         enum ronde_status status = check_parts(request, kinds[i].parts, error);
         if (status == RONDE_OK)
-            status = check_sizes(request, kinds[i].unit_hosts, error);
+            status = check_sizes(request, kinds[i].parts, error);
         return status == RONDE_OK ? kinds[i].write(request, file, error) : status;
     }
     return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown kind of machine '%s'", request->kind);

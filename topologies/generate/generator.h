@@ -26,7 +26,8 @@ enum ronde_generated_part {
     RONDE_PART_OVERSUBSCRIPTION = 8,
     RONDE_PART_FABRIC = 16,
     RONDE_PART_SHAPE = 32,
-    RONDE_PART_MULTICAST = 64
+    RONDE_PART_MULTICAST = 64,
+    RONDE_PART_UNITS = 128 /**< a point of the shape is a unit of Tofu-D */
 };
 
 /** The opening of a file. */

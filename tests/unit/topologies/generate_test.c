@@ -285,7 +285,7 @@ static void requests_that_cannot_be_met_are_refused(void)
         {{.kind = "dragonfly+", .axis_count = 3, .shape = {1025, 1, 1}, USUAL}, "at most 1024"},
         {{.kind = "tofu", .axis_count = 1, .shape = {2}, USUAL}, "a tofu needs a shape"},
         {{.kind = "tofu", .axis_count = 3, .shape = {64, 64, 64}, USUAL},
-         "262144 hosts are more than 131072"},
+         "3145728 hosts are more than 131072"},
         {{.kind = "tofu", .axis_count = 3, .shape = {24, 24, 24}, USUAL}, "165888 hosts are more"},
         {{.kind = "pcie", .gpus = 65, USUAL}, "one server has at most 64"},
         {{.kind = "dgx-h100", .gpus = 9, USUAL}, "9 GPUs, but a node of dgx-h100 has 8"},
