@@ -172,7 +172,8 @@ static void pictures_are_drawn(void)
     make_folder(folder);
     free(sweep(folder, GRID " --output r.jsonl --plot time.svg --map map.svg", 0));
     char *said =
-        shell(folder, "grep -c '</svg>' time.svg map.svg; grep -o 'the fastest on how many' map.svg");
+        shell(folder,
+              "grep -c '</svg>' time.svg map.svg; grep -o 'the fastest on how many' map.svg");
     CU_ASSERT_STRING_EQUAL(said, "time.svg:1\nmap.svg:1\nthe fastest on how many\n");
     free(said);
     remove_folder(folder);
