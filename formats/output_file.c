@@ -19,23 +19,45 @@ static bool is_written_in_place(const char *path, const struct stat *found)
            !S_ISREG(found->st_mode);
 }
 
-/* Where a name leads to through links: that file is replaced, not the link. */
+/* More links in a row than the system follows. */
+#define MOST_LINKS 40
+
+/* Puts what a link says in the place of its name; false where it does not fit. */
+static bool follow(char path[RONDE_OUTPUT_PATH_BYTES], const char *target)
+{
+    const char *const slash = target[0] == '/' ? NULL : strrchr(path, '/');
+    const size_t kept = slash ? (size_t)(slash + 1 - path) : 0;
+    if (kept + strlen(target) >= RONDE_OUTPUT_PATH_BYTES)
+        return false;
+    strcpy(path + kept, target);
+    return true;
+}
+
+/* Where a name leads to through links: that file is replaced, or made, not the link. */
 static bool resolve(const char *path, char out[RONDE_OUTPUT_PATH_BYTES])
 {
+    char target[RONDE_OUTPUT_PATH_BYTES];
     if (strlen(path) >= RONDE_OUTPUT_PATH_BYTES)
         return false;
     if (realpath(path, out))
         return true;
     strcpy(out, path);
-    return errno == ENOENT;
+    for (int links = 0; errno == ENOENT && links < MOST_LINKS; links++) {
+        const ssize_t length = readlink(out, target, sizeof target - 1);
+        if (length < 0)
+            return errno == EINVAL || errno == ENOENT;
+        target[length] = '\0';
+        errno = follow(out, target) ? ENOENT : ENAMETOOLONG;
+    }
+    return false;
 }
 
-static enum ronde_status open_in_place(const char *path, struct ronde_output_file *out,
-                                       struct ronde_error *error)
+static enum ronde_status open_in_place(const char *path, const char *mode,
+                                       struct ronde_output_file *out, struct ronde_error *error)
 {
     out->draft[0] = '\0';
     (void)snprintf(out->path, sizeof out->path, "%s", path);
-    out->file = fopen(path, "w");
+    out->file = fopen(path, mode);
     return out->file
                ? RONDE_OK
                : ronde_fail(error, RONDE_IO, "%s: cannot be written: %s", path, strerror(errno));
@@ -72,7 +94,7 @@ enum ronde_status ronde_output_file_open(const char *path, struct ronde_output_f
     *out = (struct ronde_output_file){.file = NULL};
     const bool is_there = stat(path, &found) == 0;
     if ((is_there && is_written_in_place(path, &found)) || !resolve(path, out->path))
-        return open_in_place(path, out, error);
+        return open_in_place(path, "w", out, error);
     /* A file that may not be written is not replaced either. */
     if (is_there && access(path, W_OK) != 0)
         return ronde_fail(error, RONDE_IO, "%s: cannot be written: %s", path, strerror(errno));
@@ -80,8 +102,25 @@ enum ronde_status ronde_output_file_open(const char *path, struct ronde_output_f
         return RONDE_OK;
     const int reason = errno;
     if (is_there || reason == ENAMETOOLONG)
-        return open_in_place(path, out, error);
+        return open_in_place(path, "w", out, error);
     return ronde_fail(error, RONDE_IO, "%s: cannot be written: %s", path, strerror(reason));
+}
+
+enum ronde_status ronde_output_file_append(const char *path, struct ronde_output_file *out,
+                                           struct ronde_error *error)
+{
+    return open_in_place(path, "a", out, error);
+}
+
+/* Why an earlier write failed. errno may be of something else since: what will be dropped, or is no file, is written again. */
+static int ask_again(const struct ronde_output_file *output, FILE *file)
+{
+    struct stat found;
+    const int reason = errno;
+    if (!output->draft[0] && (fstat(fileno(file), &found) != 0 || S_ISREG(found.st_mode)))
+        return reason;
+    clearerr(file);
+    return fputc('\n', file) == EOF || fflush(file) != 0 ? errno : reason;
 }
 
 enum ronde_status ronde_output_file_close(struct ronde_output_file *output,
@@ -91,9 +130,9 @@ enum ronde_status ronde_output_file_close(struct ronde_output_file *output,
     output->file = NULL;
     if (!file)
         return RONDE_OK;
-    /* Where an earlier write failed, errno is still of that as a rule. */
-    bool is_whole = fflush(file) == 0 && !ferror(file);
-    int reason = errno;
+    const bool has_failed = ferror(file) != 0;
+    bool is_whole = !has_failed && fflush(file) == 0;
+    int reason = has_failed ? ask_again(output, file) : errno;
     if (fclose(file) != 0 && is_whole) {
         is_whole = false;
         reason = errno;
@@ -105,8 +144,11 @@ enum ronde_status ronde_output_file_close(struct ronde_output_file *output,
     }
     if (output->draft[0] && (status != RONDE_OK || !is_whole))
         (void)unlink(output->draft);
-    if (status != RONDE_OK || is_whole)
+    if (is_whole || (status != RONDE_OK && status != RONDE_IO && status != RONDE_DEVICE))
         return RONDE_OK;
+    /* What was said by who wrote into it names no file. */
+    if (error)
+        *error = (struct ronde_error){.status = RONDE_OK};
     return ronde_fail(error, RONDE_DEVICE, "%s: could not be written: %s", output->path,
                       reason ? strerror(reason) : "is the disk full?");
 }

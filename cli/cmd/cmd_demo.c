@@ -329,7 +329,11 @@ static enum ronde_status demo_command(struct ronde_invocation *call, struct rond
     const struct ronde_options *options = call->options;
     struct demo demo = {.options = options, .screen = ronde_screen_of(stdout)};
     const char *missing = NULL;
-    if (own_of(options)->operation || own_of(options)->world_size)
+    const bool is_shown = own_of(options)->operation || own_of(options)->world_size;
+    if (is_shown && options->output.path)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--operation and --world-size write no files: leave out --output");
+    if (is_shown)
         return show_examples(options, error);
     enum ronde_status status = choose_folder(&demo, error);
     demo.nowhere = fopen("/dev/null", "w");

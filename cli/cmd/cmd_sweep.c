@@ -317,9 +317,9 @@ static enum ronde_status open_output(struct session *session, struct ronde_error
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s holds results: go on with --resume, or remove it", path);
     }
-    session->sink->file = fopen(path, "a");
-    return session->sink->file ? RONDE_OK
-                               : ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
+    const enum ronde_status status = ronde_output_file_append(path, &session->sink->output, error);
+    session->sink->file = session->sink->output.file;
+    return status;
 }
 
 static uint32_t job_count(const struct ronde_options *options)

@@ -6,6 +6,7 @@
 #include "ronde/generate.h"
 #include "ronde/nccl_node.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const struct ronde_topo_options *own_of(const struct ronde_options *options)
@@ -141,19 +142,18 @@ static enum ronde_status generate(struct ronde_invocation *call,
                                   const struct ronde_generate_request *request,
                                   struct ronde_error *error)
 {
-    FILE *rehearsal = tmpfile();
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *rehearsal = open_memstream(&text, &bytes);
     if (!rehearsal)
-        return ronde_fail(error, RONDE_DEVICE, "topo generate: no temporary file");
+        return ronde_fail(error, RONDE_NO_MEMORY, "topo generate: no memory for a platform file");
     enum ronde_status status = ronde_generate(request, rehearsal, error);
-    rewind(rehearsal);
+    (void)fclose(rehearsal);
     if (status == RONDE_OK)
         status = ronde_sink_open(call->options, &call->sink, error);
-
-    char block[65536];
-    size_t bytes;
-    while (status == RONDE_OK && (bytes = fread(block, 1, sizeof block, rehearsal)) > 0)
-        fwrite(block, 1, bytes, call->sink.file);
-    fclose(rehearsal);
+    if (status == RONDE_OK)
+        (void)fwrite(text, 1, bytes, call->sink.file);
+    free(text);
     return status;
 }
 

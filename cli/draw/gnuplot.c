@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -59,9 +60,10 @@ unsigned ronde_point_shape(uint32_t index)
 static void be_gnuplot(int script, int picture)
 {
     const int nowhere = open("/dev/null", O_WRONLY);
+    (void)signal(SIGPIPE, SIG_DFL);
     if (dup2(script, STDIN_FILENO) >= 0 && dup2(picture, STDOUT_FILENO) >= 0 &&
         dup2(nowhere, STDERR_FILENO) >= 0)
-        (void)execlp("gnuplot", "gnuplot", (char *)NULL);
+        (void)execlp("gnuplot", "gnuplot", "--default-settings", (char *)NULL);
     _exit(RONDE_EXIT_FAILED);
 }
 
@@ -70,8 +72,11 @@ static enum ronde_status start(struct ronde_gnuplot *gnuplot, struct ronde_error
     int ends[2];
     const pid_t parent = getpid();
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return ronde_fail(error, RONDE_DEVICE, "no pipe to gnuplot: %s", strerror(errno));
+        return ronde_fail(error, RONDE_DEVICE, "%s: no pipe to gnuplot: %s", gnuplot->path,
+                          strerror(errno));
     fflush(NULL);
+    /* A gnuplot that ends early is an error, and no end of this program. */
+    gnuplot->at_end_of_pipe = signal(SIGPIPE, SIG_IGN);
     gnuplot->pid = fork();
     if (gnuplot->pid == 0) {
         ronde_child_follow(parent);
@@ -85,7 +90,9 @@ static enum ronde_status start(struct ronde_gnuplot *gnuplot, struct ronde_error
     close(ends[1]);
     if (gnuplot->pid > 0)
         (void)waitpid(gnuplot->pid, NULL, 0);
-    return ronde_fail(error, RONDE_DEVICE, "gnuplot cannot be started: %s", strerror(reason));
+    (void)signal(SIGPIPE, gnuplot->at_end_of_pipe);
+    return ronde_fail(error, RONDE_DEVICE, "%s: gnuplot cannot be started: %s", gnuplot->path,
+                      strerror(reason));
 }
 
 static bool is_pdf(const char *path)
@@ -99,6 +106,7 @@ static bool finish(const struct ronde_gnuplot *gnuplot)
 {
     int state = 0;
     const bool is_sent = fclose(gnuplot->script) == 0;
+    (void)signal(SIGPIPE, gnuplot->at_end_of_pipe);
     while (waitpid(gnuplot->pid, &state, 0) < 0 && errno == EINTR)
         continue;
     return is_sent && WIFEXITED(state) && WEXITSTATUS(state) == 0;
@@ -112,7 +120,8 @@ static enum ronde_status open_plain(const char *path, struct ronde_gnuplot *out_
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
     *out_gnuplot = (struct ronde_gnuplot){.path = path, .picture = tmpfile()};
     if (!out_gnuplot->picture)
-        return ronde_fail(error, RONDE_DEVICE, "no temporary file for a plot: %s", strerror(errno));
+        return ronde_fail(error, RONDE_DEVICE, "%s: no temporary file for a plot: %s", path,
+                          strerror(errno));
     const enum ronde_status status = start(out_gnuplot, error);
     if (status != RONDE_OK)
         fclose(out_gnuplot->picture);

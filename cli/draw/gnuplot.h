@@ -38,10 +38,11 @@ unsigned ronde_point_shape(uint32_t index);
 
 /** A gnuplot at work. */
 struct ronde_gnuplot {
-    FILE *script;     /**< commands go here */
-    FILE *picture;    /**< what it draws, before that is the file */
-    const char *path; /**< of the file */
-    pid_t pid;        /**< of gnuplot */
+    FILE *script;                /**< commands go here */
+    FILE *picture;               /**< what it draws, before that is the file */
+    const char *path;            /**< of the file */
+    pid_t pid;                   /**< of gnuplot */
+    void (*at_end_of_pipe)(int); /**< what SIGPIPE did before */
 };
 
 /**

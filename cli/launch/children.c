@@ -392,8 +392,7 @@ static enum ronde_status fill(struct netns *netns)
     return status;
 }
 
-/* The pipe has ended, so the child is about to. */
-static void finish(struct netns *netns, struct worker *worker)
+static int reap(struct netns *netns, struct worker *worker)
 {
     int state = 0;
     close(worker->pipe);
@@ -401,6 +400,13 @@ static void finish(struct netns *netns, struct worker *worker)
         ;
     worker->pid = 0;
     netns->busy--;
+    return state;
+}
+
+/* The pipe has ended, so the child is about to. */
+static void finish(struct netns *netns, struct worker *worker)
+{
+    const int state = reap(netns, worker);
     netns->pool->on_end(netns->pool->self, worker->task,
                         WIFEXITED(state) ? WEXITSTATUS(state) : -WTERMSIG(state));
 }
@@ -459,13 +465,13 @@ static enum ronde_status serve(struct netns *netns)
     return status;
 }
 
-/* After an error nobody reads what they print. */
+/* After an error nobody reads what they print, and how they end is no news. */
 static void dismiss(struct netns *netns)
 {
     for (uint32_t i = 0; i < netns->pool->jobs; i++)
         if (netns->workers[i].pid != 0) {
             kill(netns->workers[i].pid, SIGKILL);
-            finish(netns, &netns->workers[i]);
+            (void)reap(netns, &netns->workers[i]);
         }
 }
 

@@ -89,6 +89,7 @@ static void what_excludes_one_another_is_said(void)
 {
     static const struct refusal refusals[] = {
         {"run all_reduce -N 2 --json --csv", "--json and --csv exclude each other"},
+        {"demo --operation broadcast -o b", "write no files: leave out --output"},
         {"check --markdown", "check: --markdown and --verbose go with --all"},
         {"check all_reduce -N 2 --verbose", "check: --markdown and --verbose go with --all"},
         {"check --all -a ring", "check: --all excludes -a and --expand"},

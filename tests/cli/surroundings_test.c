@@ -83,7 +83,7 @@ static void a_full_disk_is_an_error_of_the_run(void)
         return;
     }
     expect("$RONDE sim all_reduce -a ring -N 4 --topo crossbar-64 -b 1K -e 1K --trace /dev/full", 4,
-           "cannot write the trace");
+           "/dev/full: could not be written: No space left");
     if (!ronde_plot_available(&text) || !ronde_json_available(&text)) {
         suite_note("%s", text);
         return;
@@ -105,6 +105,22 @@ static void a_gnuplot_without_pdf_is_a_missing_component(void)
            0, "no terminal pdfcairo, which draws PDF (package gnuplot-nox has it)");
     expect("$RONDE synthesize all_gather -N 4 --topo crossbar-64 --plot $FILE.pdf", 2,
            "pictures are SVG");
+}
+
+/* What a user has set up for gnuplot is of other pictures. */
+static void a_gnuplot_that_is_set_up_draws_the_same(void)
+{
+    const char *text = NULL;
+    if (!suite_can_read_platforms())
+        return;
+    if (!ronde_plot_available(&text)) {
+        suite_skip("%s", text);
+        return;
+    }
+    expect("mkdir -p $FILE.home; echo exit >$FILE.home/.gnuplot; HOME=$FILE.home $RONDE plan "
+           "all_reduce -N 4 -b 1K -e 1K --topo crossbar-64 --plot $FILE.svg >/dev/null; echo exit "
+           "$?; grep -c '</svg>' $FILE.svg; rm -r $FILE.home $FILE.svg",
+           0, "exit 0\n1\n");
 }
 
 /* Descriptors: with too few of them rank 0 says so at once, whether or not one is left to tell the others with. */
@@ -157,7 +173,7 @@ static void a_limit_of_files_is_an_error(void)
     expect("ulimit -f 8; $RONDE run all_reduce -N 2 --backend proc --buffers user" POINT, 4,
            "(ulimit -f)");
     expect("ulimit -f 8; $RONDE topo generate rail --nodes 64 -o $FILE", 4,
-           "writing the platform file failed");
+           "could not be written: File too large");
 }
 
 static void a_limit_of_descriptors_is_an_error(void)
@@ -221,6 +237,7 @@ int main(void)
         {"a_full_disk_is_an_error_of_the_run", a_full_disk_is_an_error_of_the_run},
         {"a_gnuplot_without_pdf_is_a_missing_component",
          a_gnuplot_without_pdf_is_a_missing_component},
+        {"a_gnuplot_that_is_set_up_draws_the_same", a_gnuplot_that_is_set_up_draws_the_same},
         {"few_descriptors_are_an_error_soon", few_descriptors_are_an_error_soon},
         {"a_failure_leaves_files_as_they_were", a_failure_leaves_files_as_they_were},
         {"a_limit_of_files_is_an_error", a_limit_of_files_is_an_error},

@@ -29,9 +29,14 @@ struct ronde_output_file {
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_output_file_open(const char *path, struct ronde_output_file *out, struct ronde_error *error);
 
+/** Opens a file that grows: what is written is added to what is there, and stays. Errors: IO, the same. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_output_file_append(const char *path, struct ronde_output_file *out, struct ronde_error *error);
+
 /**
  * Closes it: with status OK it takes its place, else it is dropped, but for what was written as it is. One that is not open
- * is closed already. Errors: DEVICE naming the path and the reason, where not all of it could be written; then it is dropped.
+ * is closed already. Errors: DEVICE naming the path and the reason, where not all of it could be written, also in place of what
+ * was said for another status; then it is dropped.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_output_file_close(struct ronde_output_file *output, enum ronde_status status,

@@ -5,6 +5,7 @@
 
 #include "ronde/output_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,13 +77,38 @@ static void links_and_rights_stay(void)
     snprintf(target, sizeof target, "%s", in_folder("target"));
     CU_ASSERT_EQUAL(write_file(target, "old", RONDE_OK), RONDE_OK);
     CU_ASSERT_EQUAL(chmod(target, 0640), 0);
-    const char *link_path = in_folder("link");
+    char link_path[256];
+    snprintf(link_path, sizeof link_path, "%s", in_folder("link"));
     CU_ASSERT_EQUAL(symlink("target", link_path), 0);
     CU_ASSERT_EQUAL(write_file(link_path, "new", RONDE_OK), RONDE_OK);
     CU_ASSERT_STRING_EQUAL(content(target), "new");
     CU_ASSERT(lstat(link_path, &found) == 0 && S_ISLNK(found.st_mode));
     CU_ASSERT(stat(target, &found) == 0 && (found.st_mode & 0777) == 0640);
+    CU_ASSERT_EQUAL(unlink(target), 0);
+    /* A link to what is not there yet makes it there. */
+    CU_ASSERT_EQUAL(write_file(link_path, "made", RONDE_OK), RONDE_OK);
+    CU_ASSERT_STRING_EQUAL(content(target), "made");
+    CU_ASSERT(lstat(link_path, &found) == 0 && S_ISLNK(found.st_mode));
     CU_ASSERT_EQUAL(unlink(link_path) + unlink(target), 0);
+    CU_ASSERT_EQUAL(symlink("none/file", link_path) + symlink("round", in_folder("round")), 0);
+    CU_ASSERT_EQUAL(write_file(in_folder("link"), "nowhere", RONDE_OK), RONDE_IO);
+    CU_ASSERT_EQUAL(write_file(in_folder("round"), "nowhere", RONDE_OK), RONDE_IO);
+    CU_ASSERT_EQUAL(unlink(in_folder("link")) + unlink(in_folder("round")), 0);
+}
+
+/* The message is the file's, whatever was said of what was written into it. */
+static void a_write_that_failed_is_named(void)
+{
+    struct ronde_output_file output;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL_FATAL(ronde_output_file_open("/dev/full", &output, &error), RONDE_OK);
+    fputs("too much", output.file);
+    CU_ASSERT_NOT_EQUAL(fflush(output.file), 0);
+    errno = EINVAL;
+    const enum ronde_status status = ronde_fail(&error, RONDE_IO, "cannot write the trace");
+    CU_ASSERT_EQUAL(ronde_output_file_close(&output, status, &error), RONDE_DEVICE);
+    CU_ASSERT_STRING_EQUAL(error.message,
+                           "/dev/full: could not be written: No space left on device");
 }
 
 static void pipes_and_devices_are_written_as_they_are(void)
@@ -108,6 +134,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"what_fails_leaves_what_was_there", what_fails_leaves_what_was_there},
         {"links_and_rights_stay", links_and_rights_stay},
+        {"a_write_that_failed_is_named", a_write_that_failed_is_named},
         {"pipes_and_devices_are_written_as_they_are", pipes_and_devices_are_written_as_they_are},
     };
     if (!mkdtemp(folder))
