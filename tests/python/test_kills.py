@@ -5,6 +5,7 @@ RONDE_TEST_KILLS says how often else.
 from __future__ import annotations
 
 import datetime
+import multiprocessing
 import os
 import random
 import signal
@@ -28,7 +29,7 @@ try:
 
     import ronde.torch
 except ImportError:
-    torch = None  # type: ignore[assignment]
+    torch = dist = None  # type: ignore[assignment]
 
 RANKS = 3
 LIMIT_S = 3.0
@@ -102,6 +103,30 @@ class KillsTest(unittest.TestCase):
     @unittest.skipIf(torch is None, "no torch (./dev python)")
     def test_tensors(self) -> None:
         self.others_are_told("torch", tensors)
+
+    @unittest.skipUnless(hasattr(dist, "DistNetworkError"), "no torch, or one that says of all alike that it failed")
+    def test_a_store_that_is_gone_is_rank_0s(self) -> None:
+        here, there = multiprocessing.get_context("fork").Pipe(False)
+        holder = os.fork()
+        if holder == 0:
+            held = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+            there.send(held.port)
+            time.sleep(2 * LIMIT_S)
+            os._exit(1)
+        limit = datetime.timedelta(seconds=LIMIT_S)
+        store = dist.TCPStore("127.0.0.1", here.recv(), is_master=False, timeout=limit)
+        os.kill(holder, signal.SIGKILL)
+        os.waitpid(holder, 0)
+        with self.assertRaisesRegex(RuntimeError, "rank 1 has lost torch's store, which rank 0 of the job held"):
+            ronde.torch.store.allgather(store, 1, 2, b"", limit)
+
+    @unittest.skipIf(torch is None, "no torch (./dev python)")
+    def test_whoever_has_not_come_is_named_where_rank_0_waits_for_them(self) -> None:
+        store, limit = dist.HashStore(), datetime.timedelta(seconds=0.05)
+        with self.assertRaisesRegex(RuntimeError, "waits for ranks 0, 1, which have not come"):
+            ronde.torch.store.allgather(store, 2, 3, b"", limit)
+        with self.assertRaisesRegex(RuntimeError, "waits for rank 0, which has not come"):
+            ronde.torch.store.allgather(store, 1, 3, b"", limit)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from .device import Device, StreamOperation
 from .layouts import Copies, Layout
 from .monitored_barrier import monitored_barrier
 from .sparse import all_reduce_sparse
+from .store import holder_named
 from .work import RondeWork
 
 Tensors = Sequence[torch.Tensor]
@@ -441,7 +442,8 @@ class Collectives:
             limit = self._state.timeout
         self._state.alive()
         self._state.barriers += 1
-        monitored_barrier(self._state, limit, wait_all_ranks)
+        with holder_named(self._state.rank):
+            monitored_barrier(self._state, limit, wait_all_ranks)
 
     # -- memory -------------------------------------------------------------------------------------------------------
 

@@ -5,12 +5,19 @@ rank 0 makes up, and all keys but the one that says it begin with it.
 """
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 import uuid
 from datetime import timedelta
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 
+import torch.distributed as dist
+
+# What torch raises where the process that holds the store is gone, and before torch 2.2 nothing of its own.
+_GONE: Any = getattr(dist, "DistNetworkError", ())
 _LATEST = "ronde/attempt"
+_CAME = "ronde/came"
 _LEAST = timedelta(milliseconds=1)
 # Between questions: short at first, since ranks mostly come together.
 _FIRST_S, _MOST_S = 1e-3, 0.1
@@ -25,9 +32,23 @@ def arrived(store: Any, key: str, until: float) -> bool:
     left = timedelta(seconds=until - time.monotonic())
     try:
         store.wait([key], max(left, _LEAST))
+    except _GONE:
+        raise
     except RuntimeError:
         return False
     return True
+
+
+@contextlib.contextmanager
+def holder_named(rank: int) -> Iterator[None]:
+    """Says whose process held a store that is gone: torch's own message is of a socket."""
+    try:
+        yield
+    except _GONE as reason:
+        has_agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+        holder = "torchrun's first agent" if has_agent else "rank 0 of the job"
+        raise RuntimeError(f"ronde: rank {rank} has lost torch's store, which {holder} held: has it ended? "
+                           f"({str(reason).splitlines()[0]})") from reason
 
 
 class _Meeting:
@@ -43,8 +64,9 @@ class _Meeting:
 
     def fail(self, attempt: Optional[str]) -> None:
         now = time.monotonic()
-        ranks = range(self.size) if attempt else range(1)
-        missing = [rank for rank in ranks if not attempt or not arrived(self.store, self.key(attempt, rank), now)]
+        # Rank 0 may wait, in torch, for one that has not even reached the store.
+        keys = [self.key(attempt, rank) if attempt else f"{_CAME}/{rank}" for rank in range(self.size)]
+        missing = [rank for rank, key in enumerate(keys) if not arrived(self.store, key, now)]
         who = f"rank {missing[0]}" if len(missing) == 1 else f"ranks {', '.join(map(str, missing))}" if missing else "rank 0"
         raise RuntimeError(f"ronde: rank {self.rank} waits for {who}, which {'has' if len(missing) < 2 else 'have'} not come within "
                            f"{self.timeout.total_seconds():g} s: Timed out waiting for a key of the store")
@@ -66,6 +88,7 @@ class _Meeting:
         """Answers to the attempt that is latest, until one has this very answer."""
         told: Optional[str] = None
         pause_s = _FIRST_S
+        self.store.set(f"{_CAME}/{self.rank}", "here")
         if not arrived(self.store, _LATEST, self.until):
             self.fail(None)
         while True:
@@ -88,5 +111,6 @@ class _Meeting:
 def allgather(store: Any, rank: int, size: int, mine: bytes, timeout: timedelta) -> tuple[str, list[bytes]]:
     """What all ranks give, and the name of their attempt: the same one on all of them."""
     meeting = _Meeting(store, rank, size, mine, timeout)
-    attempt, parts = meeting.lead() if rank == 0 else meeting.follow()
+    with holder_named(rank):
+        attempt, parts = meeting.lead() if rank == 0 else meeting.follow()
     return attempt, [bytes.fromhex(part.split(":")[1]) for part in parts]
