@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 256 MiB beside what the program and its libraries map; seconds of a processor. */
-#define LIMITS "ulimit -v $((262144 + 262144)); ulimit -t 5; "
+/* 256 MiB beside what the program and its libraries map, 144 MiB at most; seconds of a processor. */
+#define LIMITS "ulimit -v $((262144 + 147456)); ulimit -t 5; "
 
 static uint64_t state = 1;
 
@@ -82,6 +82,20 @@ static void what_files_ask_for_is_bounded(void)
     }
 }
 
+/* The largest machine that is read as it is: what looks at all pairs refuses it, and has read it once. */
+static void what_a_large_machine_is_asked_is_bounded(void)
+{
+    if (!is_limited() || !suite_can_read_platforms())
+        return;
+    CU_ASSERT_FATAL(files_write(
+        RONDE_SCRATCH_DIR "/giant.xml",
+        "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-131071\" "
+        "speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" topology=\"TORUS\" "
+        "topo_parameters=\"64,64,32\"/></platform>\n"));
+    refuses("bound all_reduce --topo " RONDE_SCRATCH_DIR "/giant.xml",
+            "131072 ranks: the routes of all pairs are found for at most 4096");
+}
+
 /* A file of which a byte becomes a thousand. */
 static void what_a_compressed_file_becomes_is_bounded(void)
 {
@@ -109,6 +123,7 @@ int main(void)
     static const struct suite_case cases[] = {
         SUITE_CASE(what_is_generated_is_bounded),
         SUITE_CASE(what_files_ask_for_is_bounded),
+        SUITE_CASE(what_a_large_machine_is_asked_is_bounded),
         SUITE_CASE(what_a_compressed_file_becomes_is_bounded),
     };
     return suite_run("giants", cases, sizeof cases / sizeof cases[0]);
