@@ -151,7 +151,7 @@ static char *try(const struct writer *writer, const struct obstacle *obstacle, c
         "exec 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; "
         "cd '%s' && rm -rf t link p got o e && mkdir t && mkfifo o e && "
         "SRC='" RONDE_SOURCE_DIR "' && %s { %s\n}; cat o >out & cat e >err & "
-        "(%s; exec timeout 20 %s '%s' %s --%s %s) >o 2>e </dev/null; echo code $?; wait; "
+        "(%s; exec timeout 120 %s '%s' %s --%s %s) >o 2>e </dev/null; echo code $?; wait; "
         "[ -s got ] || mv out got; echo in $(ls -A t); [ \"$(cat t/x 2>&1)\" = old ] && echo old; "
         "[ -s t/x ] && echo new; [ -L link ] && echo link; [ -s got ] && echo got; "
         "grep -a '^ronde: ' err; grep -ac '^ronde: ' err",

@@ -94,7 +94,7 @@ static char *run(const char *before, const char *set, const char *line)
         command, sizeof command,
         "exec 2>&1; cd '%s' && chmod -R u+rwx . && rm -rf home && "
         "mkdir -p home/.config/ronde/tune && D=$PWD && RONDE='%s' && HOME_FOLDER=$D/home && %s; "
-        "timeout 20 %s env -u RONDE_TUNE_DIR %s $RONDE %s >out 2>err </dev/null; echo code $?; "
+        "timeout 120 %s env -u RONDE_TUNE_DIR %s $RONDE %s >out 2>err </dev/null; echo code $?; "
         "echo lines $(grep -c . err); head -c 300 err; echo; echo answer; "
         "grep -v '^#' out | sed 's/\"basis\":.*//'",
         folder, suite_ronde(), before, user, set, line);
