@@ -182,21 +182,26 @@ static bool is_picture(const struct writer *writer)
     return strcmp(writer->option, "plot") == 0 || strcmp(writer->option, "map") == 0;
 }
 
+static bool is_sweep(const struct writer *writer)
+{
+    return strcmp(writer->command, "sweep") == 0;
+}
+
 /* One line, of the target, and nothing has changed. */
 static bool is_refused(const struct writer *writer, const struct obstacle *obstacle,
                        const char *said, bool has_old)
 {
-    /* gnuplot's own file is in the way of the limit first. A sweep's points are processes that say so each. */
-    const char *reason = is_picture(writer) && strcmp(obstacle->reason, "File too large") == 0
-                             ? "/tmp"
-                             : obstacle->reason;
     const bool is_code = has(said, "code 2\n") || has(said, "code 4\n");
     const bool is_as_before = has_old ? has(said, "\nold\n") : !has(said, "\nnew\n");
     const bool has_left =
         has(said, ".part ") || has(said, ".part\nold") || (!has_old && has(said, "in x\n"));
     const bool is_named = obstacle->outcome == EITHER || has(said, obstacle->target);
-    return is_code && is_as_before && !has_left && is_named && has(said, reason) &&
-           (has(said, "\n1\n") || (writer->grows && obstacle->outcome == EITHER));
+    /* gnuplot's own file may be in the way of the limit first. */
+    const bool is_reason = has(said, obstacle->reason) || (is_picture(writer) && has(said, "/tmp"));
+    /* Points of a sweep are processes that say so each, and its results stay to be gone on with. */
+    const bool is_one = has(said, "\n1\n") || (is_sweep(writer) && obstacle->outcome == EITHER);
+    return is_code && (writer->grows || (is_as_before && !has_left)) && is_named && is_reason &&
+           is_one;
 }
 
 static bool is_right(const struct writer *writer, const struct obstacle *obstacle, const char *said)
@@ -204,6 +209,14 @@ static bool is_right(const struct writer *writer, const struct obstacle *obstacl
     const bool has_old = obstacle->has_old && !writer->grows;
     return (obstacle->outcome != REFUSED && is_whole(said, obstacle, has_old)) ||
            (obstacle->outcome != WHOLE && is_refused(writer, obstacle, said, has_old));
+}
+
+/* A sweep goes on with what is there; a tuned table makes its folders, and has its parts beside it. */
+static bool serves(const struct writer *writer, const struct obstacle *obstacle)
+{
+    const bool is_of_folder = has(obstacle->target, "/no/") || has(obstacle->name, "in a folder");
+    return !(writer->grows && (has(obstacle->target, "x/y") || has(obstacle->before, "t/x"))) &&
+           !(strcmp(writer->command, "tune") == 0 && is_of_folder);
 }
 
 static bool is_sample(void)
@@ -216,7 +229,7 @@ static unsigned tried;
 static void attempt(const struct writer *writer, const struct obstacle *obstacle, const char *user)
 {
     const char *text = NULL;
-    if (is_picture(writer) && !ronde_plot_available(&text))
+    if (!serves(writer, obstacle) || (is_picture(writer) && !ronde_plot_available(&text)))
         return;
     char *said = try(writer, obstacle, user);
     const bool is = is_right(writer, obstacle, said);
