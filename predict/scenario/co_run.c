@@ -252,6 +252,8 @@ static enum ronde_status prolong_flows(const struct ronde_co_run *co_run, struct
         status = set_repeats(&co_run->scenario->backgrounds[flow],
                              ceil(1.5 * parts->repeats[flow] * end_ns / own_ns) + 1,
                              &parts->repeats[flow], error);
+        status =
+            ronde_scenario_refuse(co_run->scenario, RONDE_SCENARIO_BACKGROUND, flow, status, error);
     }
     return status;
 }
@@ -344,7 +346,10 @@ enum ronde_status ronde_co_run_run(struct ronde_co_run *co_run,
                           RONDE_KEPT_STEPS, (unsigned long long)steps);
     enum ronde_status status = add_collective(co_run, forecast, engine, &parts, error);
     for (uint32_t i = 0; i < co_run->scenario->companion_count && status == RONDE_OK; i++)
-        status = add_collective(co_run, &co_run->forecasts[i], engine, &parts, error);
+        status = ronde_scenario_refuse(co_run->scenario, RONDE_SCENARIO_WITH, i,
+                                       add_collective(co_run, &co_run->forecasts[i], engine, &parts,
+                                                      error),
+                                       error);
     parts.collectives = parts.count;
     if (status == RONDE_OK)
         status = replay_all(co_run, &parts, forecast, engine, out_kept, error);
