@@ -60,10 +60,9 @@ static enum ronde_status find_view(struct session *session, struct ronde_result_
                                    struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    const bool has_picture =
-        session->is_last &&
-        (own_of(options)->views.trace || own_of(options)->views.timeline || options->output.html);
-    const bool keeps = own_of(options)->views.why || has_picture;
+    const struct ronde_views_options *views = &own_of(options)->views;
+    const bool keeps = views->why || (session->is_last &&
+                                      (views->trace || views->timeline || options->output.html));
     struct ronde_error why_not = {RONDE_OK, 0, ""};
     enum ronde_status status = RONDE_UNSUPPORTED;
     if (view->co_run)
