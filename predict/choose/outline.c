@@ -7,6 +7,32 @@
 #include <math.h>
 #include <string.h>
 
+struct ronde_outline *ronde_outline_create(const struct ronde_mem *mem)
+{
+    struct ronde_outline *outline = ronde_mem_new(mem, 1, sizeof *outline);
+    if (outline)
+        pthread_mutex_init(&outline->lock, NULL);
+    return outline;
+}
+
+void ronde_outline_destroy(struct ronde_outline *outline, const struct ronde_mem *mem)
+{
+    if (!outline)
+        return;
+    pthread_mutex_destroy(&outline->lock);
+    ronde_mem_free(mem, outline, 1, sizeof *outline);
+}
+
+double ronde_outline_sent(struct ronde_outline *outline, const struct ronde_schedule *schedule)
+{
+    pthread_mutex_lock(&outline->lock);
+    if (outline->sent_blocks <= 0)
+        outline->sent_blocks = ronde_schedule_volume(schedule).sent;
+    const double sent_blocks = outline->sent_blocks;
+    pthread_mutex_unlock(&outline->lock);
+    return sent_blocks;
+}
+
 /* The large load. */
 #define LARGE_BYTES (UINT64_C(1) << 30)
 
@@ -90,28 +116,40 @@ static enum ronde_status find_latency(const struct ronde_forecast *whole,
     return status;
 }
 
-enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
+/** With the lock held. */
+static enum ronde_status find(const struct ronde_forecast *whole, bool large_alone,
+                              struct ronde_outline *outline, struct ronde_error *error)
+{
+    const struct ronde_platform_facts *facts = ronde_platform_facts(whole->platform);
+    const struct ronde_schedule *schedule = whole->schedule;
+    enum ronde_status status = RONDE_OK;
+    if (!outline->has_large) {
+        outline->launch_ns = facts->time.launch_ns;
+        outline->is_straight = facts->copy_curve.count + facts->gamma_curve.count == 0 &&
+                               !ronde_time_is_sized(&facts->time);
+        outline->large = ronde_collective_count(schedule->collective, schedule->ranks, LARGE_BYTES,
+                                                whole->load.dtype);
+        outline->is_bounded = is_short(whole);
+        if (outline->is_bounded && outline->large > 0)
+            status = find_large(whole, outline, error);
+        outline->has_large = status == RONDE_OK;
+    }
+    if (status != RONDE_OK || large_alone || outline->is_known)
+        return status;
+    if (outline->is_bounded)
+        status = find_latency(whole, outline, error);
+    outline->is_known = status == RONDE_OK;
+    return status;
+}
+
+enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast, bool large_alone,
                                      struct ronde_outline *outline, struct ronde_error *error)
 {
-    const struct ronde_platform_facts *facts = ronde_platform_facts(forecast->platform);
-    const struct ronde_schedule *schedule = forecast->schedule;
     struct ronde_forecast whole = *forecast;
-    enum ronde_status status = RONDE_OK;
     whole.load.slot_bytes = 0;
-    outline->launch_ns = facts->time.launch_ns;
-    outline->is_straight = facts->copy_curve.count + facts->gamma_curve.count == 0 &&
-                           !ronde_time_is_sized(&facts->time);
-    outline->large = ronde_collective_count(schedule->collective, schedule->ranks, LARGE_BYTES,
-                                            forecast->load.dtype);
-    outline->is_bounded = is_short(&whole);
-    if (outline->is_bounded && outline->large > 0 && outline->large_ns <= 0) {
-        status = find_large(&whole, outline, error);
-        if (status != RONDE_OK || !ronde_outline_is_quick(&whole))
-            return status;
-    }
-    if (outline->is_bounded)
-        status = find_latency(&whole, outline, error);
-    outline->is_known = status == RONDE_OK;
+    pthread_mutex_lock(&outline->lock);
+    const enum ronde_status status = find(&whole, large_alone, outline, error);
+    pthread_mutex_unlock(&outline->lock);
     return status;
 }
 
@@ -171,14 +209,14 @@ enum ronde_status ronde_outline_cut(const struct ronde_forecast *forecast,
 {
     struct ronde_outline_slot *own = &outline->slots[slot];
     enum ronde_status status = RONDE_OK;
+    *out_ns = INFINITY;
+    pthread_mutex_lock(&outline->lock);
     if (own->count == 0)
         own->count = count_of_piece(forecast, ronde_outline_slot_bytes(slot));
-    *out_ns = INFINITY;
-    if (count <= own->count)
-        return RONDE_OK;
-    if (!own->is_known)
+    if (count > own->count && !own->is_known)
         status = find_period(forecast, own, ronde_outline_slot_bytes(slot), error);
-    if (status != RONDE_OK)
+    pthread_mutex_unlock(&outline->lock);
+    if (status != RONDE_OK || count <= own->count)
         return status;
     const double pieces = (double)count / (double)own->count;
     const double link_ns = outline->link_ns * (double)count;

@@ -12,6 +12,8 @@
 #include "ronde/predict.h"
 #include "ronde/setup.h"
 
+#include <pthread.h>
+
 /** Slots that are tried where pieces help, and the bytes of the smallest; each is twice as long as the one before. */
 #define RONDE_OUTLINE_SLOTS 13u
 #define RONDE_OUTLINE_LEAST_SLOT (UINT64_C(8) << 10)
@@ -27,13 +29,17 @@ struct ronde_outline_slot {
     double period_ns; /**< of each that follows */
 };
 
-/** What a candidate takes, in elements of a block. */
+/**
+ * What a candidate takes, in elements of a block. Selectors of several threads may share it: whoever looks holds the lock, and what
+ * was found does not change.
+ */
 struct ronde_outline {
-    bool is_known;               /**< it has been looked at */
-    bool is_bounded;             /**< it was short enough to be: else all bounds are 0 */
-    struct ronde_sim_memo *memo; /**< of its replays; or NULL */
-    double sent_blocks;          /**< by the busiest rank, where it was counted; else 0 */
-    bool is_straight;            /**< no cost is a curve over sizes */
+    pthread_mutex_t lock;
+    bool has_large;     /**< the large load has been looked at: launch_ns and link_ns are known */
+    bool is_known;      /**< so has the latency: all but slots is known */
+    bool is_bounded;    /**< it was short enough to be: else all bounds are 0 */
+    double sent_blocks; /**< by the busiest rank, where it was counted; else 0 */
+    bool is_straight;   /**< no cost is a curve over sizes */
     double launch_ns;
     double latency_ns; /**< of one element */
     double link_ns;    /**< of an element on the busiest link */
@@ -47,11 +53,20 @@ struct ronde_outline {
 /** Whether that costs next to nothing: it is the schedule's business, and no load's. */
 bool ronde_outline_is_quick(const struct ronde_forecast *forecast);
 
+/** An outline of which nothing is known; NULL where there is no memory. Owner: the caller. */
+struct ronde_outline *ronde_outline_create(const struct ronde_mem *mem);
+
+/** Ends it; NULL is allowed. */
+void ronde_outline_destroy(struct ronde_outline *outline, const struct ronde_mem *mem);
+
+/** The blocks that the busiest rank sends. */
+double ronde_outline_sent(struct ronde_outline *outline, const struct ronde_schedule *schedule);
+
 /**
- * Looks at a candidate's forecast; what was counted stays. Of a long one only the large load is looked at first: it is known when
- * this is asked again, for those that their links alone do not rule out. Errors: those of the replays.
+ * Looks at a candidate's forecast, unless that is known; `large_alone`: at the large load, which will do for those that their links
+ * alone rule out. Errors: those of the replays.
  */
-enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast,
+enum ronde_status ronde_outline_find(const struct ronde_forecast *forecast, bool large_alone,
                                      struct ronde_outline *outline, struct ronde_error *error);
 
 /** No load of so many elements takes less, by what its busiest link carries alone: known as soon as the large load is. */

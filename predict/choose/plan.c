@@ -36,13 +36,11 @@ static uint64_t bytes_of(const struct ronde_plan *plan, uint64_t count)
                                   plan->selector->options.dtype);
 }
 
-/**
- * What a row says of its winner beside the time, by the selector that decided it. Counting takes a look at every rank's steps, so it
- * is done once.
- */
-static enum ronde_status find_facts(struct ronde_plan *plan, const struct ronde_selector *selector,
-                                    uint32_t index, struct ronde_error *error)
+/** What a row says of its winner beside the time. Counting takes a look at every rank's steps, so it is done once. */
+static enum ronde_status find_facts(struct ronde_plan *plan, uint32_t index,
+                                    struct ronde_error *error)
 {
+    const struct ronde_selector *selector = plan->selector;
     const struct ronde_pricer *pricer = &selector->pricer;
     struct ronde_candidate *candidate = &selector->choice.candidates[index];
     struct ronde_plan_facts *facts = &plan->facts[index];
@@ -80,10 +78,10 @@ static enum ronde_status plan_row(struct ronde_selector *selector, uint64_t coun
     return RONDE_OK;
 }
 
-static enum ronde_status finish_row(struct ronde_plan *plan, const struct ronde_selector *selector,
-                                    struct ronde_plan_row *row, struct ronde_error *error)
+static enum ronde_status finish_row(struct ronde_plan *plan, struct ronde_plan_row *row,
+                                    struct ronde_error *error)
 {
-    const enum ronde_status status = find_facts(plan, selector, row->decision.best, error);
+    const enum ronde_status status = find_facts(plan, row->decision.best, error);
     const struct ronde_plan_facts *facts = &plan->facts[row->decision.best];
     const uint64_t count = row->decision.load.count;
     row->bytes = bytes_of(plan, count);
@@ -95,26 +93,22 @@ static enum ronde_status finish_row(struct ronde_plan *plan, const struct ronde_
 
 /* ---- Rows, two at a time ---------------------------------------------------------------------------------------- */
 
-/*
- * What is decided of a size depends on no other size, so another thread with outlines of its own decides every other one. Two, since
- * each may hold a replay of a gigabyte, and has to find out again what outlines know.
- */
-#define PLANNERS 2u
+/* What is decided of a size depends on no other size, so two threads take one after another. Each may hold a replay of a gigabyte. */
 
-/** All of them, and who is where. */
+/** All of them, and how far they are. */
 struct planning {
     struct ronde_plan *plan;
     const uint64_t *sizes;
     uint32_t count;
+    atomic_uint taken;
     atomic_uint done;
 };
 
-/** Every PLANNERS-th row, from `first` on. */
+/** Who takes them. */
 struct planner {
     struct planning *all;
     struct ronde_selector *selector;
-    uint32_t first;
-    uint32_t failed; /**< the row that status is of */
+    uint32_t row; /**< the last that was taken */
     enum ronde_status status;
     struct ronde_error error;
 };
@@ -126,23 +120,37 @@ static void tell(const struct planning *all)
         progress->on_progress(progress->context, all->done, all->count);
 }
 
-/** Progress is told by the caller's thread alone. */
-static void decide_rows(struct planner *planner, uint32_t stride, bool tells)
+/** Until none is left. Progress is told by the caller's thread alone. */
+static void take_rows(struct planner *planner, bool tells)
 {
     struct planning *all = planner->all;
-    for (uint32_t i = planner->first; i < all->count && planner->status == RONDE_OK; i += stride) {
+    while (planner->status == RONDE_OK && (planner->row = all->taken++) < all->count) {
         if (tells)
             tell(all);
-        planner->failed = i;
-        planner->status = plan_row(planner->selector, count_of(all->plan, all->sizes[i]),
-                                   &all->plan->rows[i], &planner->error);
+        planner->status = plan_row(planner->selector, count_of(all->plan, all->sizes[planner->row]),
+                                   &all->plan->rows[planner->row], &planner->error);
         all->done++;
     }
 }
 
-static void *decide_in_thread(void *self)
+/** The other thread looks at outlines from the first candidate on, so that both meet half way. What is wrong shows again later. */
+static void look_from_the_end(const struct planner *planner)
 {
-    decide_rows(self, PLANNERS, false);
+    const struct ronde_selector *selector = planner->selector;
+    const struct planning *all = planner->all;
+    const struct ronde_load load =
+        ronde_platform_pricer_load(&selector->platform_pricer, count_of(all->plan, all->sizes[0]));
+    struct ronde_quote quote;
+    struct ronde_error error = {0};
+    for (uint32_t i = selector->choice.count; i-- > 0;)
+        (void)selector->pricer.price(selector->pricer.self, &selector->choice.candidates[i], &load,
+                                     selector->choice.mem, &quote, &error);
+}
+
+static void *plan_in_thread(void *self)
+{
+    look_from_the_end(self);
+    take_rows(self, false);
     return NULL;
 }
 
@@ -152,16 +160,16 @@ static bool start(pthread_t *out_thread, struct planner *planner)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool is_started = pthread_create(out_thread, NULL, decide_in_thread, planner) == 0;
+    const bool is_started = pthread_create(out_thread, NULL, plan_in_thread, planner) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return is_started;
 }
 
-/** Whether deciding takes so long that a second thread, which finds out anew what outlines know, is worth its while. */
+/** Whether deciding takes so long that a second thread, with a replay's memory of its own, is worth its while. */
 static bool is_long(const struct ronde_plan *plan, const uint64_t *sizes, uint32_t count)
 {
     const struct ronde_choice *choice = &plan->selector->choice;
-    if (!plan->selector->platform_pricer.platform || count < PLANNERS)
+    if (!plan->selector->platform_pricer.platform || count < 2)
         return false;
     const struct ronde_load load = ronde_platform_pricer_load(&plan->selector->platform_pricer,
                                                               count_of(plan, sizes[count - 1]));
@@ -171,48 +179,42 @@ static bool is_long(const struct ronde_plan *plan, const uint64_t *sizes, uint32
     return false;
 }
 
-/** Both halves in turn, where there is no thread to be had: what they know stays apart. */
-static void decide_halves(struct planner planners[PLANNERS])
+/** With a selector that is borrowed for the other thread; where there is none to be had, alone. */
+static void take_rows_in_two(struct planner *first, struct planner *second)
 {
     pthread_t thread;
-    const bool is_started = start(&thread, &planners[1]);
-    decide_rows(&planners[0], PLANNERS, true);
+    const bool is_started = start(&thread, second);
+    take_rows(first, true);
     if (is_started)
         pthread_join(thread, NULL);
-    else
-        decide_rows(&planners[1], PLANNERS, true);
 }
 
-/** The error of the smallest size is everybody's. */
-static enum ronde_status judge(const struct planner planners[PLANNERS], struct ronde_error *error)
+/** The error of the smallest size that has one: it is taken whatever became of larger ones. */
+static enum ronde_status judge(const struct planner *first, const struct planner *second,
+                               struct ronde_error *error)
 {
     const bool is_second =
-        planners[1].status != RONDE_OK &&
-        (planners[0].status == RONDE_OK || planners[1].failed < planners[0].failed);
-    const struct planner *planner = &planners[is_second ? 1 : 0];
+        second->status != RONDE_OK && (first->status == RONDE_OK || second->row < first->row);
+    const struct planner *planner = is_second ? second : first;
     return planner->status == RONDE_OK
                ? RONDE_OK
                : ronde_fail(error, planner->status, "%s", planner->error.message);
 }
 
-/** Decides all rows, and says of each what its own selector knows. */
-static enum ronde_status decide_all(struct planning *all, struct planner planners[PLANNERS],
-                                    struct ronde_error *error)
+static enum ronde_status decide_all(struct planning *all, struct ronde_error *error)
 {
-    struct ronde_plan *plan = all->plan;
-    const bool is_halved = is_long(plan, all->sizes, all->count);
-    if (is_halved)
-        planners[1].status =
-            ronde_selector_borrow(plan->selector, planners[1].selector, &planners[1].error);
-    if (!is_halved)
-        decide_rows(&planners[0], 1, true);
-    else if (planners[1].status == RONDE_OK)
-        decide_halves(planners);
-    enum ronde_status status = judge(planners, error);
-    for (uint32_t i = 0; i < all->count && status == RONDE_OK; i++)
-        status = finish_row(plan, planners[is_halved ? i % PLANNERS : 0].selector, &plan->rows[i],
-                            error);
-    return status;
+    struct ronde_selector borrowed = {.quotes = NULL};
+    struct planner first = {.all = all, .selector = all->plan->selector};
+    struct planner second = {.all = all, .selector = &borrowed};
+    const bool is_two = is_long(all->plan, all->sizes, all->count);
+    if (is_two)
+        second.status = ronde_selector_borrow(first.selector, &borrowed, &second.error);
+    if (is_two && second.status == RONDE_OK)
+        take_rows_in_two(&first, &second);
+    else if (!is_two)
+        take_rows(&first, true);
+    ronde_selector_return(&borrowed);
+    return judge(&first, &second, error);
 }
 
 /** A row per size. */
@@ -220,15 +222,13 @@ static enum ronde_status plan_rows(struct ronde_plan *plan, const uint64_t *size
                                    struct ronde_error *error)
 {
     struct planning all = {.plan = plan, .sizes = sizes, .count = count};
-    struct ronde_selector second = {.quotes = NULL};
-    struct planner planners[PLANNERS] = {{.all = &all, .selector = plan->selector},
-                                         {.all = &all, .selector = &second, .first = 1}};
     if (count > RONDE_PLAN_SIZES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u sizes are more than %u", count,
                           RONDE_PLAN_SIZES);
     plan->row_count = count;
-    const enum ronde_status status = decide_all(&all, planners, error);
-    ronde_selector_return(&second);
+    enum ronde_status status = decide_all(&all, error);
+    for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
+        status = finish_row(plan, &plan->rows[i], error);
     tell(&all);
     return status;
 }

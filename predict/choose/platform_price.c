@@ -50,8 +50,7 @@ static struct ronde_forecast forecast_of(const struct ronde_platform_pricer *pla
         ronde_candidate_forecast(candidate, platform_pricer->platform, &platform_pricer->options);
     forecast.load = *load;
     ronde_load_cut(&forecast.load, candidate->schedule);
-    if (candidate->outline)
-        forecast.sim.memo = candidate->outline->memo;
+    forecast.sim.memo = candidate->memo;
     return forecast;
 }
 
@@ -156,9 +155,7 @@ static bool is_short(const struct ronde_candidate *candidate, const struct ronde
 static double least_time(const struct ronde_platform_pricer *platform_pricer,
                          const struct ronde_forecast *forecast, struct ronde_outline *outline)
 {
-    if (outline->sent_blocks <= 0)
-        outline->sent_blocks = ronde_schedule_volume(forecast->schedule).sent;
-    return outline->sent_blocks * (double)forecast->load.count *
+    return ronde_outline_sent(outline, forecast->schedule) * (double)forecast->load.count *
            ronde_dtype_bytes(forecast->load.dtype) / platform_pricer->fastest_GBps;
 }
 
@@ -173,20 +170,17 @@ static enum ronde_status bound(const struct ronde_platform_pricer *platform_pric
 {
     enum ronde_status status = RONDE_OK;
     if (!candidate->outline)
-        candidate->outline = ronde_mem_new(mem, 1, sizeof *candidate->outline);
-    struct ronde_outline *outline = candidate->outline;
-    if (!outline)
+        candidate->outline = ronde_outline_create(mem);
+    if (!candidate->memo)
+        candidate->memo = ronde_sim_memo_create(candidate->schedule, ronde_mem_default());
+    if (!candidate->outline || !candidate->memo)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a price of %s",
                           candidate->request.algorithm);
-    if (!outline->memo)
-        outline->memo = ronde_sim_memo_create(candidate->schedule, ronde_mem_default());
-    if (!outline->memo)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the routes of %s",
-                          candidate->request.algorithm);
-    forecast->sim.memo = outline->memo;
+    struct ronde_outline *outline = candidate->outline;
     const bool is_quick = ronde_outline_is_quick(forecast);
-    if (is_quick && !outline->is_known)
-        status = ronde_outline_find(forecast, outline, error);
+    forecast->sim.memo = candidate->memo;
+    if (is_quick)
+        status = ronde_outline_find(forecast, false, outline, error);
     if (status == RONDE_OK)
         *out_quote =
             (struct ronde_quote){.time_ns = is_quick
@@ -436,9 +430,7 @@ static enum ronde_status look(const struct ronde_forecast *forecast, struct rond
 {
     const uint64_t count = forecast->load.count;
     const bool is_first = quote->bound_of == RONDE_BOUND_OF_BYTES;
-    enum ronde_status status = RONDE_OK;
-    if (!outline->is_known && (!is_first || outline->large_ns <= 0))
-        status = ronde_outline_find(forecast, outline, error);
+    const enum ronde_status status = ronde_outline_find(forecast, is_first, outline, error);
     quote->time_ns = fmax(quote->time_ns, is_first ? ronde_outline_links(outline, count)
                                                    : ronde_outline_bound(outline, count));
     quote->bound_of = is_first ? RONDE_BOUND_OF_LINKS : RONDE_BOUND_OF_OUTLINE;

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "ronde/selector.h"
+#include "outline.h"
 #include "ronde/values.h"
 
 #include "ronde/data_files.h"
@@ -214,9 +215,15 @@ enum ronde_status ronde_selector_borrow(const struct ronde_selector *selector,
     out_selector->choice.count = count;
     out_selector->choice.capacity = count;
     for (uint32_t i = 0; i < count; i++) {
-        candidates[i] = selector->choice.candidates[i];
+        struct ronde_candidate *lent = &selector->choice.candidates[i];
+        if (!lent->outline)
+            lent->outline = ronde_outline_create(mem);
+        candidates[i] = *lent;
         candidates[i].own = NULL;
-        candidates[i].outline = NULL;
+        candidates[i].memo = NULL;
+        if (!lent->outline)
+            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a price of %s",
+                              lent->request.algorithm);
     }
     out_selector->pricer = ronde_platform_pricer_pricer(&out_selector->platform_pricer);
     return reserve_quotes(out_selector, error);
@@ -225,6 +232,7 @@ enum ronde_status ronde_selector_borrow(const struct ronde_selector *selector,
 void ronde_selector_return(struct ronde_selector *selector)
 {
     for (uint32_t i = 0; i < selector->choice.count; i++) {
+        selector->choice.candidates[i].outline = NULL;
         selector->choice.candidates[i].host_of = NULL;
         selector->choice.candidates[i].orders = NULL;
     }

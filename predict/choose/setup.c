@@ -352,12 +352,11 @@ const char *ronde_candidate_label(const struct ronde_candidate *candidate,
 
 void ronde_candidate_close(struct ronde_candidate *candidate, const struct ronde_mem *mem)
 {
-    if (candidate->outline)
-        ronde_sim_memo_destroy(candidate->outline->memo);
+    ronde_sim_memo_destroy(candidate->memo);
+    ronde_outline_destroy(candidate->outline, mem);
     ronde_schedule_destroy(candidate->own);
     ronde_mem_free(mem, candidate->host_of, candidate->request.ranks, sizeof *candidate->host_of);
     ronde_mem_free(mem, candidate->orders, candidate->orders_count, sizeof *candidate->orders);
-    ronde_mem_free(mem, candidate->outline, 1, sizeof *candidate->outline);
     *candidate = (struct ronde_candidate){.own = NULL};
 }
 

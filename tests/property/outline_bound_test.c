@@ -95,17 +95,21 @@ static void check_algorithm(const struct ronde_platform *platform, const char *n
                                                   .ranks = RANKS}};
     struct ronde_error error = {0};
     struct ronde_candidate candidate;
-    struct ronde_outline outline = {.is_known = false};
-    if (ronde_candidate_open(&setup, ronde_mem_default(), &candidate, &error) != RONDE_OK)
+    struct ronde_outline *outline = ronde_outline_create(ronde_mem_default());
+    CU_ASSERT_PTR_NOT_NULL_FATAL(outline);
+    if (ronde_candidate_open(&setup, ronde_mem_default(), &candidate, &error) != RONDE_OK) {
+        ronde_outline_destroy(outline, ronde_mem_default());
         return;
+    }
     struct ronde_forecast forecast = ronde_candidate_forecast(&candidate, platform, &options);
-    CU_ASSERT_EQUAL(ronde_outline_find(&forecast, &outline, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_outline_find(&forecast, false, outline, &error), RONDE_OK);
     for (uint32_t i = 0; i < 4; i++) {
         const uint64_t count = GRAIN * (1 + random_of(state, UINT64_C(1) << random_of(state, 18)));
-        check_load(&forecast, &outline, count, 0);
-        if (outline.likes_pieces)
-            check_load(&forecast, &outline, count, ronde_outline_slot_bytes(3));
+        check_load(&forecast, outline, count, 0);
+        if (outline->likes_pieces)
+            check_load(&forecast, outline, count, ronde_outline_slot_bytes(3));
     }
+    ronde_outline_destroy(outline, ronde_mem_default());
     ronde_candidate_close(&candidate, ronde_mem_default());
 }
 

@@ -20,6 +20,7 @@ extern "C" {
 #endif
 
 struct ronde_outline;
+struct ronde_sim_memo;
 
 /** An algorithm that may be chosen, compiled, and where it was set up on a machine (setup.h), how. */
 struct ronde_candidate {
@@ -37,6 +38,7 @@ struct ronde_candidate {
     const char *rings;             /**< how those were found: "snake", "torus", ...; or NULL */
     uint64_t most_steps;           /**< of a load cut finer than by default; 0 = as many as usual */
     struct ronde_outline *outline; /**< what its pricer has noted of it, or NULL */
+    struct ronde_sim_memo *memo;   /**< routes of its replays, or NULL */
 };
 
 /** The candidates of a request, in the order of the registry. */

@@ -97,8 +97,8 @@ RONDE_API struct ronde_forecast ronde_decision_forecast(const struct ronde_selec
                                                         const struct ronde_decision *decision);
 
 /**
- * Another selector of the same candidates on the same platform, for a thread of its own: its prices and what it notes of candidates
- * are its own. It ends before the first, by ronde_selector_return in every case. Errors: NO_MEMORY.
+ * Another selector of the same candidates on the same platform, for a thread of its own: they share what they note of candidates and
+ * nothing else. It ends before the first, by ronde_selector_return in every case. Errors: NO_MEMORY.
  */
 enum ronde_status ronde_selector_borrow(const struct ronde_selector *selector,
                                         struct ronde_selector *out_selector,
