@@ -133,18 +133,23 @@ static void take_rows(struct planner *planner, bool tells)
     }
 }
 
-/** The other thread looks at outlines from the first candidate on, so that both meet half way. What is wrong shows again later. */
+/**
+ * The other thread looks at outlines from the first candidate on, so that both meet half way; a price that rests on none ends it. What
+ * is wrong shows again later.
+ */
 static void look_from_the_end(const struct planner *planner)
 {
     const struct ronde_selector *selector = planner->selector;
+    const struct ronde_pricer *pricer = &selector->pricer;
     const struct planning *all = planner->all;
     const struct ronde_load load =
         ronde_platform_pricer_load(&selector->platform_pricer, count_of(all->plan, all->sizes[0]));
-    struct ronde_quote quote;
+    struct ronde_quote quote = {.is_bound = true};
     struct ronde_error error = {0};
-    for (uint32_t i = selector->choice.count; i-- > 0;)
-        (void)selector->pricer.price(selector->pricer.self, &selector->choice.candidates[i], &load,
-                                     selector->choice.mem, &quote, &error);
+    for (uint32_t i = selector->choice.count; i-- > 0 && quote.is_bound;)
+        if (pricer->price(pricer->self, &selector->choice.candidates[i], &load,
+                          selector->choice.mem, &quote, &error) != RONDE_OK)
+            return;
 }
 
 static void *plan_in_thread(void *self)
