@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* 256 MiB beside what the program and its libraries map, 144 MiB at most; seconds of a processor. */
-#define LIMITS "ulimit -v $((262144 + 147456)); ulimit -t 5; "
+#define LIMITS "ulimit -v $((262144 + 147456)); ulimit -t 60; "
 
 static uint64_t state = 1;
 
