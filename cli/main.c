@@ -300,7 +300,8 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN);
     /* Rows appear as they are measured, in pipes too. */
     setvbuf(stdout, NULL, _IOLBF, 0);
-    /* One replay after another takes large arrays: a page that was given back would be cleared again for the next. */
+    /* One replay after another takes large arrays: a page that was given back would be cleared again for the next. All
+     * threads share these pages. */
     (void)mallopt(M_MMAP_MAX, 0);
     (void)mallopt(M_TRIM_THRESHOLD, -1);
     (void)mallopt(M_ARENA_MAX, 1);

@@ -222,13 +222,12 @@ static double time_of(const struct ronde_plan *plan, uint32_t row, uint32_t firs
 /* A picture has one curve of all schedules that were made for the machine, as a plan has one runner-up of them. */
 static const char *curve_name(const struct ronde_plan *plan, uint32_t candidate)
 {
-    const char *name = plan->selector->choice.candidates[candidate].request.algorithm;
-    return ronde_is_synthesized(name) ? "forest" : name;
+    return ronde_algorithm_family(plan->selector->choice.candidates[candidate].request.algorithm);
 }
 
 /*
- * How often an algorithm is the fastest, and of equals which is planned; below that how near it comes to the fastest, below 1. A schedule that somebody
- * offers is what the picture is of: before all others.
+ * How often an algorithm is the fastest, counted twice where it is the one that is planned; one that never is: how near it comes,
+ * below 1. A schedule that somebody offers is what the picture is of: before all others.
  */
 static double merit_of(const struct ronde_plan *plan, uint32_t candidate)
 {

@@ -123,26 +123,24 @@ static double time_of(const struct ronde_row *row)
     return isfinite(ns) ? ns / 1e3 : isfinite(us) ? us : measured_us;
 }
 
-/* Schedules that were made for the machine are one curve: only of the fastest is the time known, of others a bound. */
-static const char *curve_name(const char *algorithm)
-{
-    return ronde_is_synthesized(algorithm) ? "forest" : algorithm;
-}
-
-/* The other candidates of a plan, at the same factor between rate and bus bandwidth. */
+/*
+ * The other candidates of a plan, at the same factor between rate and bus bandwidth. Schedules that were made for the machine are
+ * one curve: only of the fastest is the time known, of others a bound.
+ */
 static void add_candidates(struct ronde_html_figures *figures, uint32_t panel,
                            const struct ronde_row *row, double busbw_times_us)
 {
     const struct ronde_field *all = ronde_html_field(row, "candidates");
-    const char *chosen = curve_name(ronde_html_text(row, "algorithm"));
+    const char *chosen = ronde_algorithm_family(ronde_html_text(row, "algorithm"));
     if (!all || all->kind != RONDE_FIELD_ROWS)
         return;
     for (size_t i = 0; i < all->count; i++) {
-        const char *name = curve_name(ronde_html_text(&all->rows[i], "algorithm"));
+        const char *name = ronde_algorithm_family(ronde_html_text(&all->rows[i], "algorithm"));
         double least_us = time_of(&all->rows[i]);
         bool is_first = strcmp(name, chosen) != 0;
         for (size_t k = 0; k < all->count; k++)
-            if (strcmp(curve_name(ronde_html_text(&all->rows[k], "algorithm")), name) == 0) {
+            if (strcmp(ronde_algorithm_family(ronde_html_text(&all->rows[k], "algorithm")), name) ==
+                0) {
                 is_first = is_first && k >= i;
                 least_us = fmin(least_us, time_of(&all->rows[k]));
             }
@@ -212,7 +210,7 @@ static void add_curves(struct ronde_html_figures *figures, const struct ronde_ro
     add_point(figures, panel,
               nccl_us > 0                  ? "the fastest it could choose"
               : is_beside || !algorithm[0] ? "measured"
-                                           : curve_name(algorithm),
+                                           : ronde_algorithm_family(algorithm),
               style,
               (struct figure_point){bytes, busbw, busbw * us / high_us, busbw * us / low_us, us});
     if (nccl_us > 0)

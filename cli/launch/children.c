@@ -465,7 +465,7 @@ static enum ronde_status serve(struct netns *netns)
     return status;
 }
 
-/* After an error nobody reads what they print, and how they end is no news. */
+/* After an error nobody reads what they print, and their ends are not reported: this function caused them. */
 static void dismiss(struct netns *netns)
 {
     for (uint32_t i = 0; i < netns->pool->jobs; i++)

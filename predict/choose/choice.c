@@ -192,7 +192,7 @@ static bool is_of(const struct ronde_choice *choice, uint32_t candidate, uint32_
         return false;
     const char *one = choice->candidates[candidate].request.algorithm;
     const char *two = choice->candidates[other].request.algorithm;
-    return strcmp(one, two) == 0 || (ronde_is_synthesized(one) && ronde_is_synthesized(two));
+    return strcmp(ronde_algorithm_family(one), ronde_algorithm_family(two)) == 0;
 }
 
 /** What every library has is worth a hundredth over a schedule that was made for the machine, which has to be brought there. */

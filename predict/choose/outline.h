@@ -30,8 +30,8 @@ struct ronde_outline_slot {
 };
 
 /**
- * What a candidate takes, in elements of a block. Selectors of several threads may share it: whoever looks holds the lock, and what
- * was found does not change.
+ * What a candidate takes, in elements of a block. Selectors of several threads may share it: a thread that looks holds the lock, and
+ * nothing that was found changes.
  */
 struct ronde_outline {
     pthread_mutex_t lock;

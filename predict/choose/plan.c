@@ -211,14 +211,14 @@ static enum ronde_status decide_all(struct planning *all, struct ronde_error *er
     struct ronde_selector borrowed = {.quotes = NULL};
     struct planner first = {.all = all, .selector = all->plan->selector};
     struct planner second = {.all = all, .selector = &borrowed};
-    const bool is_two = is_long(all->plan, all->sizes, all->count);
-    if (is_two)
-        second.status = ronde_selector_borrow(first.selector, &borrowed, &second.error);
-    if (is_two && second.status == RONDE_OK)
-        take_rows_in_two(&first, &second);
-    else if (!is_two)
+    if (!is_long(all->plan, all->sizes, all->count)) {
         take_rows(&first, true);
-    ronde_selector_return(&borrowed);
+    } else {
+        second.status = ronde_selector_borrow(first.selector, &borrowed, &second.error);
+        if (second.status == RONDE_OK)
+            take_rows_in_two(&first, &second);
+        ronde_selector_return(&borrowed);
+    }
     return judge(&first, &second, error);
 }
 

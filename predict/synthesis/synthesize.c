@@ -72,6 +72,11 @@ bool ronde_is_synthesized(const char *name)
     return strcmp(name, RONDE_SYNTHESIZED) == 0;
 }
 
+const char *ronde_algorithm_family(const char *name)
+{
+    return ronde_is_synthesized(name) ? RONDE_SYNTHESIZED : name;
+}
+
 bool ronde_synthesis_serves(const struct ronde_synthesis_request *request)
 {
     struct ronde_error why = {RONDE_OK, 0, ""};

@@ -92,6 +92,9 @@ ronde_synthesize(const struct ronde_platform *platform,
  */
 RONDE_API bool ronde_is_synthesized(const char *name);
 
+/** One name for all schedules that are made for a machine, which are not each other's rivals; an algorithm's own for others. */
+RONDE_API const char *ronde_algorithm_family(const char *name);
+
 /** Whether trees can do what is asked for. */
 RONDE_API bool ronde_synthesis_serves(const struct ronde_synthesis_request *request);
 
