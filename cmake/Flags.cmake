@@ -44,7 +44,8 @@ endif()
 if(RONDE_SANITIZE)
   target_compile_options(ronde_flags INTERFACE
     -fsanitize=${RONDE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_link_options(ronde_flags INTERFACE -fsanitize=${RONDE_SANITIZE})
+  # A sanitizer calls dlopen in our place, and the linker's newer kind of path is for libraries that the caller itself names.
+  target_link_options(ronde_flags INTERFACE -fsanitize=${RONDE_SANITIZE} -Wl,--disable-new-dtags)
 endif()
 
 # One library per folder, static unless BUILD_SHARED_LIBS, with the folder's public headers in <folder>/include.

@@ -62,8 +62,8 @@ function(ronde_install_package)
   string(APPEND dependencies "set(THREADS_PREFER_PTHREAD_FLAG ON)\nfind_dependency(Threads)\n")
   set(libraries_private "-pthread ${libraries_private}")
   if(RONDE_HAVE_SIMGRID)
-    # The shim is a shared library in both kinds of build and brings SimGrid with it.
-    set(libraries_private "-lronde_simgrid ${libraries_private}")
+    # The engine is a shared library in both kinds of build, loaded at run time.
+    set(libraries_private "-ldl ${libraries_private}")
   endif()
   if(RONDE_HAVE_CUDA)
     set(libraries_private "-lronde_cuda ${libraries_private}")

@@ -19,7 +19,7 @@ static double simgrid_s(uint64_t steps, uint32_t ranks)
 bool ronde_sim_is_simgrid_quick(uint64_t steps, uint32_t ranks)
 {
     const char *version;
-    return ronde_sim_simgrid_available(&version) && simgrid_s(steps, ranks) <= SIMGRID_MOST_S;
+    return simgrid_s(steps, ranks) <= SIMGRID_MOST_S && ronde_sim_simgrid_available(&version);
 }
 
 enum ronde_status

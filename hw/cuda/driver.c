@@ -1,6 +1,6 @@
 /* The driver's calls. See driver.h. */
 #include "hw/cuda/driver.h"
-#include "hw/cuda/library.h"
+#include "engine/execute/library.h"
 
 /* The driver's package installs it under this name in every version. */
 static const struct ronde_library_call calls[] = {

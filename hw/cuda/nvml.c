@@ -1,7 +1,7 @@
 /* The driver's view of the GPUs, through its management library. See ronde/gpus.h. */
 #include "hw/cuda/backend.h"
 
-#include "hw/cuda/library.h"
+#include "engine/execute/library.h"
 
 #include <stdbool.h>
 #include <stdio.h>

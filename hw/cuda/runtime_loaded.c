@@ -2,8 +2,8 @@
  * GPUs of a build without CUDA: kernels are in a library that comes by itself (the Python package ronde-cuda) and is loaded
  * when it is first asked for. Where it is not here every call is refused with the reason.
  */
+#include "engine/execute/library.h"
 #include "hw/cuda/gpu.h"
-#include "hw/cuda/library.h"
 #include "ronde/gpus.h"
 
 #include <string.h>

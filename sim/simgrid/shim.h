@@ -48,11 +48,17 @@ struct ronde_shim_outcome {
     char message[400];          /**< one line where status is not OK */
 };
 
-/** Replays in this process, which can do so once: SimGrid allows one engine. Never throws; SimGrid may still abort. */
-RONDE_API void ronde_shim_run(const struct ronde_shim_job *job, struct ronde_shim_outcome *outcome);
+/* The shim's library is loaded when it is first asked for: it takes longer than most commands do. */
 
-/** Version of SimGrid the shim was built for. */
-RONDE_API const char *ronde_shim_version(void);
+/** `ronde_shim_run`: replays in this process, which can do so once: SimGrid allows one engine. Never throws; SimGrid may still abort. */
+typedef void ronde_shim_run_call(const struct ronde_shim_job *job,
+                                 struct ronde_shim_outcome *outcome);
+
+/** `ronde_shim_version`: version of SimGrid the shim was built for. */
+typedef const char *ronde_shim_version_call(void);
+
+RONDE_API ronde_shim_run_call ronde_shim_run;
+RONDE_API ronde_shim_version_call ronde_shim_version;
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,8 @@
 #define _DEFAULT_SOURCE /* mkstemps */
 
 #include "shim.h"
+
+#include "engine/execute/library.h"
 #include "sim/check.h"
 
 #include <stdio.h>
@@ -12,8 +14,15 @@
 /* Wall time of a replay that gives no limit of its own. */
 #define DEFAULT_LIMIT_S 600.0
 
+/* The shim, which stays loaded. */
+struct shim {
+    ronde_shim_run_call *run;
+    ronde_shim_version_call *version;
+};
+
 /* Everything of one replay. `outcome` and the times behind it lie in memory shared with the child. */
 struct replay {
+    struct shim shim;
     struct ronde_shim_job job;
     struct ronde_shim_outcome *outcome;
     size_t shared_bytes;
@@ -23,11 +32,29 @@ struct replay {
     struct ronde_sim_progress progress;
 };
 
+static enum ronde_status load(struct shim *out_shim, struct ronde_error *error)
+{
+    static const struct ronde_library_call calls[] = {
+        {"ronde_shim_run", offsetof(struct shim, run)},
+        {"ronde_shim_version", offsetof(struct shim, version)},
+    };
+    static const struct ronde_library library = {
+        .name = RONDE_SIMGRID_LIBRARY_NAME,
+        .absent = "the simgrid engine is not here: its library cannot be loaded",
+        .remedy = "package libsimgrid-dev",
+        .old = "it is of another version of ronde",
+        .calls = calls,
+        .call_count = sizeof calls / sizeof calls[0],
+    };
+    void *handle = NULL;
+    return ronde_library_open(&library, out_shim, &handle, error);
+}
+
 /* Runs in the child; what it leaves is in shared memory. */
 static void work(void *argument)
 {
     struct replay *replay = argument;
-    ronde_shim_run(&replay->job, replay->outcome);
+    replay->shim.run(&replay->job, replay->outcome);
 }
 
 /* Runs in the parent meanwhile. */
@@ -176,6 +203,8 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
         status = ronde_sim_refuse_groups(dag, "simgrid", error);
     if (status == RONDE_OK)
         status = refuse_detours(platform, error);
+    if (status == RONDE_OK)
+        status = load(&replay.shim, error);
     if (status != RONDE_OK)
         return status;
     const double limit_s = options->time_limit_s > 0 ? options->time_limit_s : DEFAULT_LIMIT_S;
@@ -210,6 +239,8 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
 
 bool ronde_sim_simgrid_available(const char **out_text)
 {
-    *out_text = ronde_shim_version();
-    return true;
+    struct shim shim;
+    const bool is_here = load(&shim, NULL) == RONDE_OK;
+    *out_text = is_here ? shim.version() : "its library cannot be loaded (package libsimgrid-dev)";
+    return is_here;
 }

@@ -17,6 +17,9 @@ static const char *const c11[] = {"assert.h",    "complex.h", "ctype.h",       "
                                   "stdio.h",     "stdlib.h",  "stdnoreturn.h", "string.h",
                                   NULL};
 
+/** Of engine/execute/library.h, which rooms outside the engine alone include. */
+static const char *const loading[] = {"dlfcn.h", NULL};
+
 /** What the outer folders may ask of the operating system. */
 static const char *const posix[] = {"argp.h",    "arpa/",         "dirent.h",
                                     "dlfcn.h",   "fcntl.h",       "getopt.h",
@@ -55,7 +58,7 @@ static const struct layer {
     const char *const folders[13];
     const char *const *const headers[7]; /* ended by NULL */
 } layers[] = {
-    {"engine", {"engine"}, {c11}},
+    {"engine", {"engine"}, {c11, loading}},
     {"schedules", {"schedules", "engine"}, {c11}},
     {"topologies", {"topologies", "engine"}, {c11, libxml, hwloc, patterns}},
     {"sim", {"sim", "topologies", "engine"}, {c11, posix, cxx}},

@@ -240,7 +240,7 @@ RONDE_API struct ronde_sim_memo *ronde_sim_memo_create(const struct ronde_schedu
 /** Frees a memo; NULL is allowed. */
 RONDE_API void ronde_sim_memo_destroy(struct ronde_sim_memo *memo);
 
-/** Whether SimGrid was built in; *out_text is its version, or what is missing and the package that brings it. */
+/** Whether SimGrid was built in and can be loaded; *out_text is its version, or what is missing and the package that brings it. */
 RONDE_API bool ronde_sim_simgrid_available(const char **out_text);
 
 #ifdef __cplusplus

@@ -1,9 +1,10 @@
 /**
- * Libraries that are loaded at run time when they are needed, and that a build does not link: those of NVIDIA's driver, and
- * our own kernels where they come by themselves.
+ * Libraries that are loaded at run time when they are needed, and that a build does not link: those of NVIDIA's driver, our
+ * own kernels where they come by themselves, and the SimGrid engine, whose libraries take longer to load than most commands
+ * to answer. For the rooms outside the engine, which loads nothing.
  */
-#ifndef RONDE_HW_CUDA_LIBRARY_H
-#define RONDE_HW_CUDA_LIBRARY_H
+#ifndef RONDE_EXECUTE_LIBRARY_H
+#define RONDE_EXECUTE_LIBRARY_H
 
 #include "ronde/status.h"
 
