@@ -105,7 +105,7 @@ static enum ronde_status measure(const struct ronde_options *options, uint32_t r
                           "--from-table needs the number of ranks of the machine, -N");
     if (own->table)
         return read_table(own, options, ranks, out_report, error);
-    return own->rig ? ronde_calibrate_rig(own->rig, &how.benchmark, ranks, out_report, error)
+    return own->rig ? ronde_calibrate_rig(own->rig, &how, ranks, out_report, error)
                     : ronde_calibrate(&how, ranks, out_report, error);
 }
 

@@ -337,10 +337,10 @@ static void print_script(const struct picture *picture)
     fputs("set logscale x 2\nset logscale x2 2\nset grid lc rgb '#e8e8e8'\nset style textbox "
           "opaque noborder margins 0.3,0.3\n",
           gnuplot);
-    fprintf(gnuplot, "set multiplot title \"%s%s%s: %s\" noenhanced font ',13'\n",
-            ronde_collective_text(grid->collective),
-            picture->is_relative ? ", time relative to " : " by ", grid->algorithms[picture->base],
-            "measured, and simulated from point-to-point messages");
+    fprintf(
+        gnuplot, "set multiplot title \"%s%s%s: how far is the replay off the measurement?\" noenhanced font ',13'\n",
+        ronde_collective_text(grid->collective),
+        picture->is_relative ? ", time relative to " : " by ", grid->algorithms[picture->base]);
     for (uint32_t r = 0; r < grid->rank_counts; r++) {
         print_times(picture, r);
         print_errors(picture, r);

@@ -309,7 +309,7 @@ static enum ronde_status draw_timeline(const struct ronde_result_view *view,
     char title[300], subtitle[400], why[200];
     const struct ronde_record *record = &view->record;
     write_sentence(&view->kept.why, view->kept.replay.platform, why, sizeof why);
-    snprintf(title, sizeof title, "%s %s, %u ranks on %.100s, %s",
+    snprintf(title, sizeof title, "When does which rank do what in %s %s, %u ranks on %.100s, %s?",
              ronde_collective_text(record->collective), record->algorithm, record->ranks,
              record->machine,
              ronde_cell_tick(ronde_record_bytes(record->collective, record->ranks, record->count,

@@ -177,8 +177,8 @@ static enum ronde_status write_timeline(struct pen *pen, struct ronde_error *err
                                                                    workload->families[track - 1])
                                              : "messages",
                                          ronde_colour(track - 1)};
-    snprintf(title, sizeof title, "%.200s, %u ranks on %.100s", pen->report->path, workload->ranks,
-             ronde_platform_facts(pen->report->platform)->name);
+    snprintf(title, sizeof title, "When does which rank do what in %.200s, %u ranks on %.100s?",
+             pen->report->path, workload->ranks, ronde_platform_facts(pen->report->platform)->name);
     snprintf(subtitle, sizeof subtitle, "%.3f us, simulated by %s", result->time_ns / 1e3,
              result->engine);
     const struct ronde_timeline timeline = {.title = title,

@@ -170,14 +170,18 @@ static void conclude(struct pairs *pairs, struct ronde_pairs_report *out_report)
  * machine busy.
  */
 static enum ronde_status
-pairs_measure(const char *rig, const struct ronde_benchmark_options *options, uint32_t hosts,
+pairs_measure(const char *rig, const struct ronde_calibrate_options *options, uint32_t hosts,
               struct ronde_pairs_report *out_report, struct ronde_error *error)
 {
     const uint32_t even = hosts - hosts % 2;
     struct pairs pairs = {.ranks = even < RONDE_PROBE_RANKS ? even : RONDE_PROBE_RANKS};
-    enum ronde_status status = open_netns(&pairs, rig, options, hosts, error);
-    for (uint32_t round = 0; status == RONDE_OK && round < ROUNDS; round++)
+    enum ronde_status status = open_netns(&pairs, rig, &options->benchmark, hosts, error);
+    for (uint32_t round = 0; status == RONDE_OK && round < ROUNDS; round++) {
+        /* What came before takes as long as all rounds, and has no parts. */
+        ronde_reporter_say(&options->reporter, 0.5 + 0.5 * round / ROUNDS,
+                           "calibrate: all pairs of hosts at once");
         status = play_round(&pairs, error);
+    }
     ronde_netns_close(pairs.workers);
     for (uint32_t i = 0; i < THROW_COUNT; i++)
         ronde_schedule_destroy(pairs.schedules[i]);
@@ -263,7 +267,7 @@ static enum ronde_status compile(struct raw *raw, struct ronde_error *error)
     return status;
 }
 
-static enum ronde_status measure(const char *rig, const struct ronde_benchmark_options *options,
+static enum ronde_status measure(const char *rig, const struct ronde_calibrate_options *options,
                                  uint32_t hosts, struct raw *raw, struct ronde_error *error)
 {
     /* What is over soon takes longer at some times than at others, for longer than a round. */
@@ -271,7 +275,7 @@ static enum ronde_status measure(const char *rig, const struct ronde_benchmark_o
     const struct ronde_netns_plan plan = {.rig = rig,
                                           .ranks = 2,
                                           .is_oversubscribed = hosts > ronde_usable_cores(),
-                                          .options = *options,
+                                          .options = options->benchmark,
                                           .jobs = raw->jobs,
                                           .job_count = ITEM_COUNT};
     struct ronde_netns_tally tally = {0, 0};
@@ -281,6 +285,8 @@ static enum ronde_status measure(const char *rig, const struct ronde_benchmark_o
         status = ronde_netns_open(&plan, &workers, error);
     if (status == RONDE_OK)
         raw->mtu_bytes = ronde_netns_mtu(workers);
+    ronde_reporter_say(&options->reporter, RONDE_REPORTER_UNCOUNTED,
+                       "calibrate: messages between two hosts");
     if (status == RONDE_OK)
         status = ronde_netns_measure(workers, raw->runs, STREAM, &often, raw->stats, &tally, error);
     if (status == RONDE_OK)
@@ -426,22 +432,24 @@ static void fit_gamma(const struct raw *raw, struct ronde_calibration_report *re
                            "what messages were cut into");
 }
 
-enum ronde_status ronde_calibrate_rig(const char *rig, const struct ronde_benchmark_options *options,
+enum ronde_status ronde_calibrate_rig(const char *rig, const struct ronde_calibrate_options *options,
                                       uint32_t hosts, struct ronde_calibration_report *out_report,
                                       struct ronde_error *error)
 {
-    struct ronde_benchmark_options used = *options;
+    struct ronde_calibrate_options used = *options;
+    struct ronde_benchmark_options *how = &used.benchmark;
     struct raw raw;
     memset(&raw, 0, sizeof raw);
-    used.dtype = RONDE_FLOAT32;
-    used.op = RONDE_SUM;
-    used.depth = DEPTH;
-    used.protocol = RONDE_PROTOCOL_STAGED;
-    used.slot_bytes = options->slot_bytes ? options->slot_bytes : RONDE_RIG_SLOT_BYTES;
+    how->dtype = RONDE_FLOAT32;
+    how->op = RONDE_SUM;
+    how->depth = DEPTH;
+    how->protocol = RONDE_PROTOCOL_STAGED;
+    how->slot_bytes = how->slot_bytes ? how->slot_bytes : RONDE_RIG_SLOT_BYTES;
     struct ronde_pairs_report pairs = {0};
     enum ronde_status status = measure(rig, &used, hosts, &raw, error);
     if (status == RONDE_OK)
         status = pairs_measure(rig, &used, hosts, &pairs, error);
+    ronde_reporter_end(&options->reporter);
     if (status == RONDE_OK && slope(&raw, STREAM, LONG_STREAM, 1.0) <= 0.0)
         status = ronde_fail(error, RONDE_REJECTED,
                             "a long stream took no longer than a shorter one: there is no rate");
@@ -450,7 +458,7 @@ enum ronde_status ronde_calibrate_rig(const char *rig, const struct ronde_benchm
     if (status != RONDE_OK)
         return status;
     *out_report = (struct ronde_calibration_report){0};
-    out_report->calibration.slot_bytes = used.slot_bytes;
+    out_report->calibration.slot_bytes = how->slot_bytes;
     out_report->calibration.max_ranks = hosts;
     fit_small(&raw, out_report);
     fit_ports(&raw, out_report);

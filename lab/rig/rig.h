@@ -196,9 +196,9 @@ struct ronde_measurer ronde_rig_measurer(struct ronde_rig_measurer *rig);
 /** Slot of measurements on a rig where none is asked for. */
 #define RONDE_RIG_SLOT_BYTES 65536u
 
-/** As ronde_calibrate, between hosts 0 and 1 of a rig, by its name. Errors: those of ronde_netns_open and ronde_netns_measure. */
+/** As ronde_calibrate, between hosts of a rig, by its name; of the options the backend does not matter. Errors: those of ronde_netns_open and ronde_netns_measure. */
 RONDE_MUST_CHECK enum ronde_status
-ronde_calibrate_rig(const char *rig, const struct ronde_benchmark_options *options, uint32_t hosts,
+ronde_calibrate_rig(const char *rig, const struct ronde_calibrate_options *options, uint32_t hosts,
                     struct ronde_calibration_report *out_report, struct ronde_error *error);
 
 #endif

@@ -149,7 +149,7 @@ static void axes_say_what_is_drawn(void)
     make(3, 8, 1);
     char *script = script_of();
     CU_ASSERT_PTR_NOT_NULL(strstr(script, "set ylabel 'time (us)'"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(script, "all_reduce by ring: measured"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(script, "all_reduce by ring: how far is the replay off"));
     CU_ASSERT_PTR_NOT_NULL(strstr(script, "set terminal svg size 1380,700 "));
     CU_ASSERT_PTR_NOT_NULL(strstr(script, "set title '8 ranks' "));
     free(script);
