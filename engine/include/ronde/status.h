@@ -69,7 +69,22 @@ struct ronde_error {
 RONDE_API enum ronde_status ronde_fail(struct ronde_error *error, enum ronde_status status,
                                        const char *format, ...) RONDE_FORMAT(3, 4);
 
-/** The same with the line of the input file the message is about. */
+/** Does `call`, and returns what it came to from the function around it unless that is RONDE_OK; where nothing is to be undone. */
+#define RONDE_TRY(call)                                                                            \
+    do {                                                                                           \
+        const enum ronde_status ronde_tried = (call);                                              \
+        if (ronde_tried != RONDE_OK)                                                               \
+            return ronde_tried;                                                                    \
+    } while (0)
+
+/** Does `call`, and sets `status` to what it came to, unless something has failed before; what is to be undone follows. */
+#define RONDE_THEN(status, call)                                                                   \
+    do {                                                                                           \
+        if ((status) == RONDE_OK)                                                                  \
+            (status) = (call);                                                                     \
+    } while (0)
+
+/** As ronde_fail, with the line of the input file the message is about. */
 RONDE_API enum ronde_status ronde_fail_at(struct ronde_error *error, enum ronde_status status,
                                           uint32_t line, const char *format, ...) RONDE_FORMAT(4, 5);
 
