@@ -80,18 +80,17 @@ static enum ronde_status print_sizes(const struct ronde_options *options,
                                      const struct ronde_bound *bound, struct ronde_sink *sink,
                                      struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     uint64_t bytes = options->sizes.min_bytes, last = UINT64_MAX;
 
     do {
         const uint64_t count =
             ronde_record_count(bound->collective, bound->ranks, bytes, options->what.dtype);
         if (count != last)
-            status = print_point(bound, count, options, sink, error);
+            RONDE_TRY(print_point(bound, count, options, sink, error));
         last = count;
         bytes = ronde_options_next_size(&options->sizes, bytes);
-    } while (status == RONDE_OK && bytes != 0);
-    return status;
+    } while (bytes != 0);
+    return RONDE_OK;
 }
 
 static enum ronde_status bound_command(struct ronde_invocation *call, struct ronde_error *error)
@@ -100,16 +99,13 @@ static enum ronde_status bound_command(struct ronde_invocation *call, struct ron
     struct ronde_compile_request request;
     struct ronde_bound bound;
 
-    enum ronde_status status = ronde_open_platform(options, &call->platform, error);
-    if (status == RONDE_OK)
-        status = ronde_open_request(options, call->platform, &request, error);
-    if (status == RONDE_OK)
-        status = ronde_bound_find(call->platform, &request, ronde_mem_default(), &bound, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, &call->sink, error);
-    if (status == RONDE_OK && ronde_sink_is_table(&call->sink))
+    RONDE_TRY(ronde_open_platform(options, &call->platform, error));
+    RONDE_TRY(ronde_open_request(options, call->platform, &request, error));
+    RONDE_TRY(ronde_bound_find(call->platform, &request, ronde_mem_default(), &bound, error));
+    RONDE_TRY(ronde_sink_open(options, &call->sink, error));
+    if (ronde_sink_is_table(&call->sink))
         print_head(&bound, call->platform, &call->sink);
-    return status == RONDE_OK ? print_sizes(options, &bound, &call->sink, error) : status;
+    return print_sizes(options, &bound, &call->sink, error);
 }
 
 static const struct ronde_option_use uses[] = {

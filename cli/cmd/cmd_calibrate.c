@@ -34,12 +34,11 @@ static const struct ronde_table table = RONDE_TABLE(columns);
 enum ronde_status ronde_calibration_print(const struct ronde_calibration_report *report,
                                           struct ronde_sink *sink, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     if (ronde_sink_is_table(sink))
         fprintf(sink->file, "# %s; %s, %s\n", report->machine, report->measured_by,
                 report->measured_on);
     ronde_sink_head(sink, &table);
-    for (uint32_t i = 0; status == RONDE_OK && i < report->constant_count; i++) {
+    for (uint32_t i = 0; i < report->constant_count; i++) {
         const struct ronde_constant *constant = &report->constants[i];
         const struct ronde_field fields[] = {
             ronde_field_text("constant", constant->name),
@@ -50,9 +49,9 @@ enum ronde_status ronde_calibration_print(const struct ronde_calibration_report 
             ronde_field_text("machine", report->machine),
             ronde_field_text("version", RONDE_VERSION),
         };
-        status = ronde_sink_print(sink, &table, &RONDE_ROW(fields), error);
+        RONDE_TRY(ronde_sink_print(sink, &table, &RONDE_ROW(fields), error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 void ronde_calibration_warn(const struct ronde_calibration_report *report)
@@ -122,17 +121,13 @@ static enum ronde_status calibrate_command(struct ronde_invocation *call, struct
     /* Said before the measurement, not after it. */
     if (options->output.json && !ronde_json_available(&missing))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
-    enum ronde_status status = measure(options, ranks, &report, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(&to_stdout, &call->sink, error);
-    if (status == RONDE_OK)
-        status = ronde_calibration_print(&report, &call->sink, error);
-    if (status == RONDE_OK && options->output.path)
-        status = ronde_calibration_check(&report, error);
-    if (status == RONDE_OK && options->output.path)
-        status = ronde_calibration_store(&report, options->output.path, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(measure(options, ranks, &report, error));
+    RONDE_TRY(ronde_sink_open(&to_stdout, &call->sink, error));
+    RONDE_TRY(ronde_calibration_print(&report, &call->sink, error));
+    if (options->output.path)
+        RONDE_TRY(ronde_calibration_check(&report, error));
+    if (options->output.path)
+        RONDE_TRY(ronde_calibration_store(&report, options->output.path, error));
     ronde_calibration_warn(&report);
     if (options->output.path)
         ronde_note("wrote %s", options->output.path);

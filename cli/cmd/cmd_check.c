@@ -51,10 +51,10 @@ static enum ronde_status print(const struct survey *survey, const struct ronde_a
     struct ronde_proof_report_row row;
     struct ronde_sink *sink = survey->sink;
     ronde_proof_report_layout(account, &row);
-    const enum ronde_status status = ronde_sink_print(sink, &table, &row.row, error);
-    if (status == RONDE_OK && !account->ok && ronde_sink_is_table(sink) && !sink->is_markdown)
+    RONDE_TRY(ronde_sink_print(sink, &table, &row.row, error));
+    if (!account->ok && ronde_sink_is_table(sink) && !sink->is_markdown)
         fprintf(sink->file, "#   REJECTED: %s\n", why);
-    return status;
+    return RONDE_OK;
 }
 
 /* A rejection is a verdict; any other failure ends the survey. */
@@ -85,10 +85,8 @@ static enum ronde_status check(struct survey *survey, const struct ronde_algorit
 {
     struct ronde_compile_request request;
     struct ronde_error why_not = {0};
-    const enum ronde_status status =
-        ronde_compile_request_of(survey->options, algorithm->collective, ranks, &request, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(
+        ronde_compile_request_of(survey->options, algorithm->collective, ranks, &request, error));
     request.algorithm = algorithm->name;
     if (algorithm->supports(&request, &why_not) == RONDE_OK)
         return check_request(survey, &request, error);
@@ -278,21 +276,19 @@ static struct ronde_account account_subject(const struct subject *subject)
 static enum ronde_status prove(const struct ronde_options *options, struct subject *subject,
                                struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     subject->is_file = ronde_is_schedule_file(options);
     if (subject->is_file) {
-        status = ronde_schedule_file_read(options, &subject->facts, &subject->proof,
-                                          &subject->schedule, error);
+        RONDE_TRY(ronde_schedule_file_read(options, &subject->facts, &subject->proof,
+                                           &subject->schedule, error));
     } else {
-        status = ronde_single_request(options, NULL, &subject->request, error);
-        if (status == RONDE_OK)
-            status = ronde_compile(&subject->request, ronde_mem_default(), &subject->proof,
-                                   &subject->schedule, error);
+        RONDE_TRY(ronde_single_request(options, NULL, &subject->request, error));
+        RONDE_TRY(ronde_compile(&subject->request, ronde_mem_default(), &subject->proof,
+                                &subject->schedule, error));
     }
-    if (status == RONDE_OK && own_of(options)->expand)
-        status = ronde_schedule_prove_expansion(subject->schedule, ronde_mem_default(),
-                                                &subject->proof, error);
-    return status;
+    if (own_of(options)->expand)
+        RONDE_TRY(ronde_schedule_prove_expansion(subject->schedule, ronde_mem_default(),
+                                                 &subject->proof, error));
+    return RONDE_OK;
 }
 
 static enum ronde_status check_one(const struct ronde_options *options, struct ronde_sink *sink,
@@ -333,11 +329,9 @@ static enum ronde_status check_command(struct ronde_invocation *call, struct ron
     uint32_t rejected = 0;
 
     enum ronde_status status = check_options(options, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, &call->sink, error);
-    if (status == RONDE_OK)
-        status = own_of(options)->all ? prove_all(options, &call->sink, &rejected, error)
-                                      : check_one(options, &call->sink, error);
+    RONDE_THEN(status, ronde_sink_open(options, &call->sink, error));
+    RONDE_THEN(status, own_of(options)->all ? prove_all(options, &call->sink, &rejected, error)
+                                            : check_one(options, &call->sink, error));
     call->code = rejected ? RONDE_EXIT_NO : RONDE_EXIT_OK;
     return status;
 }

@@ -114,16 +114,13 @@ static enum ronde_status print_graph(const struct ronde_options *options,
                                          .bytes = 1};
     struct ronde_nccl_constants constants;
     struct ronde_nccl_machine machine;
-    enum ronde_status status = ronde_open_nccl_machine(options, &machine, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &constants, error);
-    if (status == RONDE_OK && schedule->ranks > machine.gpus)
+    RONDE_TRY(ronde_open_nccl_machine(options, &machine, error));
+    RONDE_TRY(ronde_nccl_constants_read(NULL, &constants, error));
+    if (schedule->ranks > machine.gpus)
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "a graph file is of one node, which names its own NICs: %u ranks, %s has "
                           "%u GPUs a node",
                           schedule->ranks, machine.name, machine.gpus);
-    if (status != RONDE_OK)
-        return status;
     const struct ronde_nccl_node_links links = {.bus_GBps = ronde_nccl_bus_GBps(&constants,
                                                                                 &machine, &call),
                                                 .path = ronde_nccl_path_text(&machine,
@@ -144,25 +141,21 @@ static enum ronde_status choose(const struct ronde_options *options,
     /* A schedule says how its rings go, and not where ranks sit. */
     how.is_placed = true;
     how.placement = RONDE_PLACE_AUTO;
-    enum ronde_status status = ronde_open_request(options, NULL, &request, error);
-    if (status == RONDE_OK)
-        status = ronde_selector_open(&how, &request, &selector, error);
-    if (status == RONDE_OK)
-        status = ronde_selector_rely(&selector, NULL, ronde_executor_times_of(options->backend.name),
-                                     ronde_usable_cores(), error);
-    if (status == RONDE_OK)
-        status =
-            ronde_selector_decide(&selector,
-                                  ronde_record_count(request.collective, request.ranks,
-                                                     options->sizes.min_bytes, options->what.dtype),
-                                  &decision, error);
-    if (status == RONDE_OK) {
-        ronde_selector_say(&selector, &decision, text, sizeof text);
-        ronde_note("algorithm %s, by %s", text, ronde_basis_text(&selector, basis));
-        *out_schedule = ronde_choice_take_schedule(&selector.choice, decision.best);
-    }
+    RONDE_TRY(ronde_open_request(options, NULL, &request, error));
+    RONDE_TRY(ronde_selector_open(&how, &request, &selector, error));
+    RONDE_TRY(ronde_selector_rely(&selector, NULL, ronde_executor_times_of(options->backend.name),
+                                  ronde_usable_cores(), error));
+    RONDE_TRY(ronde_selector_decide(&selector,
+                                    ronde_record_count(request.collective, request.ranks,
+                                                       options->sizes.min_bytes, options->what.dtype),
+                                    &decision, error));
+
+    ronde_selector_say(&selector, &decision, text, sizeof text);
+    ronde_note("algorithm %s, by %s", text, ronde_basis_text(&selector, basis));
+    *out_schedule = ronde_choice_take_schedule(&selector.choice, decision.best);
+
     ronde_selector_close(&selector);
-    return status;
+    return RONDE_OK;
 }
 
 /*
@@ -193,8 +186,8 @@ static enum ronde_status print_as(const struct ronde_options *options, enum form
         status = ronde_mscclpp_print(schedule, mem, out_text, out_bytes, error);
     else if (status == RONDE_OK && format == FORMAT_MSCCL)
         status = ronde_msccl_print(schedule, style, mem, out_text, out_bytes, error);
-    else if (status == RONDE_OK)
-        status = ronde_schedule_print(schedule, mem, out_text, out_bytes, error);
+    else
+        RONDE_THEN(status, ronde_schedule_print(schedule, mem, out_text, out_bytes, error));
     ronde_schedule_destroy(schedule);
     return status;
 }
@@ -206,10 +199,8 @@ static enum ronde_status convert_to_workload(const struct ronde_options *options
     struct ronde_schedule *schedule = NULL;
     struct ronde_workload *workload = NULL;
     enum ronde_status status = open_schedule(options, &schedule, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_exported(options, schedule, &workload, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_write(options, format_of(options)->to, workload, error);
+    RONDE_THEN(status, ronde_workload_exported(options, schedule, &workload, error));
+    RONDE_THEN(status, ronde_workload_write(options, format_of(options)->to, workload, error));
     ronde_workload_destroy(workload);
     ronde_schedule_destroy(schedule);
     return status;
@@ -223,17 +214,13 @@ static enum ronde_status convert_command(struct ronde_invocation *call, struct r
     char *text = NULL;
     size_t bytes = 0;
 
-    enum ronde_status status = name_output(&own, error);
-    if (status == RONDE_OK)
-        status = find_format(&own, &format, error);
-    if (status == RONDE_OK)
-        status = find_style(&own, format, &style, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(name_output(&own, error));
+    RONDE_TRY(find_format(&own, &format, error));
+    RONDE_TRY(find_style(&own, format, &style, error));
     if (format == FORMAT_GOAL || format == FORMAT_CHAKRA)
         return convert_to_workload(&own, error);
-    status = print_as(&own, format, &style, &text, &bytes, error);
-    return status == RONDE_OK ? ronde_schedule_text_write(&own, text, bytes, error) : status;
+    RONDE_TRY(print_as(&own, format, &style, &text, &bytes, error));
+    return ronde_schedule_text_write(&own, text, bytes, error);
 }
 
 static const struct ronde_option_use uses[] = {

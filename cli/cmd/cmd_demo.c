@@ -99,13 +99,13 @@ static FILE *details(const struct demo *demo)
 static enum ronde_status open_target(const struct ronde_options *options,
                                      struct ronde_target *out_target, struct ronde_error *error)
 {
-    const enum ronde_status status =
-        ronde_target_open(options->backend.name, options->backend.is_unbound, out_target, error);
-    if (status == RONDE_OK && !ronde_target_moves_data(out_target))
+    RONDE_TRY(
+        ronde_target_open(options->backend.name, options->backend.is_unbound, out_target, error));
+    if (!ronde_target_moves_data(out_target))
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "backend %s moves no data: there is no result to show",
                           options->backend.name);
-    return status;
+    return RONDE_OK;
 }
 
 /* The cheatsheet: a collective by name, or all of them; no files, no measurements, the same output everywhere. */
@@ -125,8 +125,7 @@ static enum ronde_status show_examples(const struct ronde_options *options,
     enum ronde_status status = open_target(options, &target, error);
     if (status == RONDE_OK && strcmp(operation, "all") != 0)
         status = ronde_parse_collective(operation, &collective, error);
-    if (status == RONDE_OK)
-        status = ronde_tour(&show, collective, error);
+    RONDE_THEN(status, ronde_tour(&show, collective, error));
     ronde_target_close(&target);
     if (status == RONDE_OK && show.wrong)
         return ronde_fail(error, RONDE_REJECTED, "%u examples came out wrong", show.wrong);
@@ -176,13 +175,10 @@ static enum ronde_status show_calibration(struct demo *demo, struct ronde_error 
 {
     heading(demo, "2. this machine, measured point to point");
     const struct ronde_calibrate_options how = ronde_calibrate_options_of(demo->options);
-    enum ronde_status status = ronde_calibrate(&how, DEMO_HOSTS, &demo->report, error);
-    if (status == RONDE_OK)
-        status = ronde_calibration_store(&demo->report, demo->machine_path, error);
-    if (status == RONDE_OK)
-        status =
-            ronde_platform_read(demo->machine_path, ronde_mem_default(), &demo->platform, error);
-    return status == RONDE_OK ? print_calibration(demo, error) : status;
+    RONDE_TRY(ronde_calibrate(&how, DEMO_HOSTS, &demo->report, error));
+    RONDE_TRY(ronde_calibration_store(&demo->report, demo->machine_path, error));
+    RONDE_TRY(ronde_platform_read(demo->machine_path, ronde_mem_default(), &demo->platform, error));
+    return print_calibration(demo, error);
 }
 
 /* The validate command that the third part stands for. */
@@ -223,21 +219,14 @@ static enum ronde_status run_comparison(struct demo *demo, struct ronde_error *e
     struct ronde_compare_options how;
     fill_options(demo);
     demo->compared.output.html = demo->page_path;
-    enum ronde_status status =
-        ronde_compare_options_of(&demo->compared, demo->platform, &how, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_compare_options_of(&demo->compared, demo->platform, &how, error));
     how.window_ns = own_of(demo->options)->again ? AGAIN_WINDOW_NS : DEMO_WINDOW_NS;
-    status = ronde_html_open(&demo->compared, demo->nowhere, &sink.html, error);
-    if (status == RONDE_OK)
-        status = ronde_comparison_open(&how, &demo->comparison, error);
-    if (status == RONDE_OK)
-        status = ronde_comparison_show(&demo->comparison, &printer, error);
-    if (status == RONDE_OK)
-        status = ronde_answer_validation(sink.html, &demo->comparison.grid, error);
+    enum ronde_status status = ronde_html_open(&demo->compared, demo->nowhere, &sink.html, error);
+    RONDE_THEN(status, ronde_comparison_open(&how, &demo->comparison, error));
+    RONDE_THEN(status, ronde_comparison_show(&demo->comparison, &printer, error));
+    RONDE_THEN(status, ronde_answer_validation(sink.html, &demo->comparison.grid, error));
     status = ronde_html_close(sink.html, status, error);
-    if (status == RONDE_OK)
-        status = ronde_summary_errors(&demo->comparison.grid, details(demo), error);
+    RONDE_THEN(status, ronde_summary_errors(&demo->comparison.grid, details(demo), error));
     if (status == RONDE_OK && demo->options->output.verbose)
         fputc('\n', demo->screen.file);
     return status;
@@ -249,9 +238,7 @@ static enum ronde_status show_comparison(struct demo *demo, struct ronde_error *
     const struct ronde_validation *grid = &demo->comparison.grid;
     uint32_t shown[RONDE_BRIEF_RANKS];
     heading(demo, "3. all_reduce by ring, tree and double tree: measured, replayed, priced");
-    enum ronde_status status = run_comparison(demo, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(run_comparison(demo, error));
     /* Where two numbers of ranks do not fit beside each other, one is a screen. */
     const bool is_whole =
         demo->options->output.verbose || demo->screen.columns >= RONDE_SCREEN_COLUMNS;
@@ -263,9 +250,7 @@ static enum ronde_status show_comparison(struct demo *demo, struct ronde_error *
     ronde_brief_times(grid, shown, count, &demo->screen);
     if (demo->options->output.verbose) {
         fputc('\n', demo->screen.file);
-        status = ronde_chart_print(grid, shown, count, &demo->screen, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_chart_print(grid, shown, count, &demo->screen, error));
     }
     draw_plot(demo);
     if (demo->options->output.verbose) {
@@ -314,14 +299,12 @@ static enum ronde_status show_trust(const struct demo *demo, struct ronde_error 
 {
     const uint32_t cores = ronde_platform_facts(demo->platform)->shared.cores;
     heading(demo, "4. how far to trust this");
-    enum ronde_status status =
-        ronde_brief_trust(&demo->comparison.grid, cores, ronde_calibration_unsure(&demo->report),
-                          &demo->screen, error);
-    if (status == RONDE_OK && demo->options->output.verbose)
-        status = print_paragraph(demo, error);
-    if (status == RONDE_OK)
-        print_next(demo);
-    return status;
+    RONDE_TRY(ronde_brief_trust(&demo->comparison.grid, cores,
+                                ronde_calibration_unsure(&demo->report), &demo->screen, error));
+    if (demo->options->output.verbose)
+        RONDE_TRY(print_paragraph(demo, error));
+    print_next(demo);
+    return RONDE_OK;
 }
 
 static enum ronde_status demo_command(struct ronde_invocation *call, struct ronde_error *error)
@@ -346,12 +329,9 @@ static enum ronde_status demo_command(struct ronde_invocation *call, struct rond
         status = ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
     if (status == RONDE_OK && !ronde_sim_simgrid_available(&missing))
         status = ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
-    if (status == RONDE_OK)
-        status = show_calibration(&demo, error);
-    if (status == RONDE_OK)
-        status = show_comparison(&demo, error);
-    if (status == RONDE_OK)
-        status = show_trust(&demo, error);
+    RONDE_THEN(status, show_calibration(&demo, error));
+    RONDE_THEN(status, show_comparison(&demo, error));
+    RONDE_THEN(status, show_trust(&demo, error));
     ronde_comparison_close(&demo.comparison);
     ronde_platform_destroy(demo.platform);
     if (demo.nowhere)

@@ -36,14 +36,13 @@ static enum ronde_status check_gpu(const char *path, const struct ronde_publishe
 static enum ronde_status limit_by_links(struct session *session, struct ronde_published *published,
                                         struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (size_t r = 0; status == RONDE_OK && r < published->count; r++) {
+    for (size_t r = 0; r < published->count; r++) {
         struct ronde_published_row *row = &published->rows[r];
         struct ronde_error ignored = {0};
         if (ronde_nccl_call_check(&session->site.machine, &row->call, &ignored) == RONDE_OK)
-            status = ronde_nccl_site_limits_of(&session->site, &row->call, &row->limits, error);
+            RONDE_TRY(ronde_nccl_site_limits_of(&session->site, &row->call, &row->limits, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* --topo, or the description that is shipped for --system. */
@@ -60,13 +59,9 @@ static enum ronde_status take_machine(struct session *session, const char *path,
             "(topologies/published/README.md), or --system with a shipped one's name");
     if (!session->options->machine.topo)
         return check_gpu(path, published, error);
-    enum ronde_status status = RONDE_OK;
     if (session->site.machine.gpus == 0)
-        status = ronde_nccl_site_open(session->options, &session->site, error);
-    if (status == RONDE_OK)
-        status = limit_by_links(session, published, error);
-    if (status != RONDE_OK)
-        return status;
+        RONDE_TRY(ronde_nccl_site_open(session->options, &session->site, error));
+    RONDE_TRY(limit_by_links(session, published, error));
     ronde_published_describe(published, 0, &session->site.machine, &session->constants);
     return check_gpu(path, published, error);
 }
@@ -113,8 +108,7 @@ static enum ronde_status diagnose(struct session *session, struct ronde_error *e
             status = RONDE_OK;
             break;
         }
-        if (status == RONDE_OK)
-            status = ronde_doctor_print(&view, &session->diagnosis, error);
+        RONDE_THEN(status, ronde_doctor_print(&view, &session->diagnosis, error));
         ronde_doctor_page_rows(&view, &request);
         /* What a source itself marks says nothing of the machine where other rows do. */
         session->is_wrong |= !has_verdict && status == RONDE_OK && session->diagnosis.is_wrong;
@@ -140,13 +134,10 @@ static enum ronde_status read_log(struct session *session, uint32_t log, struct 
     const struct ronde_options *options = session->options;
     struct ronde_published *published = &session->logs[log];
     struct ronde_published_request request;
-    enum ronde_status status =
-        ronde_log_request_of(options, options->arguments[log], *(const char *const *)options->own,
-                             session->log_count, &request, error);
-    if (status == RONDE_OK)
-        status = ronde_published_open(&request, ronde_mem_default(), published, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_log_request_of(options, options->arguments[log],
+                                   *(const char *const *)options->own, session->log_count, &request,
+                                   error));
+    RONDE_TRY(ronde_published_open(&request, ronde_mem_default(), published, error));
     if (published->is_table)
         ronde_published_keep_best(published);
     ronde_published_choose(published, &session->constants);
@@ -175,17 +166,12 @@ static enum ronde_status read_all(struct session *session, struct ronde_error *e
     if (session->options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "which log is missing: the output of nccl-tests, its JSON, or a table");
-    enum ronde_status status = ronde_nccl_constants_read(NULL, &session->constants, error);
-    if (status == RONDE_OK)
-        status = ronde_doctor_spread_read(NULL, &session->spread, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_bands_read(NULL, &session->bands, error);
-    if (status == RONDE_OK)
-        status = read_logs(session, error);
-    return status == RONDE_OK
-               ? ronde_nccl_anchor(session->options, &session->published->systems[0].machine,
-                                   &session->constants, &session->bands, error)
-               : status;
+    RONDE_TRY(ronde_nccl_constants_read(NULL, &session->constants, error));
+    RONDE_TRY(ronde_doctor_spread_read(NULL, &session->spread, error));
+    RONDE_TRY(ronde_nccl_bands_read(NULL, &session->bands, error));
+    RONDE_TRY(read_logs(session, error));
+    return ronde_nccl_anchor(session->options, &session->published->systems[0].machine,
+                             &session->constants, &session->bands, error);
 }
 
 /* --plot: measured points on the lines that are expected. */
@@ -205,14 +191,10 @@ static enum ronde_status doctor_command(struct ronde_invocation *call, struct ro
 
     session = (struct session){.options = options, .sink = &call->sink};
     enum ronde_status status = ronde_plot_check(options->output.plot, error);
-    if (status == RONDE_OK)
-        status = read_all(&session, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, session.sink, error);
-    if (status == RONDE_OK)
-        status = diagnose(&session, error);
-    if (status == RONDE_OK)
-        status = draw(&session, error);
+    RONDE_THEN(status, read_all(&session, error));
+    RONDE_THEN(status, ronde_sink_open(options, session.sink, error));
+    RONDE_THEN(status, diagnose(&session, error));
+    RONDE_THEN(status, draw(&session, error));
     for (uint32_t l = 0; session.logs && l < session.log_count; l++)
         if (session.logs[l].mem)
             ronde_published_close(&session.logs[l]);

@@ -115,14 +115,13 @@ struct session {
 static enum ronde_status name_files(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    enum ronde_status status = RONDE_OK;
     if (options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "which traces is missing: files or folders of torch.profiler, NCCL "
                           "Inspector or torch's flight recorder, logs of nccl-tests");
-    for (uint32_t a = 0; status == RONDE_OK && a < options->argument_count; a++)
-        status = job_files_add(&session->files, options->arguments[a], error);
-    return status;
+    for (uint32_t a = 0; a < options->argument_count; a++)
+        RONDE_TRY(job_files_add(&session->files, options->arguments[a], error));
+    return RONDE_OK;
 }
 
 /* A file of a folder that is no trace is passed over; one that was named may be a log of nccl-tests. */
@@ -132,9 +131,7 @@ static enum ronde_status read_file(struct session *session, uint32_t file, uint3
     const struct job_file *is = (const struct job_file *)session->files.items + file;
     const char *path = is->path;
     enum ronde_trace_format format;
-    enum ronde_status status = ronde_trace_sniff(path, ronde_mem_default(), &format, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_trace_sniff(path, ronde_mem_default(), &format, error));
     if (format == RONDE_TRACE_FORMAT_COUNT && !is->is_named)
         return RONDE_OK;
     if (format == RONDE_TRACE_FORMAT_COUNT) {
@@ -189,10 +186,9 @@ static enum ronde_status add_logs(struct session *session, struct ronde_error *e
 {
     const struct job_file *files = session->files.items;
     const uint32_t *logs = session->logs.items;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t l = 0; status == RONDE_OK && l < session->logs.count; l++)
-        status = add_log(session, files[logs[l]].path, error);
-    return status;
+    for (uint32_t l = 0; l < session->logs.count; l++)
+        RONDE_TRY(add_log(session, files[logs[l]].path, error));
+    return RONDE_OK;
 }
 
 /* The machine comes first: what is wrong with its name is said before gigabytes are read. */
@@ -200,11 +196,9 @@ static enum ronde_status open_machine(struct session *session, struct ronde_erro
 {
     if (!session->options->machine.topo)
         return RONDE_OK;
-    enum ronde_status status = ronde_nccl_constants_read(NULL, &session->constants, error);
-    if (status == RONDE_OK)
-        status = ronde_doctor_spread_read(NULL, &session->spread, error);
-    return status == RONDE_OK ? ronde_nccl_site_open(session->options, &session->site, error)
-                              : status;
+    RONDE_TRY(ronde_nccl_constants_read(NULL, &session->constants, error));
+    RONDE_TRY(ronde_doctor_spread_read(NULL, &session->spread, error));
+    return ronde_nccl_site_open(session->options, &session->site, error);
 }
 
 /* What rows should take. A call that the platform cannot have, or the model has not, has no expectation. */
@@ -243,29 +237,22 @@ static enum ronde_status check_form(const struct session *session, struct ronde_
 static enum ronde_status explain(struct session *session, struct ronde_error *error)
 {
     const struct explain_options *own = session->options->own;
-    enum ronde_status status = check_form(session, error);
-    if (status == RONDE_OK)
-        status = name_files(session, error);
-    if (status == RONDE_OK)
-        status = open_machine(session, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(session->options, session->sink, error);
-    if (status == RONDE_OK)
-        status = read_files(session, error);
-    if (status == RONDE_OK && own->to)
+    RONDE_TRY(check_form(session, error));
+    RONDE_TRY(name_files(session, error));
+    RONDE_TRY(open_machine(session, error));
+    RONDE_TRY(ronde_sink_open(session->options, session->sink, error));
+    RONDE_TRY(read_files(session, error));
+    if (own->to)
         return ronde_explain_workload(&session->traces, own->step, ronde_mem_default(),
                                       session->sink->file, error);
-    if (status == RONDE_OK)
-        status =
-            ronde_explain(&session->traces, own->step, ronde_mem_default(), &session->found, error);
-    if (status == RONDE_OK)
-        status = add_logs(session, error);
-    if (status == RONDE_OK)
-        status = expect(session, error);
-    if (status == RONDE_OK && session->options->machine.topo)
-        status = ronde_explain_diagnose(&session->found, &session->site.machine,
-                                        &session->constants, &session->spread, &session->diagnosis,
-                                        &session->has_diagnosis, error);
+    RONDE_TRY(
+        ronde_explain(&session->traces, own->step, ronde_mem_default(), &session->found, error));
+    RONDE_TRY(add_logs(session, error));
+    RONDE_TRY(expect(session, error));
+    if (session->options->machine.topo)
+        RONDE_TRY(ronde_explain_diagnose(&session->found, &session->site.machine,
+                                         &session->constants, &session->spread, &session->diagnosis,
+                                         &session->has_diagnosis, error));
     const struct ronde_explain_view view = {
         .sink = session->sink,
         .traces = &session->traces,
@@ -273,7 +260,7 @@ static enum ronde_status explain(struct session *session, struct ronde_error *er
         .machine = session->options->machine.topo ? &session->site.machine : NULL,
         .constants = &session->constants,
         .diagnosis = session->has_diagnosis ? &session->diagnosis : NULL};
-    return status == RONDE_OK ? ronde_explain_print(&view, error) : status;
+    return ronde_explain_print(&view, error);
 }
 
 static enum ronde_status explain_command(struct ronde_invocation *call, struct ronde_error *error)

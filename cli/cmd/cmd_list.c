@@ -73,11 +73,10 @@ static enum ronde_status print_entries(struct ronde_sink *sink, const char *head
                                        const struct entry *entries, size_t count,
                                        struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     print_heading(sink, heading);
-    for (size_t i = 0; i < count && status == RONDE_OK; i++)
-        status = print_entry(sink, &entries[i], error);
-    return status;
+    for (size_t i = 0; i < count; i++)
+        RONDE_TRY(print_entry(sink, &entries[i], error));
+    return RONDE_OK;
 }
 
 /* Known only by proving a schedule. */
@@ -114,8 +113,7 @@ static enum ronde_status list_collectives(struct ronde_sink *sink, struct ronde_
                 fprintf(sink->file, "%-26s v-form\n", name);
             struct entry entry = {"algorithm", name, all[i]->name, true, all[i]->summary, NULL};
             status = find_v_form(all[i], &entry.v_form, error);
-            if (status == RONDE_OK)
-                status = print_entry(sink, &entry, error);
+            RONDE_THEN(status, print_entry(sink, &entry, error));
         }
     }
     return status;
@@ -166,8 +164,7 @@ static enum ronde_status list_topologies(struct ronde_sink *sink, struct ronde_e
     if (count > 0)
         print_heading(sink, "topologies");
     for (int i = 0; i < count; i++) {
-        if (status == RONDE_OK)
-            status = list_topology(sink, folder, files[i]->d_name, error);
+        RONDE_THEN(status, list_topology(sink, folder, files[i]->d_name, error));
         free(files[i]);
     }
     free(files);
@@ -198,13 +195,12 @@ static enum ronde_status list_machine(struct ronde_sink *sink, const char *name,
 static enum ronde_status list_machines(struct ronde_sink *sink, struct ronde_error *error)
 {
     struct ronde_shipped_names names;
-    enum ronde_status status = RONDE_OK;
     ronde_shipped_machines_read(&names);
     if (names.count > 0)
         print_heading(sink, "described machines");
-    for (uint32_t i = 0; i < names.count && status == RONDE_OK; i++)
-        status = list_machine(sink, names.name[i], error);
-    return status;
+    for (uint32_t i = 0; i < names.count; i++)
+        RONDE_TRY(list_machine(sink, names.name[i], error));
+    return RONDE_OK;
 }
 
 /* One line of the list. What is absent says itself what is missing; a transport knows of the machine only what it is. */
@@ -228,12 +224,11 @@ static enum ronde_status list_executors(struct ronde_sink *sink, bool are_proces
 {
     uint32_t count = 0;
     const struct ronde_executor *all = ronde_executors(&count);
-    enum ronde_status status = RONDE_OK;
     print_heading(sink, are_processes ? "transports" : "backends");
-    for (uint32_t e = 0; e < count && status == RONDE_OK; e++)
+    for (uint32_t e = 0; e < count; e++)
         if ((all[e].ranks == RONDE_RANKS_PROCESSES) == are_processes)
-            status = list_executor(sink, are_processes ? "transport" : "backend", &all[e], error);
-    return status;
+            RONDE_TRY(list_executor(sink, are_processes ? "transport" : "backend", &all[e], error));
+    return RONDE_OK;
 }
 
 static enum ronde_status list_backends(struct ronde_sink *sink, struct ronde_error *error)
@@ -276,12 +271,12 @@ static enum ronde_status list_gpus(struct ronde_sink *sink, struct ronde_error *
     enum ronde_status status =
         print_gpu(sink, "driver", is_here, is_here ? text : why.message, error);
     write_cuda(cuda, sizeof cuda, ronde_gpu_runtime());
-    if (status == RONDE_OK)
-        status = print_gpu(sink, "runtime", ronde_gpu_runtime() > 0,
-                           ronde_gpu_runtime() > 0
-                               ? cuda
-                               : "built without CUDA (pip install ronde-cuda, or -DRONDE_CUDA=ON)",
-                           error);
+    RONDE_THEN(status,
+               print_gpu(sink, "runtime", ronde_gpu_runtime() > 0,
+                         ronde_gpu_runtime() > 0
+                             ? cuda
+                             : "built without CUDA (pip install ronde-cuda, or -DRONDE_CUDA=ON)",
+                         error));
     for (uint32_t g = 0; g < survey.count && status == RONDE_OK; g++) {
         const struct ronde_gpu_facts *facts = &survey.gpus[g];
         snprintf(name, sizeof name, "gpu %u", g);
@@ -331,11 +326,10 @@ static enum ronde_status list_tables_of(struct ronde_sink *sink, const char *bac
                                         struct ronde_error *error)
 {
     char path[RONDE_PATH_BYTES];
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t place = 0; place < RONDE_MEASURED_PLACES && status == RONDE_OK; place++)
+    for (uint32_t place = 0; place < RONDE_MEASURED_PLACES; place++)
         if (ronde_measured_path(place, backend, path, sizeof path) && access(path, F_OK) == 0)
-            status = list_table(sink, backend, path, error);
-    return status;
+            RONDE_TRY(list_table(sink, backend, path, error));
+    return RONDE_OK;
 }
 
 /* What `auto` knows of the speed of each backend and transport. */
@@ -343,11 +337,10 @@ static enum ronde_status list_tables(struct ronde_sink *sink, struct ronde_error
 {
     uint32_t count = 0;
     const struct ronde_executor *all = ronde_executors(&count);
-    enum ronde_status status = RONDE_OK;
     print_heading(sink, "measured tables (ronde tune makes this machine's)");
-    for (uint32_t e = 0; e < count && status == RONDE_OK; e++)
-        status = list_tables_of(sink, all[e].name, error);
-    return status;
+    for (uint32_t e = 0; e < count; e++)
+        RONDE_TRY(list_tables_of(sink, all[e].name, error));
+    return RONDE_OK;
 }
 
 /* What is linked in or found on the PATH, and the package that brings what is not. */
@@ -363,17 +356,16 @@ static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_e
                       {"gnuplot", ronde_plot_available},
                       {"protobuf", ronde_chakra_available},
                       {"zlib", ronde_traces_gzip_available}};
-    enum ronde_status status = RONDE_OK;
 
     print_heading(sink, "components");
-    for (size_t i = 0; status == RONDE_OK && i < sizeof components / sizeof components[0]; i++) {
+    for (size_t i = 0; i < sizeof components / sizeof components[0]; i++) {
         const char *text = NULL;
         const bool is_here = components[i].is_available(&text);
         const struct entry entry = {
             "component", NULL, components[i].name, is_here, text ? text : "built in", NULL};
-        status = print_entry(sink, &entry, error);
+        RONDE_TRY(print_entry(sink, &entry, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Files that stand where a collective could, and what writes them; then those of workloads. */
@@ -405,11 +397,10 @@ static enum ronde_status list_formats(struct ronde_sink *sink, struct ronde_erro
          NULL},
         {"format", NULL, "workload", true, "ronde's own form of workloads: read", NULL},
     };
-    enum ronde_status status = RONDE_OK;
     print_heading(sink, "formats of schedules and workloads");
-    for (size_t i = 0; status == RONDE_OK && i < sizeof entries / sizeof entries[0]; i++)
-        status = print_entry(sink, &entries[i], error);
-    return status;
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+        RONDE_TRY(print_entry(sink, &entries[i], error));
+    return RONDE_OK;
 }
 
 /* What NCCL loads, by the name that its variables take. */
@@ -436,10 +427,10 @@ static enum ronde_status list_command(struct ronde_invocation *call, struct rond
         list_gpus,        list_gpu_direct, list_transports, list_tables,
         list_formats,     list_plugins,    list_components};
 
-    enum ronde_status status = ronde_sink_open(call->options, &call->sink, error);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == RONDE_OK; i++)
-        status = parts[i](&call->sink, error);
-    return status;
+    RONDE_TRY(ronde_sink_open(call->options, &call->sink, error));
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        RONDE_TRY(parts[i](&call->sink, error));
+    return RONDE_OK;
 }
 
 static const struct ronde_option_use uses[] = {

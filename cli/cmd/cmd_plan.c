@@ -209,19 +209,18 @@ static enum ronde_status print_row(const struct ronde_plan *plan, const struct r
                                                       row->quotes[row->decision.best].time_ns)
                                : NAN);
     const struct ronde_row printed = {sheet->fields, count};
-    const enum ronde_status status = ronde_sink_print(sink, &table, &printed, error);
+    RONDE_TRY(ronde_sink_print(sink, &table, &printed, error));
     /* A narrow table has no room for them beside the row. */
-    if (status == RONDE_OK && ronde_sink_is_table(sink) && !sink->is_wide && sheet->options[0])
+    if (ronde_sink_is_table(sink) && !sink->is_wide && sheet->options[0])
         fprintf(sink->file, "#   sim -a %s %s\n", name_of(plan, row->decision.best), sheet->options);
-    return status;
+    return RONDE_OK;
 }
 
 /* Objects of another kind behind the rows; a CSV has one kind only. */
 static enum ronde_status print_change_rows(const struct ronde_plan *plan, struct ronde_sink *sink,
                                            struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; status == RONDE_OK && i < plan->change_count; i++) {
+    for (uint32_t i = 0; i < plan->change_count; i++) {
         const struct ronde_field fields[] = {
             ronde_field_text("kind", "change"),
             ronde_field_integer("bytes", plan->changes[i].bytes),
@@ -229,11 +228,11 @@ static enum ronde_status print_change_rows(const struct ronde_plan *plan, struct
             ronde_field_text("above", name_of(plan, plan->changes[i].above)),
         };
         if (sink->json)
-            status = ronde_sink_row(sink, &RONDE_ROW(fields), error);
+            RONDE_TRY(ronde_sink_row(sink, &RONDE_ROW(fields), error));
         else
             ronde_html_row(sink->html, &RONDE_ROW(fields));
     }
-    return status;
+    return RONDE_OK;
 }
 
 static enum ronde_status print_rows(const struct ronde_plan *plan, struct ronde_sink *sink,
@@ -269,9 +268,7 @@ static enum ronde_status print_rows_and_changes(const struct ronde_plan *plan,
     const bool is_table = ronde_sink_is_table(sink);
     if (is_table)
         print_head(plan, sink);
-    const enum ronde_status status = print_rows(plan, sink, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(print_rows(plan, sink, error));
     ronde_answer_plan(sink->html, plan);
     if (is_table)
         print_changes(plan, sink->file);
@@ -305,16 +302,13 @@ static enum ronde_status offer_files(const struct ronde_options *options,
                                      struct ronde_selector *selector, struct offered *offered,
                                      struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t a = 0; a < options->what.algorithm_count && status == RONDE_OK; a++) {
+    for (uint32_t a = 0; a < options->what.algorithm_count; a++) {
         struct ronde_schedule **schedule = &offered->schedules[offered->count];
-        status = ronde_schedule_file_open(options->what.algorithms[a], NULL, schedule, error);
-        if (status != RONDE_OK)
-            break;
+        RONDE_TRY(ronde_schedule_file_open(options->what.algorithms[a], NULL, schedule, error));
         offered->count++;
-        status = ronde_selector_offer(selector, *schedule, options->what.algorithms[a], error);
+        RONDE_TRY(ronde_selector_offer(selector, *schedule, options->what.algorithms[a], error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* What is missing is said before anything is priced. */
@@ -331,8 +325,7 @@ static enum ronde_status print_plan(struct ronde_invocation *call, const struct 
 {
     const char *plot = call->options->output.plot;
     enum ronde_status status = ronde_sink_open(call->options, &call->sink, error);
-    if (status == RONDE_OK)
-        status = print_rows_and_changes(plan, &call->sink, error);
+    RONDE_THEN(status, print_rows_and_changes(plan, &call->sink, error));
     return status == RONDE_OK && plot ? ronde_plan_plot(plan, plot, error) : status;
 }
 
@@ -382,25 +375,19 @@ static enum ronde_status plan_by_table(struct ronde_invocation *call, struct ron
     enum ronde_status status = check_options(options, error);
     if (status == RONDE_OK && options->machine.topo)
         status = ronde_open_platform(options, &call->platform, error);
-    if (status == RONDE_OK)
-        status = find_request(options, call->platform, &request, error);
+    RONDE_THEN(status, find_request(options, call->platform, &request, error));
     how.plan_progress.on_progress = show_progress;
     ronde_progress("proving algorithms, making schedules");
-    if (status == RONDE_OK)
-        status = ronde_selector_open(&how, &request, &selector, error);
-    if (status == RONDE_OK)
-        status = offer_files(options, &selector, &offered, error);
-    if (status == RONDE_OK)
-        status = ronde_selector_rely(&selector, call->platform,
-                                     ronde_executor_times_of(options->backend.name),
-                                     ronde_usable_cores(), error);
+    RONDE_THEN(status, ronde_selector_open(&how, &request, &selector, error));
+    RONDE_THEN(status, offer_files(options, &selector, &offered, error));
+    RONDE_THEN(status, ronde_selector_rely(&selector, call->platform,
+                                           ronde_executor_times_of(options->backend.name),
+                                           ronde_usable_cores(), error));
     /* A picture has a curve for every candidate. */
     selector.settles_all = options->output.plot || options->output.html;
-    if (status == RONDE_OK)
-        status = make_plan(options, &selector, &plan, error);
+    RONDE_THEN(status, make_plan(options, &selector, &plan, error));
     ronde_progress_end();
-    if (status == RONDE_OK)
-        status = print_plan(call, &plan, error);
+    RONDE_THEN(status, print_plan(call, &plan, error));
     ronde_plan_free(&plan);
     ronde_selector_close(&selector);
     for (uint32_t i = 0; i < offered.count; i++)

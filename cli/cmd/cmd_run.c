@@ -99,9 +99,7 @@ enum ronde_status ronde_run_backend(struct ronde_options *options,
     }
     bool has_processes = process_option(options) != NULL;
     if (!has_processes && !options->backend.has_seed) {
-        const enum ronde_status status = ronde_launcher_find(NULL, NULL, out_launcher, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_launcher_find(NULL, NULL, out_launcher, error));
         /* A process that was started alone, such as a shell of Slurm's (srun --pty), is not one of several ranks. */
         has_processes = out_launcher->name && out_launcher->ranks > 1;
         if (!has_processes)
@@ -182,10 +180,7 @@ static enum ronde_status pick(struct ronde_run_session *session, uint64_t count,
     char text[RONDE_DECISION_BYTES];
     if (!session->is_autotuned)
         return RONDE_OK;
-    const enum ronde_status status =
-        ronde_race_pick(&session->race, count, &decision, &session->benchmark, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_race_pick(&session->race, count, &decision, &session->benchmark, error));
     ronde_run_note_slot(session);
     if (!ronde_sink_is_table(&session->sink))
         return session->race.autotune.is_autotune ? ronde_run_print_autotune(session, count, error)
@@ -204,19 +199,18 @@ static enum ronde_status run_sizes(struct ronde_run_session *session, struct ron
     const struct ronde_options *options = session->options;
     const struct ronde_compile_request *request = &session->request;
     uint64_t last = UINT64_MAX, bytes = options->sizes.min_bytes;
-    enum ronde_status status = RONDE_OK;
     do {
         const uint64_t count =
             ronde_record_count(request->collective, request->ranks, bytes, options->what.dtype);
         /* Several small sizes can mean the same count when every rank has a block of its own. */
         if (count != last)
-            status = pick(session, count, error);
-        if (count != last && status == RONDE_OK)
-            status = ronde_run_size(session, count, error);
+            RONDE_TRY(pick(session, count, error));
+        if (count != last)
+            RONDE_TRY(ronde_run_size(session, count, error));
         last = count;
         bytes = ronde_options_next_size(&options->sizes, bytes);
-    } while (status == RONDE_OK && bytes != 0);
-    return status;
+    } while (bytes != 0);
+    return RONDE_OK;
 }
 
 /* A backend by its name, or the communicator of the processes. */
@@ -241,20 +235,16 @@ static enum ronde_status open_target(struct ronde_run_session *session, struct r
 static enum ronde_status open_subject(struct ronde_run_session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    enum ronde_status status = RONDE_OK;
     session->is_autotuned = ronde_is_auto(options) || ronde_is_autotune(options);
     if (!session->is_autotuned) {
-        status = ronde_schedule_file_or_compiled(options, &session->given, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_schedule_file_or_compiled(options, &session->given, error));
         session->request = ronde_schedule_file_request(session->given);
         session->request.algorithm = session->given->algorithm;
         return RONDE_OK;
     }
-    status = ronde_open_request(options, NULL, &session->request, error);
-    return status == RONDE_OK ? ronde_race_open(options, &session->request, session->comm,
-                                                ronde_is_autotune(options), &session->race, error)
-                              : status;
+    RONDE_TRY(ronde_open_request(options, NULL, &session->request, error));
+    return ronde_race_open(options, &session->request, session->comm, ronde_is_autotune(options),
+                           &session->race, error);
 }
 
 /* Buffers of the largest size. */
@@ -268,17 +258,14 @@ static enum ronde_status open_memory(struct ronde_run_session *session, uint64_t
                                             .count = count,
                                             .dtype = options->what.dtype,
                                             .op = options->what.op};
-    enum ronde_status status = ronde_memory_check(session->comm, session->comm ? 1 : shape.ranks,
-                                                  ronde_memory_bytes(&shape), error);
-    if (status == RONDE_OK)
-        status =
-            ronde_memory_create_only(&shape,
-                                     session->comm ? ronde_comm_rank(session->comm) : RONDE_NONE,
-                                     session->comm ? ronde_run_memory(session) : NULL,
-                                     &session->memory, error);
-    if (status == RONDE_OK)
-        session->memory.near = &session->target.bind;
-    return status;
+    RONDE_TRY(ronde_memory_check(session->comm, session->comm ? 1 : shape.ranks,
+                                 ronde_memory_bytes(&shape), error));
+    RONDE_TRY(ronde_memory_create_only(&shape,
+                                       session->comm ? ronde_comm_rank(session->comm) : RONDE_NONE,
+                                       session->comm ? ronde_run_memory(session) : NULL,
+                                       &session->memory, error));
+    session->memory.near = &session->target.bind;
+    return RONDE_OK;
 }
 
 /* Loads what was named, and asks whether it runs. */
@@ -286,10 +273,7 @@ static enum ronde_status open_named(struct ronde_run_session *session, uint64_t 
                                     struct ronde_error *error)
 {
     const struct ronde_benchmark_options how = ronde_benchmark_options_of(session->options);
-    const enum ronde_status status =
-        ronde_benchmark_open(&session->target, session->given, &how, &session->named, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_benchmark_open(&session->target, session->given, &how, &session->named, error));
     session->benchmark = &session->named;
     ronde_run_note_slot(session);
     ronde_benchmark_aim(session->benchmark, &session->memory, count,
@@ -304,9 +288,7 @@ static enum ronde_status enter_subject(struct ronde_run_session *session, struct
     const uint64_t count =
         ronde_record_count(session->request.collective, session->request.ranks,
                            session->options->sizes.max_bytes, session->options->what.dtype);
-    const enum ronde_status status = open_memory(session, count, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(open_memory(session, count, error));
     return session->is_autotuned ? ronde_race_enter(&session->race, &session->target,
                                                     &session->memory, session->engine, count, error)
                                  : open_named(session, count, error);
@@ -329,12 +311,10 @@ static void close_subject(struct ronde_run_session *session)
 /* Everything that can be refused is refused here, on the largest count, before the first row. */
 static enum ronde_status open_session(struct ronde_run_session *session, struct ronde_error *error)
 {
-    enum ronde_status status = open_subject(session, error);
-    if (status == RONDE_OK)
-        status = open_target(session, error);
-    if (status == RONDE_OK)
-        status = enter_subject(session, error);
-    return status == RONDE_OK ? ronde_sink_open(session->options, &session->sink, error) : status;
+    RONDE_TRY(open_subject(session, error));
+    RONDE_TRY(open_target(session, error));
+    RONDE_TRY(enter_subject(session, error));
+    return ronde_sink_open(session->options, &session->sink, error);
 }
 
 /* Goes on to the next of -d all, -o all and -r all; *out_is_over where there is none. */
@@ -347,32 +327,29 @@ static enum ronde_status open_next(struct ronde_run_session *session, struct ron
     if (*out_is_over)
         return RONDE_OK;
     close_subject(session);
-    enum ronde_status status = open_subject(session, error);
-    if (status == RONDE_OK)
-        status = enter_subject(session, error);
-    if (status == RONDE_OK && session->given && session->given->hash != hash &&
-        !session->is_nccl_tests && ronde_sink_is_table(&session->sink))
+    RONDE_TRY(open_subject(session, error));
+    RONDE_TRY(enter_subject(session, error));
+    if (session->given && session->given->hash != hash && !session->is_nccl_tests &&
+        ronde_sink_is_table(&session->sink))
         fprintf(session->sink.file, "# root %u; schedule %016" PRIx64 "\n", options->what.root,
                 session->given->hash);
-    return status;
+    return RONDE_OK;
 }
 
 /* The table: of one type, operator and root, or of all of them. */
 static enum ronde_status run_variants(struct ronde_run_session *session,
                                       struct ronde_options *options, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     bool is_over = false;
     if (ronde_sink_is_table(&session->sink))
         ronde_run_print_head(session);
-    while (status == RONDE_OK && !is_over) {
-        status = run_sizes(session, error);
-        if (status == RONDE_OK)
-            status = open_next(session, options, &is_over, error);
+    while (!is_over) {
+        RONDE_TRY(run_sizes(session, error));
+        RONDE_TRY(open_next(session, options, &is_over, error));
     }
-    if (status == RONDE_OK && ronde_sink_is_table(&session->sink))
+    if (ronde_sink_is_table(&session->sink))
         ronde_run_print_verdict(session);
-    return status;
+    return RONDE_OK;
 }
 
 /* The whole command, alone or as one process of several. */
@@ -386,10 +363,8 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
                        comm ? ronde_comm_processors(comm) : ronde_usable_cores(), session.machine,
                        sizeof session.machine);
     enum ronde_status status = ronde_run_is_nccl_tests(options, &session.is_nccl_tests, &error);
-    if (status == RONDE_OK)
-        status = open_session(&session, &error);
-    if (status == RONDE_OK)
-        status = run_variants(&session, &own, &error);
+    RONDE_THEN(status, open_session(&session, &error));
+    RONDE_THEN(status, run_variants(&session, &own, &error));
     /* What was measured before a failure stays: it took the machine's time. */
     const enum ronde_status kept = session.sink.rows > 0 ? RONDE_OK : status;
     const enum ronde_status closed = ronde_sink_close(&session.sink, kept, &error);

@@ -133,10 +133,8 @@ static enum ronde_status sim_size(struct session *session, struct ronde_error *e
     name_record(session, &view.record);
     if (status == RONDE_OK && ronde_candidate_label(session->is, label)[0])
         ronde_record_label(&view.record, label);
-    if (status == RONDE_OK)
-        status = ronde_view_print(&view, &session->call->sink, error);
-    if (status == RONDE_OK)
-        status = draw_record(session, &view.record, error);
+    RONDE_THEN(status, ronde_view_print(&view, &session->call->sink, error));
+    RONDE_THEN(status, draw_record(session, &view.record, error));
     if (status == RONDE_OK && view.is_kept && session->is_last)
         status = ronde_view_draw(&view, &own_of(session->options)->views, error);
     if (status == RONDE_OK && session->is_last)
@@ -157,13 +155,10 @@ static enum ronde_status price_size(struct session *session, struct ronde_error 
         status = ronde_view_print(&view, &session->call->sink, error);
     if (status == RONDE_OK && session->is->algorithm)
         status = draw_record(session, &view.record, error);
-    if (status == RONDE_OK)
-        status = ronde_record_dag(&session->forecast, &view.record, error);
+    RONDE_THEN(status, ronde_record_dag(&session->forecast, &view.record, error));
     name_record(session, &view.record);
-    if (status == RONDE_OK)
-        status = ronde_view_print(&view, &session->call->sink, error);
-    if (status == RONDE_OK)
-        status = draw_record(session, &view.record, error);
+    RONDE_THEN(status, ronde_view_print(&view, &session->call->sink, error));
+    RONDE_THEN(status, draw_record(session, &view.record, error));
     return status == RONDE_OK ? ronde_view_page(&view, session->call->sink.html, error) : status;
 }
 
@@ -198,11 +193,9 @@ static enum ronde_status find_request(struct session *session, struct ronde_erro
         return (is_chosen ? ronde_open_request : ronde_single_request)(session->options,
                                                                        session->call->platform,
                                                                        &session->request, error);
-    const enum ronde_status status =
-        ronde_schedule_file_read(session->options, NULL, NULL, &session->given, error);
-    if (status == RONDE_OK)
-        session->request = ronde_schedule_file_request(session->given);
-    return status;
+    RONDE_TRY(ronde_schedule_file_read(session->options, NULL, NULL, &session->given, error));
+    session->request = ronde_schedule_file_request(session->given);
+    return RONDE_OK;
 }
 
 /* The file is read before compiling, where a bad path is found at once; what --degrade scales is part of the scenario. */
@@ -212,12 +205,11 @@ static enum ronde_status open_session(struct session *session, struct ronde_erro
     struct ronde_platform **platform = &session->call->platform;
     enum ronde_status status =
         options->machine.topo ? ronde_open_healthy_platform(options, platform, error) : RONDE_OK;
-    if (status == RONDE_OK)
-        status = find_request(session, error);
-    if (status == RONDE_OK)
-        status = ronde_placements_parse(options->engine.placement, &session->placements, error);
-    if (status == RONDE_OK)
-        status = ronde_scenario_of(options, &own_of(options)->scenario, &session->scenario, error);
+    RONDE_THEN(status, find_request(session, error));
+    RONDE_THEN(status,
+               ronde_placements_parse(options->engine.placement, &session->placements, error));
+    RONDE_THEN(status,
+               ronde_scenario_of(options, &own_of(options)->scenario, &session->scenario, error));
     session->has_scenario = !ronde_scenario_is_empty(&session->scenario);
     return status != RONDE_OK || *platform ? status
                                            : ronde_open_healthy_platform(options, platform, error);
@@ -245,13 +237,12 @@ open_forecast(struct session *session, const struct ronde_candidate *candidate,
     /* Beside others all algorithms are whole; trees made for a machine are nothing without pieces. */
     session->is_whole =
         session->has_scenario && strcmp(candidate->schedule->algorithm, RONDE_SYNTHESIZED) != 0;
-    enum ronde_status status = ronde_sim_check_engine(platform, session->options->engine.name,
-                                                      &session->forecast.sim, error);
-    if (status == RONDE_OK)
-        status = ronde_forecast_check(&session->forecast, error);
-    if (status == RONDE_OK && session->has_scenario)
-        status = ronde_co_run_open(&session->scenario, &session->forecast, &session->co_run, error);
-    return status;
+    RONDE_TRY(ronde_sim_check_engine(platform, session->options->engine.name,
+                                     &session->forecast.sim, error));
+    RONDE_TRY(ronde_forecast_check(&session->forecast, error));
+    if (session->has_scenario)
+        RONDE_TRY(ronde_co_run_open(&session->scenario, &session->forecast, &session->co_run, error));
+    return RONDE_OK;
 }
 
 /* An algorithm by name, or a schedule from a file, which keeps its own order unless it is asked to be laid. */
@@ -262,10 +253,7 @@ static enum ronde_status open_algorithm(struct session *session, struct ronde_er
                                       .given = session->given,
                                       .is_placed = session->how.is_placed,
                                       .placement = session->how.placement};
-    const enum ronde_status status =
-        ronde_candidate_open(&setup, ronde_mem_default(), &session->own, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_candidate_open(&setup, ronde_mem_default(), &session->own, error));
     const struct ronde_forecast forecast =
         ronde_candidate_forecast(&session->own, session->call->platform, &session->how);
     return open_forecast(session, &session->own, &forecast, error);
@@ -275,8 +263,8 @@ static enum ronde_status open_chooser(struct session *session, struct ronde_erro
 {
     struct ronde_compile_request plain = session->request;
     enum ronde_status status = ronde_selector_open(&session->how, &plain, &session->selector, error);
-    if (status == RONDE_OK)
-        status = ronde_selector_rely(&session->selector, session->call->platform, NULL, 0, error);
+    RONDE_THEN(status,
+               ronde_selector_rely(&session->selector, session->call->platform, NULL, 0, error));
     /* The engine asked for replays what is chosen; comparing a dozen algorithms is for what suits the platform. */
     session->selector.platform_pricer.engine = NULL;
     return status;
@@ -293,10 +281,10 @@ static void close_placement(struct session *session)
 /* Results are opened when nothing can be refused any more: what stood in the file is then gone. */
 static enum ronde_status open_sink(struct session *session, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_sink_open(session->options, &session->call->sink, error);
-    if (status == RONDE_OK && ronde_sink_is_table(&session->call->sink))
+    RONDE_TRY(ronde_sink_open(session->options, &session->call->sink, error));
+    if (ronde_sink_is_table(&session->call->sink))
         print_head(session);
-    return status;
+    return RONDE_OK;
 }
 
 /* The best at a size; what was chosen is said where it changes. */
@@ -394,8 +382,7 @@ walk_sizes(struct session *session,
             session->forecast.load.count = count;
         else if (status == RONDE_OK)
             ronde_forecast_set_count(&session->forecast, count);
-        if (status == RONDE_OK)
-            status = one_size(session, error);
+        RONDE_THEN(status, one_size(session, error));
         bytes = next;
     } while (status == RONDE_OK && bytes != 0);
     return status;
@@ -406,10 +393,10 @@ static enum ronde_status open_placement(struct session *session, struct ronde_er
 {
     if (ronde_is_chosen(session->options))
         return open_chooser(session, error);
-    enum ronde_status status = open_algorithm(session, error);
-    if (status == RONDE_OK && !session->call->sink.file)
-        status = open_sink(session, error);
-    return status;
+    RONDE_TRY(open_algorithm(session, error));
+    if (!session->call->sink.file)
+        RONDE_TRY(open_sink(session, error));
+    return RONDE_OK;
 }
 
 /* Both commands are this walk; they differ in what they do with a size. */
@@ -425,8 +412,7 @@ walk_placements(struct session *session,
         session->how.is_placed = session->options->engine.placement != NULL;
         session->how.placement = session->placements.list[i];
         status = open_placement(session, error);
-        if (status == RONDE_OK)
-            status = walk_sizes(session, one_size, error);
+        RONDE_THEN(status, walk_sizes(session, one_size, error));
         close_placement(session);
     }
     return status;
@@ -442,13 +428,10 @@ predict(struct ronde_invocation *call, const struct ronde_options *options,
                               .how = ronde_tune_options_of(options)};
 
     enum ronde_status status = ronde_plot_check(options->output.plot, error);
-    if (status == RONDE_OK)
-        status = open_session(&session, error);
-    if (status == RONDE_OK)
-        status = walk_placements(&session, one_size, error);
+    RONDE_THEN(status, open_session(&session, error));
+    RONDE_THEN(status, walk_placements(&session, one_size, error));
     ronde_progress_end();
-    if (status == RONDE_OK)
-        status = draw(&session, error);
+    RONDE_THEN(status, draw(&session, error));
     close_session(&session);
     return status;
 }
@@ -473,8 +456,8 @@ static enum ronde_status price(struct ronde_invocation *call, struct ronde_error
 {
     struct ronde_options own = *call->options;
     own.engine.name = "auto"; /* of the comparison, where the best is priced */
-    const enum ronde_status status = check_no_replay("--engine price", &own, error);
-    return status == RONDE_OK ? predict(call, &own, price_size, error) : status;
+    RONDE_TRY(check_no_replay("--engine price", &own, error));
+    return predict(call, &own, price_size, error);
 }
 
 static enum ronde_status sim_command(struct ronde_invocation *call, struct ronde_error *error)
@@ -490,10 +473,7 @@ static enum ronde_status sim_command(struct ronde_invocation *call, struct ronde
     if (!options->style)
         return strcmp(options->engine.name, "price") == 0 ? price(call, error)
                                                           : predict(call, options, sim_size, error);
-    const enum ronde_status status =
-        check_no_replay(is_mpi ? "--style" : "--style nccl is a model, which", options, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check_no_replay(is_mpi ? "--style" : "--style nccl is a model, which", options, error));
     return is_mpi ? ronde_mpi_style(call, false, error) : ronde_nccl_style(call, false, error);
 }
 

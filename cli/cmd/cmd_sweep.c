@@ -95,9 +95,7 @@ static enum ronde_status read_given(const struct ronde_compile_request *request,
                                     struct ronde_schedule **out_schedule, struct ronde_error *error)
 {
     const char *path = request->algorithm;
-    const enum ronde_status status = ronde_schedule_file_open(path, NULL, out_schedule, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_schedule_file_open(path, NULL, out_schedule, error));
     const struct ronde_schedule *given = *out_schedule;
     if (given->collective != request->collective)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s is %s, not %s", path,
@@ -143,10 +141,8 @@ static enum ronde_status do_forests(const struct session *session, struct unit u
     struct ronde_selector selector = {.quotes = NULL};
     how.only = session->options->what.algorithms[unit.algorithm_index];
     enum ronde_status status = request_of(session, unit, &request, error);
-    if (status == RONDE_OK)
-        status = ronde_selector_open(&how, &request, &selector, error);
-    if (status == RONDE_OK)
-        status = ronde_selector_rely(&selector, session->platform, NULL, 0, error);
+    RONDE_THEN(status, ronde_selector_open(&how, &request, &selector, error));
+    RONDE_THEN(status, ronde_selector_rely(&selector, session->platform, NULL, 0, error));
     for (uint32_t s = 0; s < session->sweep.options.size_count && status == RONDE_OK; s++) {
         const struct ronde_sweep_point *point =
             ronde_sweep_at(&session->sweep, unit.rank_index, unit.algorithm_index, s);
@@ -176,8 +172,7 @@ static enum ronde_status do_unit(const struct session *session, struct unit unit
     if (status == RONDE_OK && ronde_is_file(name))
         status = read_given(&setup.request, &given, error);
     setup.given = given;
-    if (status == RONDE_OK)
-        status = ronde_candidate_open(&setup, ronde_mem_default(), &candidate, error);
+    RONDE_THEN(status, ronde_candidate_open(&setup, ronde_mem_default(), &candidate, error));
     if (status != RONDE_OK) {
         ronde_schedule_destroy(given);
         return status;
@@ -226,9 +221,7 @@ static void show_progress(const struct session *session)
 static enum ronde_status on_line(void *self, const char *line, struct ronde_error *error)
 {
     struct session *session = self;
-    const enum ronde_status status = ronde_sweep_take(&session->sweep, line, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_sweep_take(&session->sweep, line, error));
     ronde_progress_hide();
     if (fprintf(session->sink->file, "%s\n", line) < 0 || fflush(session->sink->file) != 0)
         return ronde_fail(error, RONDE_DEVICE, "cannot write a result");
@@ -310,9 +303,7 @@ static enum ronde_status open_output(struct session *session, struct ronde_error
     if (!path)
         return RONDE_OK;
     if (own_of(session->options)->resume) {
-        const enum ronde_status status = resume(session, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(resume(session, error));
     } else if (stat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0) {
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s holds results: go on with --resume, or remove it", path);
@@ -393,13 +384,12 @@ static void print_winners(const struct session *session, FILE *file)
 static enum ronde_status conclude(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    enum ronde_status status = RONDE_OK;
     print_winners(session, options->output.path ? stdout : stderr);
     if (options->output.plot)
-        status = ronde_sweep_plot(&session->sweep, options->output.plot, error);
-    if (status == RONDE_OK && own_of(options)->map)
-        status = ronde_sweep_map(&session->sweep, own_of(options)->map, error);
-    return status;
+        RONDE_TRY(ronde_sweep_plot(&session->sweep, options->output.plot, error));
+    if (own_of(options)->map)
+        RONDE_TRY(ronde_sweep_map(&session->sweep, own_of(options)->map, error));
+    return RONDE_OK;
 }
 
 static enum ronde_status run(struct session *session, struct ronde_error *error)
@@ -413,8 +403,7 @@ static enum ronde_status run(struct session *session, struct ronde_error *error)
                                     .on_end = on_end};
     session->done_before = session->sweep.done;
     show_progress(session);
-    if (status == RONDE_OK)
-        status = ronde_pool_run(&pool, error);
+    RONDE_THEN(status, ronde_pool_run(&pool, error));
     ronde_progress_end();
     return status == RONDE_OK ? conclude(session, error) : status;
 }
@@ -426,8 +415,8 @@ static enum ronde_status check_components(const struct ronde_options *options,
     const char *text = NULL;
     if (!ronde_json_available(&text))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", text);
-    const enum ronde_status status = ronde_plot_check(options->output.plot, error);
-    return status == RONDE_OK ? ronde_plot_check(own_of(options)->map, error) : status;
+    RONDE_TRY(ronde_plot_check(options->output.plot, error));
+    return ronde_plot_check(own_of(options)->map, error);
 }
 
 static enum ronde_status sweep_command(struct ronde_invocation *call, struct ronde_error *error)
@@ -440,21 +429,14 @@ static enum ronde_status sweep_command(struct ronde_invocation *call, struct ron
     struct ronde_sweep_options how;
 
     enum ronde_status status = check_components(options, error);
-    if (status == RONDE_OK)
-        status = ronde_open_platform(options, &call->platform, error);
+    RONDE_THEN(status, ronde_open_platform(options, &call->platform, error));
     session.platform = call->platform;
-    if (status == RONDE_OK)
-        status = ronde_default_grid(session.platform, false, &own, error);
-    if (status == RONDE_OK)
-        status = ronde_sweep_options_of(&own, own_of(options)->shard, &how, error);
-    if (status == RONDE_OK)
-        status = check_files(&own, &how, error);
-    if (status == RONDE_OK)
-        status = ronde_sweep_open(&how, session.platform, &session.sweep, error);
-    if (status == RONDE_OK)
-        status = open_output(&session, error);
-    if (status == RONDE_OK)
-        status = run(&session, error);
+    RONDE_THEN(status, ronde_default_grid(session.platform, false, &own, error));
+    RONDE_THEN(status, ronde_sweep_options_of(&own, own_of(options)->shard, &how, error));
+    RONDE_THEN(status, check_files(&own, &how, error));
+    RONDE_THEN(status, ronde_sweep_open(&how, session.platform, &session.sweep, error));
+    RONDE_THEN(status, open_output(&session, error));
+    RONDE_THEN(status, run(&session, error));
     free(session.units);
     ronde_sweep_close(&session.sweep);
     call->code = session.failed ? RONDE_EXIT_FAILED : RONDE_EXIT_OK;

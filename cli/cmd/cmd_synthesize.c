@@ -91,15 +91,14 @@ find_request(const struct ronde_options *options, const struct ronde_platform *p
              struct ronde_synthesis_request *out_request, struct ronde_error *error)
 {
     struct ronde_compile_request request;
-    const enum ronde_status status = ronde_open_request(options, platform, &request, error);
-    if (status == RONDE_OK)
-        *out_request = (struct ronde_synthesis_request){.collective = request.collective,
-                                                        .ranks = request.ranks,
-                                                        .root = request.root,
-                                                        .trees = own_of(options)->trees,
-                                                        .connections = own_of(options)->connections,
-                                                        .bytes = own_of(options)->for_bytes};
-    return status;
+    RONDE_TRY(ronde_open_request(options, platform, &request, error));
+    *out_request = (struct ronde_synthesis_request){.collective = request.collective,
+                                                    .ranks = request.ranks,
+                                                    .root = request.root,
+                                                    .trees = own_of(options)->trees,
+                                                    .connections = own_of(options)->connections,
+                                                    .bytes = own_of(options)->for_bytes};
+    return RONDE_OK;
 }
 
 /* The trees of one root, as a picture in a file of its own. */
@@ -110,10 +109,9 @@ static enum ronde_status draw(const struct ronde_options *options,
     if (!options->output.plot)
         return RONDE_OK;
     struct ronde_output_file output;
-    enum ronde_status status = ronde_output_file_open(options->output.plot, &output, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_forest_svg(schedule, platform, options->what.root, output.file, error);
+    RONDE_TRY(ronde_output_file_open(options->output.plot, &output, error));
+    const enum ronde_status status =
+        ronde_forest_svg(schedule, platform, options->what.root, output.file, error);
     const enum ronde_status closed = ronde_output_file_close(&output, status, error);
     return status == RONDE_OK ? closed : status;
 }
@@ -130,21 +128,15 @@ static enum ronde_status synthesize_command(struct ronde_invocation *call, struc
 
     if (options->output.plot)
         status = ronde_picture_check(options->output.plot, error);
-    if (status == RONDE_OK)
-        status = ronde_open_platform(options, &call->platform, error);
-    if (status == RONDE_OK)
-        status = find_request(options, call->platform, &request, error);
+    RONDE_THEN(status, ronde_open_platform(options, &call->platform, error));
+    RONDE_THEN(status, find_request(options, call->platform, &request, error));
     request.progress = (struct ronde_synthesis_progress){show_progress, NULL};
-    if (status == RONDE_OK)
-        status = ronde_synthesize(call->platform, &request, ronde_mem_default(), &schedule, &made,
-                                  error);
+    RONDE_THEN(status, ronde_synthesize(call->platform, &request, ronde_mem_default(), &schedule,
+                                        &made, error));
     ronde_progress_end();
-    if (status == RONDE_OK)
-        status = ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, error);
-    if (status == RONDE_OK)
-        status = ronde_schedule_text_write(options, text, bytes, error);
-    if (status == RONDE_OK)
-        status = draw(options, schedule, call->platform, error);
+    RONDE_THEN(status, ronde_schedule_print(schedule, ronde_mem_default(), &text, &bytes, error));
+    RONDE_THEN(status, ronde_schedule_text_write(options, text, bytes, error));
+    RONDE_THEN(status, draw(options, schedule, call->platform, error));
     if (status == RONDE_OK)
         say(&made, own_of(options)->for_bytes);
     ronde_schedule_destroy(schedule);

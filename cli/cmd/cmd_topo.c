@@ -33,8 +33,8 @@ static enum ronde_status print_row(struct ronde_invocation *call,
         ronde_field_integer("switches", view->shape.vertex_count - facts->hosts),
         ronde_field_integer("wires", view->shape.edge_count),
     };
-    const enum ronde_status status = ronde_sink_open(call->options, &call->sink, error);
-    return status == RONDE_OK ? ronde_sink_row(&call->sink, &RONDE_ROW(fields), error) : status;
+    RONDE_TRY(ronde_sink_open(call->options, &call->sink, error));
+    return ronde_sink_row(&call->sink, &RONDE_ROW(fields), error);
 }
 
 /* To the file of -o, else to stdout. */
@@ -77,8 +77,7 @@ static void write_cell(const struct ronde_gpu_survey *survey, uint32_t from, uin
 static enum ronde_status print_pairs(struct ronde_sink *sink, const struct ronde_gpu_survey *survey,
                                      struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t pair = 0; pair < survey->count * survey->count && status == RONDE_OK; pair++) {
+    for (uint32_t pair = 0; pair < survey->count * survey->count; pair++) {
         const uint32_t from = pair / survey->count;
         const uint32_t to = pair % survey->count;
         const struct ronde_field fields[] = {
@@ -91,9 +90,9 @@ static enum ronde_status print_pairs(struct ronde_sink *sink, const struct ronde
             ronde_field_text("processors", survey->gpus[from].place.processors),
             ronde_field_text("nic", survey->gpus[from].place.nic),
         };
-        status = ronde_sink_row(sink, &RONDE_ROW(fields), error);
+        RONDE_TRY(ronde_sink_row(sink, &RONDE_ROW(fields), error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* A number that only exists where there is one of the kind. */
@@ -163,11 +162,8 @@ static enum ronde_status show_local(struct ronde_invocation *call, struct ronde_
 {
     struct ronde_gpu_survey survey;
 
-    enum ronde_status status = ronde_gpu_survey(ronde_mem_default(), &survey, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(call->options, &call->sink, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_gpu_survey(ronde_mem_default(), &survey, error));
+    RONDE_TRY(ronde_sink_open(call->options, &call->sink, error));
     if (!ronde_sink_is_table(&call->sink))
         return print_pairs(&call->sink, &survey, error);
     print_matrix(call->sink.file, &survey);
@@ -188,11 +184,10 @@ static enum ronde_status show(struct ronde_invocation *call, struct ronde_error 
                               ? "topo show --local: no file, it shows this machine"
                               : "topo show: which file?");
     enum ronde_status status = ronde_open_argument(options, 0, &call->platform, error);
-    if (status == RONDE_OK)
-        status = ronde_topo_view_open(call->platform, NULL, &view, error);
-    if (status == RONDE_OK)
-        status = options->output.json || options->output.csv ? print_row(call, &view, error)
-                                                             : print_view(options, &view, error);
+    RONDE_THEN(status, ronde_topo_view_open(call->platform, NULL, &view, error));
+    RONDE_THEN(status, options->output.json || options->output.csv
+                           ? print_row(call, &view, error)
+                           : print_view(options, &view, error));
     ronde_topo_view_close(&view);
     return status;
 }
@@ -293,11 +288,8 @@ static enum ronde_status check(struct ronde_invocation *call, struct ronde_error
 
     if (call->options->argument_count < 1)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "topo check: which file?");
-    enum ronde_status status = ronde_open_argument(call->options, 0, &call->platform, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(call->options, &call->sink, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_open_argument(call->options, 0, &call->platform, error));
+    RONDE_TRY(ronde_sink_open(call->options, &call->sink, error));
     collect(call->platform, &answer);
     if (!ronde_sink_is_table(&call->sink))
         return ronde_sink_row(&call->sink, &(struct ronde_row){answer.fields, answer.count}, error);
@@ -368,13 +360,10 @@ enum ronde_status ronde_topo_import(struct ronde_invocation *call, struct ronde_
     struct ronde_import *import = NULL;
 
     enum ronde_status status = request_of(call->options, &request, error);
-    if (status == RONDE_OK)
-        status = ronde_node_open(&request, &import, error);
+    RONDE_THEN(status, ronde_node_open(&request, &import, error));
     /* Opened last, so that a refused file leaves an existing one alone. */
-    if (status == RONDE_OK)
-        status = ronde_sink_open(call->options, &call->sink, error);
-    if (status == RONDE_OK)
-        status = ronde_import_write(import, call->sink.file, error);
+    RONDE_THEN(status, ronde_sink_open(call->options, &call->sink, error));
+    RONDE_THEN(status, ronde_import_write(import, call->sink.file, error));
     status = ronde_sink_close(&call->sink, status, error);
     if (status == RONDE_OK)
         print_summary(import);

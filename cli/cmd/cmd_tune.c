@@ -89,20 +89,20 @@ static enum ronde_status race_sizes(struct part *part, struct ronde_race *race,
     struct ronde_measured *table = &part->table;
     const uint32_t first = table->row_count;
     uint64_t last = UINT64_MAX;
-    enum ronde_status status = add_rows(part, &selector->choice, error);
-    for (uint32_t k = 0; k < table->size_count && status == RONDE_OK; k++) {
+    RONDE_TRY(add_rows(part, &selector->choice, error));
+    for (uint32_t k = 0; k < table->size_count; k++) {
         const uint64_t count = ronde_collective_count(request->collective, request->ranks,
                                                       table->bytes[k], part->options->what.dtype);
         struct ronde_decision decision;
         struct ronde_benchmark *benchmark = NULL;
         if (count != last)
-            status = ronde_race_pick(race, count, &decision, &benchmark, error);
-        for (uint32_t i = 0; i < selector->choice.count && status == RONDE_OK; i++)
+            RONDE_TRY(ronde_race_pick(race, count, &decision, &benchmark, error));
+        for (uint32_t i = 0; i < selector->choice.count; i++)
             table->rows[first + i].time_us[k] =
                 selector->choice.candidates[i].is_eligible ? selector->quotes[i].time_ns / 1e3 : 0.0;
         last = count;
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* One collective. What the backend cannot run has no rows. */
@@ -131,10 +131,9 @@ static enum ronde_status race_collective(struct part *part, enum ronde_collectiv
         memory.near = &part->target.bind;
         status = ronde_race_open(options, &request, comm, true, &race, &why);
     }
-    if (status == RONDE_OK)
-        status = ronde_race_enter(&race, &part->target, &memory, part->engine, shape.count, &why);
-    if (status == RONDE_OK)
-        status = race_sizes(part, &race, &request, &why);
+    RONDE_THEN(status,
+               ronde_race_enter(&race, &part->target, &memory, part->engine, shape.count, &why));
+    RONDE_THEN(status, race_sizes(part, &race, &request, &why));
     ronde_race_close(&race);
     ronde_memory_destroy(&memory);
     if (status == RONDE_OK || status == RONDE_UNSUPPORTED)
@@ -179,8 +178,7 @@ static int run_part(const struct ronde_options *options, struct ronde_comm *comm
     snprintf(part.table.date, sizeof part.table.date, "now");
     part.table.cores = 1;
     enum ronde_status status = tune_sizes(options, &part.table, &error);
-    if (status == RONDE_OK)
-        status = open_target(&part, &error);
+    RONDE_THEN(status, open_target(&part, &error));
     for (int c = 0; c < RONDE_COLLECTIVE_COUNT && status == RONDE_OK; c++)
         if (is_wanted(options, (enum ronde_collective)c))
             status = race_collective(&part, (enum ronde_collective)c, &error);
@@ -282,8 +280,7 @@ static enum ronde_status tune_write(struct ronde_tuning *session, struct ronde_e
         return ronde_fail(error, RONDE_IO, "the system does not know the date");
     session->old = read_old(session->path, &table);
     enum ronde_status status = fill_rows(session, &table, error);
-    if (status == RONDE_OK)
-        status = ronde_measured_write(&table, session->path, error);
+    RONDE_THEN(status, ronde_measured_write(&table, session->path, error));
     if (status == RONDE_OK)
         printf("%s: %u rows, medians of %u rounds\n", session->path, table.row_count,
                session->rounds);
@@ -391,20 +388,19 @@ static enum ronde_status measure_all(struct ronde_tuning *session, int *out_code
                                 ? *(const double *)session->options->own
                                 : DEFAULT_BUDGET_S;
     const double start_s = now_s();
-    enum ronde_status status = RONDE_OK;
     *out_code = RONDE_EXIT_OK;
     for (uint32_t round = 0; round < RONDE_TUNE_ROUNDS; round++) {
         for (uint32_t i = 0; i < session->rank_counts; i++) {
-            status = measure_part(session, round, i, out_code, error);
-            if (status != RONDE_OK || *out_code != RONDE_EXIT_OK)
-                return status;
+            RONDE_TRY(measure_part(session, round, i, out_code, error));
+            if (*out_code != RONDE_EXIT_OK)
+                return RONDE_OK;
         }
         session->rounds++;
         const double each_s = (now_s() - start_s) / session->rounds;
         if (now_s() - start_s + each_s > budget_s)
             break;
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* What to type next: `auto` reads the user's table by itself, another file where it is told to look. */
@@ -434,14 +430,10 @@ static enum ronde_status tune_command(struct ronde_invocation *call, struct rond
     enum ronde_status status = check_backend(options, error);
     if (status == RONDE_OK && options->argument_count > 0)
         status = ronde_parse_collective(options->arguments[0], &collective, error);
-    if (status == RONDE_OK)
-        status = tune_sizes(options, &sizes, error);
-    if (status == RONDE_OK)
-        status = list_ranks(&session, error);
-    if (status == RONDE_OK)
-        status = find_path(&session, error);
-    if (status == RONDE_OK)
-        status = measure_all(&session, &call->code, error);
+    RONDE_THEN(status, tune_sizes(options, &sizes, error));
+    RONDE_THEN(status, list_ranks(&session, error));
+    RONDE_THEN(status, find_path(&session, error));
+    RONDE_THEN(status, measure_all(&session, &call->code, error));
     if (status == RONDE_OK && call->code == RONDE_EXIT_OK)
         status = tune_write(&session, error);
     if (status == RONDE_OK && call->code == RONDE_EXIT_OK)

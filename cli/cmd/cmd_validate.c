@@ -75,24 +75,22 @@ static enum ronde_status compare(struct session *session, struct ronde_error *er
                                                                                 : NULL};
     if (is_table)
         print_head(session);
-    enum ronde_status status = ronde_comparison_show(&session->comparison, &printer, error);
-    if (status == RONDE_OK && is_table && own_of(options)->rig)
+    RONDE_TRY(ronde_comparison_show(&session->comparison, &printer, error));
+    if (is_table && own_of(options)->rig)
         fprintf(session->sink->file,
                 "#\n# %u repetitions, and %u that other processes disturbed (more than 0.3 core)\n",
                 session->rig.tally.kept, session->rig.tally.discarded);
-    if (status == RONDE_OK && is_table)
-        status = ronde_summary_print(grid, session->sink->file, error);
-    if (status == RONDE_OK)
-        status = ronde_score_rows(grid, session->sink, error);
-    if (status == RONDE_OK)
-        status = ronde_answer_validation(session->sink->html, grid, error);
-    if (status == RONDE_OK && printer.records)
-        status = ronde_score_rows(grid, printer.records, error);
-    if (status == RONDE_OK && options->output.plot)
-        status = ronde_plot_validation(grid, options->output.plot, error);
-    if (status == RONDE_OK && options->output.plot)
+    if (is_table)
+        RONDE_TRY(ronde_summary_print(grid, session->sink->file, error));
+    RONDE_TRY(ronde_score_rows(grid, session->sink, error));
+    RONDE_TRY(ronde_answer_validation(session->sink->html, grid, error));
+    if (printer.records)
+        RONDE_TRY(ronde_score_rows(grid, printer.records, error));
+    if (options->output.plot)
+        RONDE_TRY(ronde_plot_validation(grid, options->output.plot, error));
+    if (options->output.plot)
         ronde_note("wrote %s", options->output.plot);
-    return status;
+    return RONDE_OK;
 }
 
 /* Records beside whatever is printed. */
@@ -112,10 +110,7 @@ static enum ronde_status open_records(struct session *session, struct ronde_erro
 static enum ronde_status open_comparison(struct session *session, struct ronde_error *error)
 {
     struct ronde_compare_options how;
-    const enum ronde_status status =
-        ronde_compare_options_of(session->options, session->platform, &how, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_compare_options_of(session->options, session->platform, &how, error));
     session->rig.rig = own_of(session->options)->rig;
     session->measurer = ronde_rig_measurer(&session->rig);
     how.measurer = own_of(session->options)->rig ? &session->measurer : NULL;
@@ -134,18 +129,15 @@ static enum ronde_status sum_up(struct ronde_invocation *call, struct ronde_erro
     if (options->output.json || options->output.csv || own_of(options)->records)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--from prints no records: it reads them");
     enum ronde_status status = ronde_parse_collective(options->arguments[0], &collective, error);
-    if (status == RONDE_OK)
-        status = ronde_recorded_read(own_of(options)->from, collective, &recorded, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, &call->sink, error);
+    RONDE_THEN(status, ronde_recorded_read(own_of(options)->from, collective, &recorded, error));
+    RONDE_THEN(status, ronde_sink_open(options, &call->sink, error));
     if (status == RONDE_OK) {
         fprintf(call->sink.file, "# ronde %s: %s from %s\n", RONDE_VERSION,
                 ronde_collective_text(collective), own_of(options)->from);
         status = ronde_summary_print(&recorded.grid, call->sink.file, error);
         ronde_html_grid(call->sink.html, &recorded.grid);
     }
-    if (status == RONDE_OK)
-        status = ronde_answer_validation(call->sink.html, &recorded.grid, error);
+    RONDE_THEN(status, ronde_answer_validation(call->sink.html, &recorded.grid, error));
     if (status == RONDE_OK && options->output.plot)
         status = ronde_plot_validation(&recorded.grid, options->output.plot, error);
     ronde_recorded_close(&recorded);
@@ -159,19 +151,13 @@ static enum ronde_status measure(struct ronde_invocation *call, struct ronde_err
     struct session session = {.options = &own, .sink = &call->sink};
 
     enum ronde_status status = check_components(&own, error);
-    if (status == RONDE_OK)
-        status = ronde_open_platform(&own, &call->platform, error);
+    RONDE_THEN(status, ronde_open_platform(&own, &call->platform, error));
     session.platform = call->platform;
-    if (status == RONDE_OK)
-        status = ronde_default_grid(session.platform, true, &own, error);
-    if (status == RONDE_OK)
-        status = open_comparison(&session, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(&own, session.sink, error);
-    if (status == RONDE_OK)
-        status = open_records(&session, error);
-    if (status == RONDE_OK)
-        status = compare(&session, error);
+    RONDE_THEN(status, ronde_default_grid(session.platform, true, &own, error));
+    RONDE_THEN(status, open_comparison(&session, error));
+    RONDE_THEN(status, ronde_sink_open(&own, session.sink, error));
+    RONDE_THEN(status, open_records(&session, error));
+    RONDE_THEN(status, compare(&session, error));
     const enum ronde_status kept = session.records.rows > 0 ? RONDE_OK : status;
     const enum ronde_status closed = ronde_sink_close(&session.records, kept, error);
     status = status == RONDE_OK ? closed : status;

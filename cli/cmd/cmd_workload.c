@@ -21,9 +21,7 @@ static enum ronde_status find_costs(const struct ronde_options *options,
     *out_params = (struct ronde_time_params){0};
     if (!options->machine.topo)
         return RONDE_OK;
-    const enum ronde_status status = ronde_open_platform(options, &platform, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_open_platform(options, &platform, error));
     const uint64_t bytes =
         ronde_collective_bytes(schedule->collective, schedule->ranks, load->count, load->dtype);
     *out_params = ronde_platform_time(platform, schedule->ranks, 2 * bytes);
@@ -42,10 +40,9 @@ ronde_workload_exported(const struct ronde_options *options, const struct ronde_
                               .slot_bytes = options->engine.slot_bytes};
     load.count = ronde_collective_count(schedule->collective, schedule->ranks,
                                         options->sizes.min_bytes, options->what.dtype);
-    const enum ronde_status status = find_costs(options, schedule, &load, &params, error);
-    return status == RONDE_OK ? ronde_workload_of_schedule(schedule, &load, &params,
-                                                           ronde_mem_default(), out_workload, error)
-                              : status;
+    RONDE_TRY(find_costs(options, schedule, &load, &params, error));
+    return ronde_workload_of_schedule(schedule, &load, &params, ronde_mem_default(), out_workload,
+                                      error);
 }
 
 static bool ends_in(const char *name, const char *suffix)
@@ -96,9 +93,8 @@ enum ronde_status ronde_workload_write(const struct ronde_options *options, cons
             error, RONDE_BAD_ARGUMENT,
             "written as what? name a file that ends in .goal or .et, or say --to goal "
             "or --to chakra");
-    const enum ronde_status status =
-        ronde_goal_print(workload, ronde_mem_default(), &text, &bytes, error);
-    return status == RONDE_OK ? ronde_schedule_text_write(options, text, bytes, error) : status;
+    RONDE_TRY(ronde_goal_print(workload, ronde_mem_default(), &text, &bytes, error));
+    return ronde_schedule_text_write(options, text, bytes, error);
 }
 
 /* The command's own options, of all its verbs. */
@@ -175,11 +171,8 @@ static enum ronde_status nccl_time(void *context, const struct ronde_workload_as
     struct nccl_calls *calls = context;
     struct ronde_nccl_choice choice;
     struct ronde_nccl_call call;
-    enum ronde_status status = nccl_call_of(&calls->site.machine, ask, &call, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_site_limit(&calls->site, &call, ask->hosts, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(nccl_call_of(&calls->site.machine, ask, &call, error));
+    RONDE_TRY(ronde_nccl_site_limit(&calls->site, &call, ask->hosts, error));
     (void)ronde_nccl_choose(&calls->constants, &calls->site.machine, &call, any, &choice);
     char *name = calls->names[choice.algorithm][choice.protocol];
     snprintf(name, sizeof calls->names[0][0], "%s/%s", ronde_nccl_algorithm_text(choice.algorithm),
@@ -199,8 +192,8 @@ static enum ronde_status open_nccl(const struct ronde_options *options, struct n
                           "--style nccl: NCCL chooses by itself; leave out -a and --what-if");
     how->time = nccl_time;
     how->time_context = calls;
-    const enum ronde_status status = ronde_nccl_constants_read(NULL, &calls->constants, error);
-    return status == RONDE_OK ? ronde_nccl_site_open(options, &calls->site, error) : status;
+    RONDE_TRY(ronde_nccl_constants_read(NULL, &calls->constants, error));
+    return ronde_nccl_site_open(options, &calls->site, error);
 }
 
 static enum ronde_status
@@ -209,12 +202,10 @@ simulate(const struct ronde_options *options, const struct ronde_workload *step,
          struct ronde_workload_result *out_result, struct ronde_error *error)
 {
     struct ronde_workload_sim how;
-    enum ronde_status status = find_how(options, platform, &how, error);
-    if (status == RONDE_OK && options->style)
-        status = open_nccl(options, nccl, &how, error);
-    return status == RONDE_OK
-               ? ronde_workload_simulate(step, &how, ronde_mem_default(), out_result, error)
-               : status;
+    RONDE_TRY(find_how(options, platform, &how, error));
+    if (options->style)
+        RONDE_TRY(open_nccl(options, nccl, &how, error));
+    return ronde_workload_simulate(step, &how, ronde_mem_default(), out_result, error);
 }
 
 /* The file, or with -N its one rank's trace given to so many. */
@@ -228,8 +219,7 @@ static enum ronde_status open_step(const struct ronde_options *options,
     if (options->what.rank_counts == 0)
         return ronde_workload_read(options->arguments[0], mem, out_step, error);
     enum ronde_status status = ronde_workload_read(options->arguments[0], mem, &one, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_repeat(one, options->what.ranks[0], mem, out_step, error);
+    RONDE_THEN(status, ronde_workload_repeat(one, options->what.ranks[0], mem, out_step, error));
     ronde_workload_destroy(one);
     return status;
 }
@@ -248,17 +238,14 @@ static enum ronde_status sim_command(struct ronde_invocation *call, struct ronde
     /* What no step can help is said first. */
     if (status == RONDE_OK && (!options->machine.topo || !ronde_topologies_available(&reason)))
         status = ronde_open_platform(options, &call->platform, error);
-    if (status == RONDE_OK)
-        status = open_step(options, &step, error);
+    RONDE_THEN(status, open_step(options, &step, error));
     if (status == RONDE_OK) {
         on_ranks.what.rank_counts = 1;
         on_ranks.what.ranks[0] = step->ranks;
         status = ronde_open_platform(&on_ranks, &call->platform, error);
     }
-    if (status == RONDE_OK)
-        status = simulate(&on_ranks, step, call->platform, &nccl, &result, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, &call->sink, error);
+    RONDE_THEN(status, simulate(&on_ranks, step, call->platform, &nccl, &result, error));
+    RONDE_THEN(status, ronde_sink_open(options, &call->sink, error));
     const struct ronde_workload_report report = {.path = options->arguments[0],
                                                  .workload = step,
                                                  .platform = call->platform,
@@ -268,10 +255,9 @@ static enum ronde_status sim_command(struct ronde_invocation *call, struct ronde
                                                  .algorithm = options->what.algorithm_count > 0
                                                                   ? options->what.algorithms[0]
                                                                   : NULL};
-    if (status == RONDE_OK)
-        status = ronde_workload_print(&report, &call->sink, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_draw(&report, &own_of(options)->views, options->output.plot, error);
+    RONDE_THEN(status, ronde_workload_print(&report, &call->sink, error));
+    RONDE_THEN(status,
+               ronde_workload_draw(&report, &own_of(options)->views, options->output.plot, error));
     ronde_workload_result_free(&result);
     ronde_nccl_site_close(&nccl.site);
     ronde_workload_destroy(step);
@@ -293,10 +279,8 @@ static enum ronde_status gpt_command(struct ronde_invocation *call, struct ronde
         gpt.micro = gpt.pp > 1 ? 4 * gpt.pp : 1;
     if (gpt.batch == 0 && (uint64_t)gpt.dp * gpt.micro <= UINT32_MAX)
         gpt.batch = gpt.dp * gpt.micro;
-    const enum ronde_status status =
-        ronde_gpt_print(&gpt, ronde_mem_default(), &text, &bytes, error);
-    return status == RONDE_OK ? ronde_schedule_text_write(call->options, text, bytes, error)
-                              : status;
+    RONDE_TRY(ronde_gpt_print(&gpt, ronde_mem_default(), &text, &bytes, error));
+    return ronde_schedule_text_write(call->options, text, bytes, error);
 }
 
 /* --- convert ---------------------------------------------------------------------------------------------- */
@@ -320,10 +304,9 @@ static enum ronde_status expand(const struct ronde_options *options,
         !has_collectives(*inout_step))
         return RONDE_OK;
     enum ronde_status status = ronde_open_platform(options, &platform, error);
-    if (status == RONDE_OK)
-        status = find_how(options, platform, &how, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_expand(*inout_step, &how, ronde_mem_default(), &expanded, error);
+    RONDE_THEN(status, find_how(options, platform, &how, error));
+    RONDE_THEN(status,
+               ronde_workload_expand(*inout_step, &how, ronde_mem_default(), &expanded, error));
     ronde_platform_destroy(platform);
     if (status == RONDE_OK) {
         ronde_workload_destroy(*inout_step);
@@ -343,12 +326,9 @@ static enum ronde_status convert_command(struct ronde_invocation *call, struct r
                             own.arguments[1], own.output.path);
     if (own.argument_count > 1)
         own.output.path = own.arguments[1];
-    if (status == RONDE_OK)
-        status = ronde_workload_read(own.arguments[0], ronde_mem_default(), &step, error);
-    if (status == RONDE_OK)
-        status = expand(&own, &step, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_write(&own, own_of(&own)->format.to, step, error);
+    RONDE_THEN(status, ronde_workload_read(own.arguments[0], ronde_mem_default(), &step, error));
+    RONDE_THEN(status, expand(&own, &step, error));
+    RONDE_THEN(status, ronde_workload_write(&own, own_of(&own)->format.to, step, error));
     ronde_workload_destroy(step);
     return status;
 }

@@ -280,23 +280,20 @@ static enum ronde_status print_scores(struct session *session, struct ronde_erro
 {
     const struct ronde_collective_table *table = &session->table;
     struct ronde_table_score score;
-    enum ronde_status status = RONDE_OK;
     size_t end;
-    for (size_t first = 0; first < table->count && status == RONDE_OK; first = end) {
+    for (size_t first = 0; first < table->count; first = end) {
         const struct ronde_table_row *row = &table->rows[first];
         for (end = first; end < table->count && table->rows[end].collective == row->collective &&
                           strcmp(table->rows[end].algorithm, row->algorithm) == 0;)
             end++;
-        status = ronde_collective_table_score(table, first, end, &score, error);
-        if (status == RONDE_OK && score.rows > 0)
-            status = print_score(session, ronde_collective_text(row->collective), row->algorithm,
-                                 &score, error);
+        RONDE_TRY(ronde_collective_table_score(table, first, end, &score, error));
+        if (score.rows > 0)
+            RONDE_TRY(print_score(session, ronde_collective_text(row->collective), row->algorithm,
+                                  &score, error));
     }
-    if (status == RONDE_OK)
-        status = ronde_collective_table_score(table, 0, table->count, &score, error);
-    if (status == RONDE_OK)
-        answer(session, &score);
-    return status == RONDE_OK ? print_score(session, "all", "", &score, error) : status;
+    RONDE_TRY(ronde_collective_table_score(table, 0, table->count, &score, error));
+    answer(session, &score);
+    return print_score(session, "all", "", &score, error);
 }
 
 static void print_left_out(const struct session *session)
@@ -333,10 +330,9 @@ static void print_left_out(const struct session *session)
 /* Every row: as a record, or of a table on the page of --html alone. */
 static enum ronde_status print_rows(struct session *session, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (size_t i = 0; i < session->table.count && status == RONDE_OK; i++)
-        status = print_row(session, &session->table.rows[i], error);
-    return status;
+    for (size_t i = 0; i < session->table.count; i++)
+        RONDE_TRY(print_row(session, &session->table.rows[i], error));
+    return RONDE_OK;
 }
 
 static enum ronde_status show(struct session *session, struct ronde_error *error)
@@ -370,22 +366,17 @@ enum ronde_status ronde_validate_collectives(struct ronde_invocation *call,
                           "says on what machine (ronde calibrate --from-table makes one)",
                           path_of(&session));
     enum ronde_status status = ronde_plot_check(options->output.plot, error);
-    if (status == RONDE_OK)
-        status = ronde_open_platform(options, &call->platform, error);
+    RONDE_THEN(status, ronde_open_platform(options, &call->platform, error));
     session.platform = call->platform;
-    if (status == RONDE_OK)
-        status = ronde_collective_table_read(path_of(&session), own_of(&session)->meanings,
-                                             &session.table, error);
-    if (status == RONDE_OK)
-        status = ronde_collective_table_predict(&session.table, session.platform, &how,
-                                                options->engine.name, show_progress, error);
+    RONDE_THEN(status, ronde_collective_table_read(path_of(&session), own_of(&session)->meanings,
+                                                   &session.table, error));
+    RONDE_THEN(status, ronde_collective_table_predict(&session.table, session.platform, &how,
+                                                      options->engine.name, show_progress, error));
     ronde_progress_end();
     if (status == RONDE_OK && options->output.plot)
         status = plot(&session.table, path_of(&session), options->output.plot, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, session.sink, error);
-    if (status == RONDE_OK)
-        status = show(&session, error);
+    RONDE_THEN(status, ronde_sink_open(options, session.sink, error));
+    RONDE_THEN(status, show(&session, error));
     ronde_collective_table_close(&session.table);
     return status;
 }

@@ -17,10 +17,7 @@ static enum ronde_status check_single(const struct ronde_options *options,
 {
     if (options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "which collective? `ronde list` names them");
-    const enum ronde_status status =
-        ronde_parse_collective(options->arguments[0], out_collective, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_parse_collective(options->arguments[0], out_collective, error));
     if (options->what.rank_counts > 1 || options->what.algorithm_count > 1)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
@@ -65,10 +62,9 @@ enum ronde_status ronde_compile_request_of(const struct ronde_options *options,
     if (shape->count > 0 && ronde_shape_ranks(shape) != ranks)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--shape is that of %u ranks, not of %u",
                           ronde_shape_ranks(shape), ranks);
-    const enum ronde_status status = add_pairs(options, &request, error);
-    if (status == RONDE_OK)
-        *out_request = request;
-    return status;
+    RONDE_TRY(add_pairs(options, &request, error));
+    *out_request = request;
+    return RONDE_OK;
 }
 
 enum ronde_status
@@ -77,12 +73,10 @@ ronde_open_request(const struct ronde_options *options, const struct ronde_platf
 {
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
     uint32_t ranks = options->what.ranks[0];
-    enum ronde_status status = check_single(options, &collective, error);
-    if (status == RONDE_OK && options->what.rank_counts == 0)
-        status = ronde_default_ranks(options, platform, &ranks, error);
-    return status == RONDE_OK
-               ? ronde_compile_request_of(options, collective, ranks, out_request, error)
-               : status;
+    RONDE_TRY(check_single(options, &collective, error));
+    if (options->what.rank_counts == 0)
+        RONDE_TRY(ronde_default_ranks(options, platform, &ranks, error));
+    return ronde_compile_request_of(options, collective, ranks, out_request, error);
 }
 
 enum ronde_status
@@ -90,9 +84,7 @@ ronde_single_request(const struct ronde_options *options, const struct ronde_pla
                      struct ronde_compile_request *out_request, struct ronde_error *error)
 {
     struct ronde_compile_request request;
-    const enum ronde_status status = ronde_open_request(options, platform, &request, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_open_request(options, platform, &request, error));
     if (options->what.algorithm_count == 0 && !ronde_first_algorithm(&request))
         return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
                           ronde_collective_text(request.collective), request.ranks);
@@ -114,10 +106,8 @@ enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *op
     struct ronde_compile_request request;
     if (ronde_is_schedule_file(options))
         return ronde_schedule_file_read(options, NULL, NULL, out_schedule, error);
-    const enum ronde_status status = ronde_single_request(options, NULL, &request, error);
-    return status == RONDE_OK
-               ? ronde_compile(&request, ronde_mem_default(), NULL, out_schedule, error)
-               : status;
+    RONDE_TRY(ronde_single_request(options, NULL, &request, error));
+    return ronde_compile(&request, ronde_mem_default(), NULL, out_schedule, error);
 }
 
 enum ronde_status ronde_open_healthy_platform(const struct ronde_options *options,
@@ -144,10 +134,8 @@ enum ronde_status ronde_open_platform(const struct ronde_options *options,
                                       struct ronde_platform **out_platform,
                                       struct ronde_error *error)
 {
-    enum ronde_status status = ronde_open_healthy_platform(options, out_platform, error);
-    if (status == RONDE_OK)
-        status = ronde_degrade_links(options, *out_platform, error);
-    return status;
+    RONDE_TRY(ronde_open_healthy_platform(options, out_platform, error));
+    return ronde_degrade_links(options, *out_platform, error);
 }
 
 /* The commands in the order of help. */

@@ -178,14 +178,13 @@ static enum ronde_status find_times(struct session *session, uint64_t bytes,
                                     const struct ronde_mpi_algorithm *taken,
                                     struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < session->rival_count && status == RONDE_OK; i++) {
+    for (uint32_t i = 0; i < session->rival_count; i++) {
         struct rival *rival = &session->rivals[i];
         rival->us = NAN;
         if (session->is_plan || is_of(rival, taken))
-            status = find_time(session, rival, bytes, error);
+            RONDE_TRY(find_time(session, rival, bytes, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* NULL where none has a time. */
@@ -254,12 +253,9 @@ static enum ronde_status show_size(struct session *session, uint64_t bytes,
                                    struct ronde_error *error)
 {
     struct ronde_mpi_algorithm taken;
-    enum ronde_status status = ronde_mpi_choose(session->library, session->collective,
-                                                session->ranks, bytes, &taken, error);
-    if (status == RONDE_OK)
-        status = find_times(session, bytes, &taken, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_mpi_choose(session->library, session->collective, session->ranks, bytes, &taken,
+                               error));
+    RONDE_TRY(find_times(session, bytes, &taken, error));
     const double us = time_of(session, &taken);
     return session->is_plan ? print_plan(session, bytes, &taken, us, error)
                             : print_choice(session, bytes, &taken, us, error);
@@ -282,7 +278,6 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
 {
     static const struct ronde_table table = RONDE_TABLE(columns), plan = RONDE_TABLE(plan_columns);
     const struct ronde_options *options = session->options;
-    enum ronde_status status = RONDE_OK;
     if (ronde_sink_is_table(session->sink)) {
         ronde_sink_say(session->sink, "ronde %s: %s as %s chooses by its own rules, replayed on %s",
                        RONDE_VERSION, ronde_collective_text(session->collective), options->style,
@@ -294,9 +289,9 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
     }
     if (options->what.rank_counts == 0)
         return show_ranks(session, ronde_platform_facts(session->platform)->hosts, error);
-    for (uint32_t r = 0; status == RONDE_OK && r < options->what.rank_counts; r++)
-        status = show_ranks(session, options->what.ranks[r], error);
-    return status;
+    for (uint32_t r = 0; r < options->what.rank_counts; r++)
+        RONDE_TRY(show_ranks(session, options->what.ranks[r], error));
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_mpi_style(struct ronde_invocation *call, bool is_plan,
@@ -311,10 +306,8 @@ enum ronde_status ronde_mpi_style(struct ronde_invocation *call, bool is_plan,
     enum ronde_status status = check_options(&session, error);
     if (session.how.slot_bytes == 0)
         session.how.slot_bytes = WHOLE_BYTES;
-    if (status == RONDE_OK)
-        status = ronde_open_platform(options, &call->platform, error);
+    RONDE_THEN(status, ronde_open_platform(options, &call->platform, error));
     session.platform = call->platform;
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, &call->sink, error);
+    RONDE_THEN(status, ronde_sink_open(options, &call->sink, error));
     return status == RONDE_OK ? show(&session, error) : status;
 }

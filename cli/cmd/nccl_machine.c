@@ -36,9 +36,8 @@ static bool is_whole(const struct ronde_options *options)
 static enum ronde_status open_whole(const struct ronde_options *options,
                                     struct ronde_nccl_site *out, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_machine_open(options, &out->platform, error);
-    return status == RONDE_OK ? ronde_nccl_machine_of_platform(out->platform, &out->machine, error)
-                              : status;
+    RONDE_TRY(ronde_machine_open(options, &out->platform, error));
+    return ronde_nccl_machine_of_platform(out->platform, &out->machine, error);
 }
 
 /* What is slow or out NCCL does not know: its machine is that of healthy links, while nodes are left whole. */
@@ -51,12 +50,9 @@ static enum ronde_status open_impaired(const struct ronde_options *options,
     healthy.machine.degrade.count = 0;
     healthy.machine.nics = NULL;
     enum ronde_status status = ronde_machine_open(&healthy, &whole, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_machine_of_platform(whole, &out->machine, error);
-    if (status == RONDE_OK)
-        status = ronde_machine_open(options, &out->platform, error);
-    if (status == RONDE_OK)
-        status = ronde_degrade_links(options, out->platform, error);
+    RONDE_THEN(status, ronde_nccl_machine_of_platform(whole, &out->machine, error));
+    RONDE_THEN(status, ronde_machine_open(options, &out->platform, error));
+    RONDE_THEN(status, ronde_degrade_links(options, out->platform, error));
     if (status == RONDE_OK && ronde_platform_facts(out->platform)->node_hosts != out->machine.gpus)
         status =
             ronde_fail(error, RONDE_UNSUPPORTED,
@@ -76,9 +72,7 @@ enum ronde_status ronde_nccl_site_open(const struct ronde_options *options,
 {
     char path[RONDE_PATH_BYTES];
     *out = (struct ronde_nccl_site){.platform = NULL};
-    enum ronde_status status = find_file(options->machine.topo, path, sizeof path, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(find_file(options->machine.topo, path, sizeof path, error));
     /* What a description says of its fabric is all that there is, until something of it is missing. */
     if (!is_whole(options))
         return open_impaired(options, out, error);
@@ -229,10 +223,7 @@ enum ronde_status ronde_log_request_of(const struct ronde_options *options, cons
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "a log is of one number of ranks, -N of %u",
                           options->what.rank_counts);
     if (out->has_collective) {
-        const enum ronde_status status =
-            ronde_parse_collective(options->arguments[collective_at], &out->collective, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_parse_collective(options->arguments[collective_at], &out->collective, error));
     }
     out->ranks = options->what.rank_counts > 0 ? options->what.ranks[0] : 0;
     if (out->ranks == 0 && options->what.shape.count == 2)
@@ -305,10 +296,8 @@ enum ronde_status ronde_nccl_anchor(const struct ronde_options *options,
     /* Limits are of one call of another kind. */
     own.limits = NULL;
     enum ronde_status status = ronde_published_open(&request, ronde_mem_default(), &anchor, error);
-    if (status == RONDE_OK)
-        status = ronde_check_log_gpu(path, anchor.log.gpu, machine, error);
-    if (status == RONDE_OK)
-        status = find_system(&anchor, path, machine->name, &system, error);
+    RONDE_THEN(status, ronde_check_log_gpu(path, anchor.log.gpu, machine, error));
+    RONDE_THEN(status, find_system(&anchor, path, machine->name, &system, error));
     if (status == RONDE_OK) {
         ronde_published_choose(&anchor, constants);
         ronde_published_describe(&anchor, system, &own, constants);

@@ -70,9 +70,9 @@ static enum ronde_status find_nodes(const struct session *session, uint32_t rank
                                     uint32_t *out_nodes, struct ronde_error *error)
 {
     const uint32_t gpus = session->site.machine.gpus;
-    const enum ronde_status status = ronde_shape_nodes(session->options, ranks, out_nodes, error);
-    if (status != RONDE_OK || *out_nodes > 0)
-        return status;
+    RONDE_TRY(ronde_shape_nodes(session->options, ranks, out_nodes, error));
+    if (*out_nodes > 0)
+        return RONDE_OK;
     *out_nodes = session->log_nodes;
     if (*out_nodes > 0)
         return RONDE_OK;
@@ -190,14 +190,11 @@ static enum ronde_status show_size(struct session *session, const struct ronde_n
     static const char *const by_itself[] = {"auto"};
     const struct ronde_options *options = session->options;
     const bool is_named = options->what.algorithm_count > 0;
-    enum ronde_status status = ronde_nccl_call_check(&session->site.machine, call, error);
-    for (uint32_t a = 0; status == RONDE_OK && a < (is_named ? options->what.algorithm_count : 1);
-         a++) {
+    RONDE_TRY(ronde_nccl_call_check(&session->site.machine, call, error));
+    for (uint32_t a = 0; a < (is_named ? options->what.algorithm_count : 1); a++) {
         struct ronde_nccl_choice wish = {RONDE_NCCL_RING, RONDE_NCCL_PROTOCOL_COUNT}, choice;
         const char *name = is_named ? options->what.algorithms[a] : by_itself[a];
-        status = find_algorithm(name, &wish.algorithm, error);
-        if (status != RONDE_OK)
-            break;
+        RONDE_TRY(find_algorithm(name, &wish.algorithm, error));
         const double us =
             ronde_nccl_choose(&session->constants, &session->site.machine, call, wish, &choice);
         /* Sends and receives have no algorithms to name. */
@@ -207,9 +204,9 @@ static enum ronde_status show_size(struct session *session, const struct ronde_n
                               "NCCL has no %s for %s of %u ranks on %u nodes of %s", name,
                               ronde_collective_text(call->collective), call->ranks, call->nodes,
                               session->site.machine.name);
-        status = print(session, call, choice, us, error);
+        RONDE_TRY(print(session, call, choice, us, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* What NCCL takes by itself, and what would be fastest if NCCL_ALGO and NCCL_PROTO said so. */
@@ -218,9 +215,7 @@ static enum ronde_status plan_size(struct session *session, const struct ronde_n
 {
     const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
     struct ronde_nccl_choice taken, fastest;
-    const enum ronde_status status = ronde_nccl_call_check(&session->site.machine, call, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_nccl_call_check(&session->site.machine, call, error));
     (void)ronde_nccl_choose(&session->constants, &session->site.machine, call, any, &taken);
     const double us =
         ronde_nccl_execution_us(&session->constants, &session->site.machine, call, taken);
@@ -293,20 +288,19 @@ static enum ronde_status draw_size(struct session *session, const struct ronde_n
     (void)ronde_nccl_choose(&session->constants, &session->site.machine, call, any, &taken);
     if (taken.algorithm == RONDE_NCCL_POINT)
         return draw_choice(session, call, taken, true, error);
-    enum ronde_status status = RONDE_OK;
-    for (unsigned c = 0; c < RONDE_NCCL_CHOICES && status == RONDE_OK; c++) {
+    for (unsigned c = 0; c < RONDE_NCCL_CHOICES; c++) {
         const struct ronde_nccl_choice wish = {
             (enum ronde_nccl_algorithm)(c / RONDE_NCCL_PROTOCOL_COUNT),
             (enum ronde_nccl_protocol)(c % RONDE_NCCL_PROTOCOL_COUNT)};
         const double us =
             ronde_nccl_choose(&session->constants, &session->site.machine, call, wish, &choice);
         if (isfinite(us))
-            status =
+            RONDE_TRY(
                 draw_choice(session, call, wish,
                             wish.algorithm == taken.algorithm && wish.protocol == taken.protocol,
-                            error);
+                            error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 static enum ronde_status draw(struct session *session, struct ronde_error *error)
@@ -317,31 +311,27 @@ static enum ronde_status draw(struct session *session, struct ronde_error *error
         return RONDE_OK;
     snprintf(title, sizeof title, "How fast is NCCL's %s on %s, and what does it choose? (model)",
              ronde_collective_text(session->collective), session->site.machine.name);
-    const enum ronde_status status =
-        ronde_curves_plot(&session->curves, title, "NCCL's own choice", path, error);
-    if (status == RONDE_OK)
-        ronde_note("wrote %s", path);
-    return status;
+    RONDE_TRY(ronde_curves_plot(&session->curves, title, "NCCL's own choice", path, error));
+    ronde_note("wrote %s", path);
+    return RONDE_OK;
 }
 
 static enum ronde_status show_ranks(struct session *session, uint32_t ranks,
                                     struct ronde_error *error)
 {
     struct ronde_nccl_call call = {.collective = session->collective, .ranks = ranks};
-    enum ronde_status status = find_nodes(session, ranks, &call.nodes, error);
+    RONDE_TRY(find_nodes(session, ranks, &call.nodes, error));
     call.bytes = session->options->sizes.min_bytes;
-    if (status == RONDE_OK)
-        status = ronde_nccl_call_check(&session->site.machine, &call, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_site_limit(&session->site, &call, NULL, error);
-    while (status == RONDE_OK && call.bytes != 0) {
-        status =
-            session->is_plan ? plan_size(session, &call, error) : show_size(session, &call, error);
-        if (status == RONDE_OK && session->options->output.plot)
-            status = draw_size(session, &call, error);
+    RONDE_TRY(ronde_nccl_call_check(&session->site.machine, &call, error));
+    RONDE_TRY(ronde_nccl_site_limit(&session->site, &call, NULL, error));
+    while (call.bytes != 0) {
+        RONDE_TRY(session->is_plan ? plan_size(session, &call, error)
+                                   : show_size(session, &call, error));
+        if (session->options->output.plot)
+            RONDE_TRY(draw_size(session, &call, error));
         call.bytes = ronde_options_next_size(&session->options->sizes, call.bytes);
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* --nccl-log. */
@@ -352,25 +342,22 @@ static enum ronde_status read_log(const struct ronde_options *options,
     *out_graph = NULL;
     if (options->what.rank_counts > 1)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--nccl-log: one communicator, one -N");
-    const enum ronde_status status =
-        ronde_nccl_graph_read(options->what.nccl_log,
-                              options->what.rank_counts ? options->what.ranks[0] : 0,
-                              ronde_mem_default(), out_graph, error);
-    if (status == RONDE_OK && (*out_graph)->communicators > 1)
+    RONDE_TRY(ronde_nccl_graph_read(options->what.nccl_log,
+                                    options->what.rank_counts ? options->what.ranks[0] : 0,
+                                    ronde_mem_default(), out_graph, error));
+    if ((*out_graph)->communicators > 1)
         ronde_note("%s has %u communicators; that of %u ranks is taken, -N names another",
                    options->what.nccl_log, (*out_graph)->communicators, (*out_graph)->ranks);
-    return status;
+    return RONDE_OK;
 }
 
 /* The ranks and nodes of a communicator that NCCL made. */
 static enum ronde_status show_log(struct session *session, struct ronde_error *error)
 {
     struct ronde_nccl_graph *graph = NULL;
-    enum ronde_status status = read_log(session->options, &graph, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(read_log(session->options, &graph, error));
     session->log_nodes = graph->hosts;
-    status = show_ranks(session, graph->ranks, error);
+    const enum ronde_status status = show_ranks(session, graph->ranks, error);
     ronde_nccl_graph_destroy(graph);
     return status;
 }
@@ -386,7 +373,6 @@ static uint32_t all_ranks(const struct session *session)
 static enum ronde_status show(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
-    enum ronde_status status = RONDE_OK;
     if (ronde_sink_is_table(session->sink)) {
         ronde_sink_say(session->sink,
                        "ronde %s: %s as NCCL executes it on %s, a model: "
@@ -411,9 +397,9 @@ static enum ronde_status show(struct session *session, struct ronde_error *error
     if (options->what.rank_counts == 0)
         return show_ranks(session, options->what.shape.radix[0] * options->what.shape.radix[1],
                           error);
-    for (uint32_t r = 0; status == RONDE_OK && r < options->what.rank_counts; r++)
-        status = show_ranks(session, options->what.ranks[r], error);
-    return status;
+    for (uint32_t r = 0; r < options->what.rank_counts; r++)
+        RONDE_TRY(show_ranks(session, options->what.ranks[r], error));
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_nccl_style(struct ronde_invocation *call, bool is_plan,
@@ -423,23 +409,15 @@ enum ronde_status ronde_nccl_style(struct ronde_invocation *call, bool is_plan,
     struct session session = {.options = options, .sink = &call->sink, .is_plan = is_plan};
 
     enum ronde_status status = check_options(options, error);
-    if (status == RONDE_OK)
-        status = ronde_parse_collective(options->arguments[0], &session.collective, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &session.constants, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_bands_read(NULL, &session.bands, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_site_open(options, &session.site, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_anchor(options, &session.site.machine, &session.constants,
-                                   &session.bands, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, session.sink, error);
-    if (status == RONDE_OK)
-        status = show(&session, error);
-    if (status == RONDE_OK)
-        status = draw(&session, error);
+    RONDE_THEN(status, ronde_parse_collective(options->arguments[0], &session.collective, error));
+    RONDE_THEN(status, ronde_nccl_constants_read(NULL, &session.constants, error));
+    RONDE_THEN(status, ronde_nccl_bands_read(NULL, &session.bands, error));
+    RONDE_THEN(status, ronde_nccl_site_open(options, &session.site, error));
+    RONDE_THEN(status, ronde_nccl_anchor(options, &session.site.machine, &session.constants,
+                                         &session.bands, error));
+    RONDE_THEN(status, ronde_sink_open(options, session.sink, error));
+    RONDE_THEN(status, show(&session, error));
+    RONDE_THEN(status, draw(&session, error));
     ronde_curves_free(&session.curves);
     ronde_nccl_site_close(&session.site);
     return status;
@@ -478,11 +456,9 @@ enum ronde_status ronde_nccl_log_schedule(const struct ronde_options *options,
     struct ronde_nccl_graph *graph = NULL;
     *out_schedule = NULL;
     enum ronde_status status = find_request(options, &request, error);
-    if (status == RONDE_OK)
-        status = read_log(options, &graph, error);
-    if (status == RONDE_OK)
-        status =
-            ronde_nccl_graph_schedule(graph, &request, ronde_mem_default(), out_schedule, error);
+    RONDE_THEN(status, read_log(options, &graph, error));
+    RONDE_THEN(status,
+               ronde_nccl_graph_schedule(graph, &request, ronde_mem_default(), out_schedule, error));
     if (status == RONDE_UNSUPPORTED) {
         struct ronde_error why = {0};
         (void)ronde_fail(&why, status, "%.200s: %.300s", options->what.nccl_log, error->message);

@@ -169,20 +169,14 @@ enum ronde_status ronde_validate_nccl_tables(struct ronde_invocation *call,
     struct session session = {.options = options, .sink = &call->sink};
 
     enum ronde_status status = check_options(options, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &session.constants, error);
-    if (status == RONDE_OK)
-        status = ronde_open_nccl_machine(options, &session.machine, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_tables_read(own_of(options)->published, ronde_mem_default(),
-                                        &session.tables, error);
-    if (status == RONDE_OK)
-        status = check_calls(&session, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, session.sink, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_is_table(session.sink) ? print_table(&session, error)
-                                                   : print_costs(&session, error);
+    RONDE_THEN(status, ronde_nccl_constants_read(NULL, &session.constants, error));
+    RONDE_THEN(status, ronde_open_nccl_machine(options, &session.machine, error));
+    RONDE_THEN(status, ronde_nccl_tables_read(own_of(options)->published, ronde_mem_default(),
+                                              &session.tables, error));
+    RONDE_THEN(status, check_calls(&session, error));
+    RONDE_THEN(status, ronde_sink_open(options, session.sink, error));
+    RONDE_THEN(status, ronde_sink_is_table(session.sink) ? print_table(&session, error)
+                                                         : print_costs(&session, error));
     ronde_nccl_tables_close(&session.tables);
     return status;
 }
@@ -236,9 +230,9 @@ static enum ronde_status find_nodes(const struct ronde_options *options,
     uint32_t ranks = 0;
     for (uint32_t r = 0; r < options->what.rank_counts; r++)
         ranks = options->what.ranks[r] > ranks ? options->what.ranks[r] : ranks;
-    const enum ronde_status status = ronde_shape_nodes(options, ranks, out_nodes, error);
-    if (status != RONDE_OK || *out_nodes > 0)
-        return status;
+    RONDE_TRY(ronde_shape_nodes(options, ranks, out_nodes, error));
+    if (*out_nodes > 0)
+        return RONDE_OK;
     if (ranks > 0)
         *out_nodes = (ranks - 1) / gpus + 1;
     else if (site->platform)
@@ -260,22 +254,15 @@ enum ronde_status ronde_nccl_tuner_file(struct ronde_invocation *call, const cha
     struct ronde_nccl_tuner_request request = {.constants = &constants, .bands = &bands};
 
     enum ronde_status status = check_file_options(options, to, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &constants, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_bands_read(NULL, &bands, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_site_open(options, &site, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_anchor(options, &site.machine, &constants, &bands, error);
-    if (status == RONDE_OK)
-        status = find_nodes(options, &site, &request.nodes, error);
+    RONDE_THEN(status, ronde_nccl_constants_read(NULL, &constants, error));
+    RONDE_THEN(status, ronde_nccl_bands_read(NULL, &bands, error));
+    RONDE_THEN(status, ronde_nccl_site_open(options, &site, error));
+    RONDE_THEN(status, ronde_nccl_anchor(options, &site.machine, &constants, &bands, error));
+    RONDE_THEN(status, find_nodes(options, &site, &request.nodes, error));
     request.machine = &site.machine;
     request.platform = site.platform;
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, &call->sink, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_tuner_file_write(&request, call->sink.file, error);
+    RONDE_THEN(status, ronde_sink_open(options, &call->sink, error));
+    RONDE_THEN(status, ronde_nccl_tuner_file_write(&request, call->sink.file, error));
     ronde_nccl_site_close(&site);
     return status;
 }

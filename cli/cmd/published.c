@@ -180,8 +180,7 @@ static enum ronde_status show_mode(struct session *session, unsigned mode, struc
             status = anchor(session, s, &bare[s], error);
         if (status == RONDE_OK && own_of(session->options)->replay)
             status = ronde_published_replay(&session->published, s, &session->fitted, error);
-        if (status == RONDE_OK)
-            status = ronde_published_score_of(&session->published, s, &scores[s], error);
+        RONDE_THEN(status, ronde_published_score_of(&session->published, s, &scores[s], error));
         if (status == RONDE_OK && is_table)
             status = ronde_published_print_score(&view, session->published.systems[s].name,
                                                  &scores[s], error);
@@ -211,12 +210,9 @@ static enum ronde_status show_all(struct session *session, struct ronde_error *e
 {
     const struct ronde_published_view view = view_of(session, NOMINAL);
     enum ronde_status status = show_mode(session, NOMINAL, error);
-    if (status == RONDE_OK)
-        status = draw(session, error);
-    if (status == RONDE_OK)
-        status = ronde_published_print_worst(&view, error);
-    if (status == RONDE_OK)
-        status = show_mode(session, ANCHORED, error);
+    RONDE_THEN(status, draw(session, error));
+    RONDE_THEN(status, ronde_published_print_worst(&view, error));
+    RONDE_THEN(status, show_mode(session, ANCHORED, error));
     forget_fit(&session->published);
     return status == RONDE_OK ? show_mode(session, LEAVE_ONE_OUT, error) : status;
 }
@@ -270,10 +266,9 @@ static enum ronde_status take_machine(struct session *session, struct ronde_erro
                           "--topo %s is one machine, %s has %u systems: --system names one",
                           session->options->machine.topo, own_of(session->options)->published,
                           session->published.system_count);
-    const enum ronde_status status = ronde_open_nccl_machine(session->options, &machine, error);
-    if (status == RONDE_OK)
-        ronde_published_describe(&session->published, 0, &machine, &session->constants);
-    return status;
+    RONDE_TRY(ronde_open_nccl_machine(session->options, &machine, error));
+    ronde_published_describe(&session->published, 0, &machine, &session->constants);
+    return RONDE_OK;
 }
 
 /* What --auto-topo makes of a table's words, so that it can be judged, and put into a file where it is wrong. */
@@ -304,28 +299,27 @@ static enum ronde_status read_published(struct session *session, struct ronde_er
 {
     const struct ronde_options *options = session->options;
     struct ronde_published_request request;
-    enum ronde_status status = ronde_log_request_of(options, own_of(options)->published,
-                                                    own_of(options)->system, 0, &request, error);
+    RONDE_TRY(ronde_log_request_of(options, own_of(options)->published, own_of(options)->system, 0,
+                                   &request, error));
     request.is_auto = own_of(options)->auto_topo;
-    if (status == RONDE_OK && own_of(options)->auto_topo && options->machine.topo)
-        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
-                            "--auto-topo takes machines from the table, --topo %s from a file: "
-                            "one of them",
-                            options->machine.topo);
-    if (status == RONDE_OK)
-        status = ronde_published_open(&request, ronde_mem_default(), &session->published, error);
-    if (status == RONDE_OK && !session->published.log.is_log &&
+    if (own_of(options)->auto_topo && options->machine.topo)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--auto-topo takes machines from the table, --topo %s from a file: "
+                          "one of them",
+                          options->machine.topo);
+    RONDE_TRY(ronde_published_open(&request, ronde_mem_default(), &session->published, error));
+    if (!session->published.log.is_log &&
         (options->what.rank_counts > 0 || options->what.shape.count > 0))
-        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
-                            "-N and --shape are for logs; a table says itself how many ranks ran");
-    if (status == RONDE_OK && session->published.log.is_log && own_of(options)->auto_topo)
-        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
-                            "--auto-topo is for tables; a log says little of its machine");
-    if (status == RONDE_OK && !session->published.log.is_log && options->argument_count > 0)
-        status = ronde_fail(error, RONDE_BAD_ARGUMENT,
-                            "--published takes all collectives of the table, not \"%s\"",
-                            options->arguments[0]);
-    return status;
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "-N and --shape are for logs; a table says itself how many ranks ran");
+    if (session->published.log.is_log && own_of(options)->auto_topo)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--auto-topo is for tables; a log says little of its machine");
+    if (!session->published.log.is_log && options->argument_count > 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--published takes all collectives of the table, not \"%s\"",
+                          options->arguments[0]);
+    return RONDE_OK;
 }
 
 /*
@@ -341,15 +335,13 @@ static enum ronde_status read_whole(struct session *session, unsigned mode,
                            (mode == LEAVE_ONE_OUT && own_of(options)->system);
     if (!is_needed || session->published.log.is_log)
         return RONDE_OK;
-    enum ronde_status status = ronde_log_request_of(options, own_of(options)->published,
-                                                    own_of(options)->system, 0, &request, error);
+    RONDE_TRY(ronde_log_request_of(options, own_of(options)->published, own_of(options)->system, 0,
+                                   &request, error));
     request.is_auto = own_of(options)->auto_topo;
     request.system = NULL;
-    if (status == RONDE_OK)
-        status = ronde_published_open(&request, ronde_mem_default(), &session->whole, error);
-    if (status == RONDE_OK)
-        ronde_published_choose(&session->whole, &session->constants);
-    return status;
+    RONDE_TRY(ronde_published_open(&request, ronde_mem_default(), &session->whole, error));
+    ronde_published_choose(&session->whole, &session->constants);
+    return RONDE_OK;
 }
 
 /* Predicts every system from constants that were fitted without it. */
@@ -368,11 +360,8 @@ static enum ronde_status show_bands(struct session *session, struct ronde_error 
     struct ronde_nccl_bands bands;
     struct ronde_published_sureness sure;
     leave_each_out(session);
-    enum ronde_status status = ronde_published_bands_of(&session->published, &bands, error);
-    if (status == RONDE_OK)
-        status = ronde_published_sureness_of(&session->published, &sure, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_published_bands_of(&session->published, &bands, error));
+    RONDE_TRY(ronde_published_sureness_of(&session->published, &sure, error));
     for (unsigned k = 0; k < RONDE_NCCL_BAND_KIND_COUNT; k++)
         for (unsigned s = 0; s < RONDE_NCCL_BAND_SIZES; s++)
             fprintf(session->sink->file, "%s %u %.3f %.3f %u\n",
@@ -412,8 +401,8 @@ static enum ronde_status show(struct session *session, unsigned mode, struct ron
         return show_all(session, error);
     if (own_of(session->options)->auto_topo && ronde_sink_is_table(session->sink))
         print_machines(session);
-    const enum ronde_status status = show_mode(session, mode, error);
-    return status == RONDE_OK ? draw(session, error) : status;
+    RONDE_TRY(show_mode(session, mode, error));
+    return draw(session, error);
 }
 
 /* Nothing is measured and no schedule is made: what asks for either is no wish that could be granted. */
@@ -446,16 +435,11 @@ enum ronde_status ronde_validate_published(struct ronde_invocation *call, struct
     struct session session = {.options = options, .sink = &call->sink};
     unsigned mode = NOMINAL;
     enum ronde_status status = find_mode(own_of(options)->fit, &mode, error);
-    if (status == RONDE_OK)
-        status = check_options(options, mode, error);
-    if (status == RONDE_OK)
-        status = ronde_plot_check(options->output.plot, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &session.constants, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_bands_read(NULL, &session.bands, error);
-    if (status == RONDE_OK)
-        status = read_published(&session, error);
+    RONDE_THEN(status, check_options(options, mode, error));
+    RONDE_THEN(status, ronde_plot_check(options->output.plot, error));
+    RONDE_THEN(status, ronde_nccl_constants_read(NULL, &session.constants, error));
+    RONDE_THEN(status, ronde_nccl_bands_read(NULL, &session.bands, error));
+    RONDE_THEN(status, read_published(&session, error));
     if (status == RONDE_OK) {
         const struct ronde_log_facts *log = &session.published.log;
         if (log->unread_count > 0)
@@ -464,14 +448,10 @@ enum ronde_status ronde_validate_published(struct ronde_invocation *call, struct
         ronde_published_choose(&session.published, &session.constants);
         status = take_machine(&session, error);
     }
-    if (status == RONDE_OK)
-        status = take_anchor(&session, mode, error);
-    if (status == RONDE_OK)
-        status = read_whole(&session, mode, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(options, session.sink, error);
-    if (status == RONDE_OK)
-        status = show(&session, mode, error);
+    RONDE_THEN(status, take_anchor(&session, mode, error));
+    RONDE_THEN(status, read_whole(&session, mode, error));
+    RONDE_THEN(status, ronde_sink_open(options, session.sink, error));
+    RONDE_THEN(status, show(&session, mode, error));
     if (session.published.mem)
         ronde_published_close(&session.published);
     if (session.whole.mem)

@@ -52,8 +52,7 @@ static enum ronde_status measure(void *self, uint32_t index, uint32_t runs, doub
     struct ronde_stats stats = {0};
     enum ronde_status status =
         ronde_benchmarks_measure(&race->benchmarks[index], 1, &effort, &stats, error);
-    if (status == RONDE_OK)
-        status = ronde_stats_join(race->comm, &stats, error);
+    RONDE_THEN(status, ronde_stats_join(race->comm, &stats, error));
     *out_ns = stats.median;
     return status;
 }
@@ -84,10 +83,7 @@ enum ronde_status ronde_race_open(const struct ronde_options *options,
                                                .measure = measure,
                                                .progress = progress};
     struct ronde_autotune *autotune = &out_race->autotune;
-    const enum ronde_status status =
-        ronde_autotune_open(&how, request, &hooks, is_race, autotune, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_autotune_open(&how, request, &hooks, is_race, autotune, error));
     out_race->benchmarks =
         ronde_mem_new(ronde_mem_default(), autotune->most, sizeof *out_race->benchmarks);
     if (out_race->benchmarks)
@@ -114,11 +110,9 @@ enum ronde_status ronde_race_pick(struct ronde_race *race, uint64_t count,
                                   struct ronde_decision *out_decision,
                                   struct ronde_benchmark **out_benchmark, struct ronde_error *error)
 {
-    const enum ronde_status status =
-        ronde_autotune_pick(&race->autotune, count, out_decision, error);
-    if (status == RONDE_OK)
-        *out_benchmark = &race->benchmarks[out_decision->best];
-    return status;
+    RONDE_TRY(ronde_autotune_pick(&race->autotune, count, out_decision, error));
+    *out_benchmark = &race->benchmarks[out_decision->best];
+    return RONDE_OK;
 }
 
 void ronde_race_close(struct ronde_race *race)

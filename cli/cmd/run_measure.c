@@ -411,13 +411,9 @@ static enum ronde_status run_placement(struct ronde_run_session *session, bool i
     struct ronde_stats stats = {0};
     ronde_benchmark_aim(session->benchmark, &session->memory, count, in_place);
     ronde_memory_fill(&session->memory, &session->benchmark->shape, RONDE_PATTERN_ANY);
-    enum ronde_status status = warm_up(session, &effort, error);
-    if (status == RONDE_OK)
-        status = ronde_benchmarks_measure(session->benchmark, 1, &effort, &stats, error);
-    if (status == RONDE_OK)
-        status = ronde_stats_join(session->comm, &stats, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(warm_up(session, &effort, error));
+    RONDE_TRY(ronde_benchmarks_measure(session->benchmark, 1, &effort, &stats, error));
+    RONDE_TRY(ronde_stats_join(session->comm, &stats, error));
     struct ronde_record record = record_of(session, count, &stats);
     if (session->is_nccl_tests)
         record.time_ns = stats.mean;
@@ -436,21 +432,20 @@ enum ronde_status ronde_run_size(struct ronde_run_session *session, uint64_t cou
     struct ronde_record records[2];
     uint64_t wrong[2] = {RONDE_NOT_CHECKED, RONDE_NOT_CHECKED};
     const struct ronde_record *shown[2] = {NULL, NULL};
-    enum ronde_status status = RONDE_OK;
     session->benchmark->shape.count = count;
     if (is_checked(session))
-        status = ronde_benchmark_check(session->benchmark, &session->memory, count, wrong, error);
-    if (status == RONDE_OK && is_checked(session))
-        status = join_wrong(session, wrong, error);
-    for (int in_place = 0; in_place < 2 && status == RONDE_OK; in_place++)
+        RONDE_TRY(ronde_benchmark_check(session->benchmark, &session->memory, count, wrong, error));
+    if (is_checked(session))
+        RONDE_TRY(join_wrong(session, wrong, error));
+    for (int in_place = 0; in_place < 2; in_place++)
         if (ronde_benchmark_has_placement(session->benchmark, in_place != 0)) {
-            status =
-                run_placement(session, in_place != 0, wrong[in_place], &records[in_place], error);
+            RONDE_TRY(
+                run_placement(session, in_place != 0, wrong[in_place], &records[in_place], error));
             shown[in_place] = &records[in_place];
         }
-    if (status == RONDE_OK && is_one_row(session))
+    if (is_one_row(session))
         print_nccl_tests_row(session, shown[0], shown[1]);
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_run_print_autotune(struct ronde_run_session *session, uint64_t count,

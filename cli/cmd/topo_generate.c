@@ -65,10 +65,9 @@ static enum ronde_status node_of(const struct ronde_nccl_machine *machine,
             "topo generate: %s joins its nodes by NVLink, and nodes that are generated "
             "by NICs; `ronde topo import` takes all nodes, with sockets and slots",
             machine->name);
-    const enum ronde_status status = ronde_nccl_constants_read(NULL, &constants, error);
-    if (status == RONDE_OK)
-        *out = ronde_nccl_node_of_machine(machine, &constants);
-    return status;
+    RONDE_TRY(ronde_nccl_constants_read(NULL, &constants, error));
+    *out = ronde_nccl_node_of_machine(machine, &constants);
+    return RONDE_OK;
 }
 
 /* The node of a description, or one that --nvlink, --nics and --gpus say; request->node stays NULL where none of these does. */
@@ -83,9 +82,8 @@ static enum ronde_status take_node(const struct ronde_options *options,
         return RONDE_OK;
     status = machine ? node_of(machine, node, error)
                      : ronde_generate_node_of(request->kind, own_of(options)->gpus, node, error);
-    if (status == RONDE_OK)
-        status =
-            ronde_generate_node_words(node, own_of(options)->nvlink, options->machine.nics, error);
+    RONDE_THEN(status, ronde_generate_node_words(node, own_of(options)->nvlink,
+                                                 options->machine.nics, error));
     request->node = node;
     request->kind = machine ? NULL : request->kind;
     request->source =
@@ -115,9 +113,7 @@ static enum ronde_status request_of(const struct ronde_options *options,
                                     struct ronde_error *error)
 {
     struct ronde_grid shape;
-    const enum ronde_status status = shape_of(options, &shape, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(shape_of(options, &shape, error));
     *out_request = (struct ronde_generate_request){
         .kind = options->arguments[0],
         .nodes = options->machine.nodes,
@@ -149,8 +145,7 @@ static enum ronde_status generate(struct ronde_invocation *call,
         return ronde_fail(error, RONDE_NO_MEMORY, "topo generate: no memory for a platform file");
     enum ronde_status status = ronde_generate(request, rehearsal, error);
     (void)fclose(rehearsal);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(call->options, &call->sink, error);
+    RONDE_THEN(status, ronde_sink_open(call->options, &call->sink, error));
     if (status == RONDE_OK)
         (void)fwrite(text, 1, bytes, call->sink.file);
     free(text);
@@ -173,12 +168,10 @@ enum ronde_status ronde_topo_generate(struct ronde_invocation *call, struct rond
     struct ronde_nccl_machine machine;
     bool is_machine = false;
 
-    enum ronde_status status = check_kind(options, &machine, &is_machine, error);
-    if (status == RONDE_OK && is_machine && !asks_for_generator(options))
+    RONDE_TRY(check_kind(options, &machine, &is_machine, error));
+    if (is_machine && !asks_for_generator(options))
         return ronde_topo_import(call, error);
-    if (status == RONDE_OK)
-        status = request_of(options, &request, error);
-    if (status == RONDE_OK)
-        status = take_node(options, is_machine ? &machine : NULL, &node, &request, error);
-    return status == RONDE_OK ? generate(call, &request, error) : status;
+    RONDE_TRY(request_of(options, &request, error));
+    RONDE_TRY(take_node(options, is_machine ? &machine : NULL, &node, &request, error));
+    return generate(call, &request, error);
 }

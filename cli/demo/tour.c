@@ -117,13 +117,9 @@ static enum ronde_status open_scene(struct scene *scene, uint32_t ranks, struct 
     const uint32_t in = elements_of(example, ronde_collective_in_blocks(example->collective, ranks));
     const uint32_t out =
         elements_of(example, ronde_collective_out_blocks(example->collective, ranks));
-    enum ronde_status status = create_values(ranks, in, &scene->in, error);
-    if (status == RONDE_OK)
-        status = create_values(ranks, out, &scene->out, error);
-    if (status == RONDE_OK)
-        status = create_values(1, ranks, &scene->factors, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(create_values(ranks, in, &scene->in, error));
+    RONDE_TRY(create_values(ranks, out, &scene->out, error));
+    RONDE_TRY(create_values(1, ranks, &scene->factors, error));
     pair_up(scene);
     for (uint32_t rank = 0; rank < ranks; rank++)
         *value_at(&scene->factors, 0, rank) = (int32_t)rank + 1;
@@ -146,12 +142,9 @@ static enum ronde_status run_once(const struct ronde_target *target,
     struct ronde_result result = {0};
     void *program = NULL, *run = NULL;
     enum ronde_status status = ronde_compile(request, ronde_mem_default(), NULL, &schedule, error);
-    if (status == RONDE_OK)
-        status = target->backend->load(target->self, schedule, &program, error);
-    if (status == RONDE_OK)
-        status = target->backend->run(program, launch, &run, error);
-    if (status == RONDE_OK)
-        status = target->backend->wait(run, &result, error);
+    RONDE_THEN(status, target->backend->load(target->self, schedule, &program, error));
+    RONDE_THEN(status, target->backend->run(program, launch, &run, error));
+    RONDE_THEN(status, target->backend->wait(run, &result, error));
     target->backend->unload(program);
     ronde_schedule_destroy(schedule);
     return status;
@@ -195,8 +188,7 @@ static enum ronde_status run_barrier(struct scene *scene, const char *algorithm,
     double come_ns[RONDE_TOUR_MAX_RANKS], leave_ns[RONDE_TOUR_MAX_RANKS];
     struct ronde_schedule *schedule = NULL;
     enum ronde_status status = run_data(scene, algorithm, out_wrong, error);
-    if (status == RONDE_OK)
-        status = ronde_compile(&request, ronde_mem_default(), NULL, &schedule, error);
+    RONDE_THEN(status, ronde_compile(&request, ronde_mem_default(), NULL, &schedule, error));
     if (status != RONDE_OK)
         return status;
     for (uint32_t rank = 0; rank < ranks; rank++)
@@ -219,10 +211,8 @@ static enum ronde_status show_algorithm(struct scene *scene, const char *algorit
     const bool is_barrier = example->collective == RONDE_BARRIER;
     FILE *file = scene->show->file;
     uint32_t wrong = 0;
-    const enum ronde_status status = is_barrier ? run_barrier(scene, algorithm, &wrong, error)
-                                                : run_data(scene, algorithm, &wrong, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(is_barrier ? run_barrier(scene, algorithm, &wrong, error)
+                         : run_data(scene, algorithm, &wrong, error));
     if (scene->shown++ == 0) {
         fprintf(file, "%s\n", example->title);
         print_values(&scene->in, is_barrier ? "comes" : "before", file);
@@ -261,8 +251,7 @@ static enum ronde_status show_example(struct ronde_show *show, const struct rond
                            : example->ranks ? example->ranks
                                             : RONDE_TOUR_RANKS;
     enum ronde_status status = open_scene(&scene, ranks, error);
-    if (status == RONDE_OK)
-        status = show_algorithms(&scene, error);
+    RONDE_THEN(status, show_algorithms(&scene, error));
     *out_shown += scene.shown;
     close_scene(&scene);
     return status;
@@ -273,12 +262,11 @@ enum ronde_status ronde_tour(struct ronde_show *show, enum ronde_collective only
 {
     uint32_t count = 0, shown = 0;
     const struct ronde_example *examples = ronde_examples(&count);
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; status == RONDE_OK && i < count; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (only == RONDE_COLLECTIVE_COUNT || examples[i].collective == only)
-            status = show_example(show, &examples[i], &shown, error);
-    if (status == RONDE_OK && shown == 0)
-        status = ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
-                            ronde_collective_text(only), show->ranks);
-    return status;
+            RONDE_TRY(show_example(show, &examples[i], &shown, error));
+    if (shown == 0)
+        return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
+                          ronde_collective_text(only), show->ranks);
+    return RONDE_OK;
 }

@@ -229,9 +229,7 @@ enum ronde_status ronde_chart_print(const struct ronde_validation *grid,
                           .width = grid->size_count * CELL};
     const bool is_wide = 2 * (LABEL + chart.width) + GAP <= screen->columns;
     choose_letters(&chart);
-    const enum ronde_status status = find_range(&chart, rank_indices, count, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(find_range(&chart, rank_indices, count, error));
     print_legend(&chart);
     for (uint32_t i = 0; i < count; i += is_wide ? 2 : 1)
         print_panels(&chart, rank_indices + i, is_wide && i + 1 < count ? 2 : 1);

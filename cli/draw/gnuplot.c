@@ -136,9 +136,7 @@ enum ronde_status ronde_plot_check(const char *path, struct ronde_error *error)
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
     if (!path || !is_pdf(path))
         return RONDE_OK;
-    const enum ronde_status status = open_plain(path, &gnuplot, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(open_plain(path, &gnuplot, error));
     fputs("set terminal pdfcairo\n", gnuplot.script);
     const bool has_terminal = finish(&gnuplot);
     fclose(gnuplot.picture);
@@ -156,9 +154,7 @@ enum ronde_status ronde_plot_check(const char *path, struct ronde_error *error)
 enum ronde_status ronde_gnuplot_open(const char *path, uint32_t width, uint32_t height,
                                      struct ronde_gnuplot *out_gnuplot, struct ronde_error *error)
 {
-    const enum ronde_status status = open_plain(path, out_gnuplot, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(open_plain(path, out_gnuplot, error));
     if (is_pdf(path))
         fprintf(out_gnuplot->script,
                 "set terminal pdfcairo size %.2fin,%.2fin font 'sans,11' fontscale %g linewidth %g "
@@ -296,10 +292,8 @@ enum ronde_status ronde_figure_draw(const struct ronde_figure *figure, struct ro
 {
     const struct panes panes = panes_of(figure->panels);
     struct ronde_gnuplot drawing;
-    const enum ronde_status status = ronde_gnuplot_open(figure->path, (uint32_t)panes.whole,
-                                                        (uint32_t)panes.height, &drawing, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_gnuplot_open(figure->path, (uint32_t)panes.whole, (uint32_t)panes.height,
+                                 &drawing, error));
     FILE *const gnuplot = drawing.script;
     const struct ronde_canvas canvas = {gnuplot, (uint32_t)panes.whole, (uint32_t)panes.height};
 

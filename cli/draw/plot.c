@@ -359,10 +359,7 @@ enum ronde_status ronde_plot_validation(const struct ronde_validation *validatio
         .is_relative = validation->algorithm_count > 1,
     };
     struct ronde_gnuplot drawing;
-    const enum ronde_status status =
-        ronde_gnuplot_open(path, picture.width, HEIGHT, &drawing, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_gnuplot_open(path, picture.width, HEIGHT, &drawing, error));
     picture.gnuplot = drawing.script;
     find_ranges(&picture);
     print_script(&picture);

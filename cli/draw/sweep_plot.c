@@ -61,9 +61,7 @@ enum ronde_status ronde_sweep_plot(const struct ronde_sweep *sweep, const char *
     const uint32_t counts = sweep->options.rank_counts;
     const uint32_t columns = counts < MAX_COLUMNS ? counts : MAX_COLUMNS;
     struct ronde_gnuplot drawing;
-    const enum ronde_status status = ronde_gnuplot_open(path, 360 * columns, 720, &drawing, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_gnuplot_open(path, 360 * columns, 720, &drawing, error));
     FILE *gnuplot = drawing.script;
     fprintf(
         gnuplot,
@@ -176,9 +174,7 @@ enum ronde_status ronde_sweep_map(const struct ronde_sweep *sweep, const char *p
     char title[400];
     snprintf(title, sizeof title, "Which %s is the fastest on how many ranks of %.300s? (simulated)",
              ronde_collective_text(options->collective), sweep->machine);
-    const enum ronde_status status = open_map(sweep, path, title, &drawing, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(open_map(sweep, path, title, &drawing, error));
     FILE *gnuplot = drawing.script;
     print_axes(gnuplot, sweep);
     /* A title would be centred above the cells and cut at the left. */
@@ -327,9 +323,7 @@ enum ronde_status ronde_plan_plot(const struct ronde_plan *plan, const char *pat
     struct ronde_gnuplot drawing;
     uint32_t picked[MOST_CURVES];
     const uint32_t curves = pick(plan, picked);
-    const enum ronde_status status = ronde_gnuplot_open(path, 760, 460, &drawing, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_gnuplot_open(path, 760, 460, &drawing, error));
     FILE *gnuplot = drawing.script;
     fputs("set logscale x 2\nset logscale y\nset grid lc rgb '#dddddd'\nset key top left "
           "noenhanced reverse Left samplen 2 font ',10'\nset format y '%g'\nset xlabel 'size'\n"

@@ -342,12 +342,11 @@ enum ronde_status ronde_topo_view_open(const struct ronde_platform *platform, co
 {
     const struct ronde_mem *mem = ronde_mem_default();
     *out_view = (struct ronde_topo_view){.platform = platform, .use = use};
-    enum ronde_status status = ronde_shape_of(platform, mem, &out_view->shape, error);
-    if (status == RONDE_OK)
-        status = ronde_nodes_find(platform, mem, &out_view->nodes, error);
-    if (status == RONDE_OK && out_view->nodes.source == RONDE_NODES_SINGLE)
-        status = ronde_torus_find(platform, mem, &out_view->torus, error);
-    return status == RONDE_OK ? look(out_view, error) : status;
+    RONDE_TRY(ronde_shape_of(platform, mem, &out_view->shape, error));
+    RONDE_TRY(ronde_nodes_find(platform, mem, &out_view->nodes, error));
+    if (out_view->nodes.source == RONDE_NODES_SINGLE)
+        RONDE_TRY(ronde_torus_find(platform, mem, &out_view->torus, error));
+    return look(out_view, error);
 }
 
 void ronde_topo_view_close(struct ronde_topo_view *view)

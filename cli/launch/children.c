@@ -385,11 +385,10 @@ static enum ronde_status start(struct netns *netns, struct worker *worker)
 /* Gives idle workers the next tasks. */
 static enum ronde_status fill(struct netns *netns)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < netns->pool->jobs && status == RONDE_OK; i++)
+    for (uint32_t i = 0; i < netns->pool->jobs; i++)
         if (netns->workers[i].pid == 0 && netns->next_task < netns->pool->tasks)
-            status = start(netns, &netns->workers[i]);
-    return status;
+            RONDE_TRY(start(netns, &netns->workers[i]));
+    return RONDE_OK;
 }
 
 static int reap(struct netns *netns, struct worker *worker)
@@ -458,11 +457,10 @@ static enum ronde_status serve(struct netns *netns)
         return errno == EINTR ? RONDE_OK
                               : ronde_fail(netns->error, RONDE_DEVICE,
                                            "cannot wait for processes: %s", strerror(errno));
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < jobs && status == RONDE_OK; i++)
+    for (uint32_t i = 0; i < jobs; i++)
         if (netns->polls[i].revents != 0)
-            status = listen_to(netns, &netns->workers[i]);
-    return status;
+            RONDE_TRY(listen_to(netns, &netns->workers[i]));
+    return RONDE_OK;
 }
 
 /* After an error nobody reads what they print, and their ends are not reported: this function caused them. */
@@ -480,8 +478,7 @@ static enum ronde_status run(struct netns *netns)
     enum ronde_status status = fill(netns);
     while (status == RONDE_OK && netns->busy > 0) {
         status = serve(netns);
-        if (status == RONDE_OK)
-            status = fill(netns);
+        RONDE_THEN(status, fill(netns));
     }
     if (status != RONDE_OK)
         dismiss(netns);

@@ -107,11 +107,8 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct r
 {
     struct ronde_launcher *launcher = &out->launcher;
     const uint32_t wanted = options->what.rank_counts > 0 ? options->what.ranks[0] : 0;
-    enum ronde_status status = RONDE_OK;
     if (options->backend.rank == RONDE_NONE && !launcher->name)
-        status = ronde_launcher_find(NULL, NULL, launcher, error);
-    if (status != RONDE_OK)
-        return status;
+        RONDE_TRY(ronde_launcher_find(NULL, NULL, launcher, error));
     /* A process that was started alone, such as a shell of Slurm's (srun --pty), is none of the ranks that it makes. */
     if (launcher->ranks == 1 && wanted > 1)
         ronde_launcher_close(launcher);
@@ -125,9 +122,7 @@ static enum ronde_status find_rank(const struct ronde_options *options, struct r
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "-N %u, but %s has started %u processes",
                           wanted, launcher->name, launcher->ranks);
     if (out->join.ranks == 0 && out->is_made_here)
-        status = ronde_default_ranks(options, NULL, &out->join.ranks, error);
-    if (status != RONDE_OK)
-        return status;
+        RONDE_TRY(ronde_default_ranks(options, NULL, &out->join.ranks, error));
     if (out->join.ranks == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "how many ranks: -N is missing");
     if (out->is_made_here)
@@ -253,14 +248,12 @@ static enum ronde_status compare_two(const char *mine, const char *theirs, uint3
 static enum ronde_status compare(const struct settings *all, uint32_t ranks,
                                  struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t rank = 1; rank < ranks && status == RONDE_OK; rank++) {
-        for (uint32_t t = 0; t < TOLD_TEXTS && status == RONDE_OK; t++)
-            status = compare_two(all[0].texts[t], all[rank].texts[t], rank, error);
-        if (status == RONDE_OK)
-            status = compare_two(all[0].algorithm, all[rank].algorithm, rank, error);
+    for (uint32_t rank = 1; rank < ranks; rank++) {
+        for (uint32_t t = 0; t < TOLD_TEXTS; t++)
+            RONDE_TRY(compare_two(all[0].texts[t], all[rank].texts[t], rank, error));
+        RONDE_TRY(compare_two(all[0].algorithm, all[rank].algorithm, rank, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* A rank that runs once more than another would wait for it until time is over, and neither could say why. Collective. */
@@ -276,8 +269,7 @@ static enum ronde_status compare_settings(const struct ronde_options *options,
     if (!all)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks);
     enum ronde_status status = ronde_comm_allgather(comm, &mine, sizeof mine, all, error);
-    if (status == RONDE_OK)
-        status = compare(all, ranks, error);
+    RONDE_THEN(status, compare(all, ranks, error));
     ronde_mem_free(ronde_mem_default(), all, ranks, sizeof mine);
     return status;
 }
@@ -312,9 +304,7 @@ static enum ronde_status open_listener(struct rendezvous *rendezvous, struct ron
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t length = sizeof address;
-    const enum ronde_status status = ronde_token_draw(rendezvous->token, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_token_draw(rendezvous->token, error));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 ||

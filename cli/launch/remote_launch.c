@@ -91,9 +91,7 @@ static enum ronde_status check_word(const char *word, struct ronde_error *error)
 static enum ronde_status add_word(struct remote_launch *launch, const char *word,
                                   struct ronde_error *error)
 {
-    const enum ronde_status status = check_word(word, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check_word(word, error));
     if (launch->word_count + 1 >= MAX_WORDS)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--hosts: more than %u words", MAX_WORDS - 1);
     launch->words[launch->word_count++] = word;
@@ -129,9 +127,7 @@ static enum ronde_status find_hosts(struct remote_launch *launch, struct ronde_e
 static enum ronde_status choose_rendezvous(struct remote_launch *launch, struct ronde_error *error)
 {
     uint64_t drawn;
-    const enum ronde_status status = ronde_token_draw(launch->token, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_token_draw(launch->token, error));
     strcat(launch->token, "\n");
     if (getrandom(&drawn, sizeof drawn, 0) != (ssize_t)sizeof drawn)
         return ronde_fail(error, RONDE_DEVICE, "the system gives no random numbers");
@@ -155,13 +151,12 @@ static enum ronde_status find_program(struct remote_launch *launch, struct ronde
 /* What this process's environment says to UCX goes along. */
 static enum ronde_status add_environment(struct remote_launch *launch, struct ronde_error *error)
 {
-    enum ronde_status status = add_word(launch, "env", error);
-    if (status == RONDE_OK)
-        status = add_word(launch, END_WITH_INPUT "=1", error);
-    for (char **variable = environ; *variable && status == RONDE_OK; variable++)
+    RONDE_TRY(add_word(launch, "env", error));
+    RONDE_TRY(add_word(launch, END_WITH_INPUT "=1", error));
+    for (char **variable = environ; *variable; variable++)
         if (strncmp(*variable, "UCX_", 4) == 0)
-            status = add_word(launch, *variable, error);
-    return status;
+            RONDE_TRY(add_word(launch, *variable, error));
+    return RONDE_OK;
 }
 
 /* The first rank of a host, of equal shares; that of the host after the last is the number of ranks. */
@@ -203,16 +198,15 @@ static enum ronde_status fill_words(struct remote_launch *launch, uint32_t host,
     if (launch->word_count == 0 || launch->word_count > MAX_WORDS / 4)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--launcher \"%.100s\" is no command",
                           options->backend.launcher);
-    enum ronde_status status = add_word(launch, launch->hosts[host], error);
-    if (status == RONDE_OK)
-        status = add_environment(launch, error);
-    for (size_t k = 0; k < sizeof own / sizeof own[0] && status == RONDE_OK; k++)
-        status = add_word(launch, own[k], error);
+    RONDE_TRY(add_word(launch, launch->hosts[host], error));
+    RONDE_TRY(add_environment(launch, error));
+    for (size_t k = 0; k < sizeof own / sizeof own[0]; k++)
+        RONDE_TRY(add_word(launch, own[k], error));
     /* What was given comes last, and wins. */
-    for (int k = 1; k < options->argc && status == RONDE_OK; k++)
+    for (int k = 1; k < options->argc; k++)
         if (!is_own(options, k))
-            status = add_word(launch, options->argv[k], error);
-    return status;
+            RONDE_TRY(add_word(launch, options->argv[k], error));
+    return RONDE_OK;
 }
 
 /* Never returns. The launcher's input is the token, and then nothing until this process ends. */
@@ -298,15 +292,12 @@ static int judge(void *self, uint32_t host, int state)
 /* Prepares everything; nothing is started before all of it can be said. */
 static enum ronde_status prepare(struct remote_launch *launch, struct ronde_error *error)
 {
-    enum ronde_status status = find_hosts(launch, error);
-    if (status == RONDE_OK)
-        status = choose_rendezvous(launch, error);
-    if (status == RONDE_OK)
-        status = find_program(launch, error);
-    for (uint32_t host = 0; host < launch->host_count && status == RONDE_OK; host++)
-        status = fill_words(launch, host, error);
-    return status == RONDE_OK ? ronde_children_open(&launch->children, launch->host_count, error)
-                              : status;
+    RONDE_TRY(find_hosts(launch, error));
+    RONDE_TRY(choose_rendezvous(launch, error));
+    RONDE_TRY(find_program(launch, error));
+    for (uint32_t host = 0; host < launch->host_count; host++)
+        RONDE_TRY(fill_words(launch, host, error));
+    return ronde_children_open(&launch->children, launch->host_count, error);
 }
 
 /* Starts the command on all hosts and waits for them; returns the exit code. */

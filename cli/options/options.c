@@ -150,11 +150,10 @@ static void set_defaults(const struct ronde_option_use *uses, struct ronde_optio
 
 static enum ronde_status finish(const struct parsing *parsing, const struct ronde_option_use *uses)
 {
-    enum ronde_status status = RONDE_OK;
-    for (; uses->group && status == RONDE_OK; uses++)
+    for (; uses->group; uses++)
         if (uses->group->finish)
-            status = uses->group->finish(struct_of(parsing->options, uses), parsing->error);
-    return status;
+            RONDE_TRY(uses->group->finish(struct_of(parsing->options, uses), parsing->error));
+    return RONDE_OK;
 }
 
 /* ---- What stopped getopt, in words ------------------------------------------------------------------------------ */
@@ -214,21 +213,17 @@ enum ronde_status ronde_options_parse(const struct ronde_command *command, int a
     parsing.error = error;
     set_defaults(everywhere, out_options);
     set_defaults(command->uses, out_options);
-    enum ronde_status status = RONDE_OK;
     opterr = 0;
     optind = 0;
-    for (int key; status == RONDE_OK &&
-                  (key = getopt_long(argc, argv, parsing.letters, parsing.rows, NULL)) != -1;)
-        status = key == '?' || key == ':' ? explain(&parsing, key, argv)
-                                          : take_option(&parsing, key, optarg);
-    for (int i = optind; i < argc && status == RONDE_OK; i++)
-        status = take_argument(&parsing, argv[i]);
-    if (status != RONDE_OK)
-        return status;
+    for (int key; (key = getopt_long(argc, argv, parsing.letters, parsing.rows, NULL)) != -1;)
+        RONDE_TRY(key == '?' || key == ':' ? explain(&parsing, key, argv)
+                                           : take_option(&parsing, key, optarg));
+    for (int i = optind; i < argc; i++)
+        RONDE_TRY(take_argument(&parsing, argv[i]));
     if (out_options->help)
         return RONDE_OK;
-    status = finish(&parsing, everywhere);
-    return status == RONDE_OK ? finish(&parsing, command->uses) : status;
+    RONDE_TRY(finish(&parsing, everywhere));
+    return finish(&parsing, command->uses);
 }
 
 /* ---- Help ------------------------------------------------------------------------------------------------------- */

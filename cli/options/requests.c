@@ -56,11 +56,10 @@ static enum ronde_status add_all(struct ronde_scenario *scenario, const char *ke
 static enum ronde_status add_degraded(struct ronde_scenario *scenario,
                                       const struct ronde_options *options, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < options->machine.degrade.count && status == RONDE_OK; i++)
+    for (uint32_t i = 0; i < options->machine.degrade.count; i++)
         if (!ronde_degrade_is_out(options->machine.degrade.list[i]))
-            status = add_all(scenario, "degrade", &options->machine.degrade.list[i], 1, error);
-    return status;
+            RONDE_TRY(add_all(scenario, "degrade", &options->machine.degrade.list[i], 1, error));
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_scenario_of(const struct ronde_options *options,
@@ -69,16 +68,11 @@ enum ronde_status ronde_scenario_of(const struct ronde_options *options,
 {
     struct ronde_scenario *all = out_scenario;
     memset(all, 0, sizeof *all);
-    enum ronde_status status = said->file ? ronde_scenario_read(all, said->file, error) : RONDE_OK;
-    if (status == RONDE_OK)
-        status = add_all(all, "with", said->with.list, said->with.count, error);
-    if (status == RONDE_OK)
-        status = add_all(all, "background", said->background.list, said->background.count, error);
-    if (status == RONDE_OK)
-        status = add_degraded(all, options, error);
-    if (status == RONDE_OK)
-        status = add_all(all, "straggler", said->straggler.list, said->straggler.count, error);
-    return status;
+    RONDE_TRY(said->file ? ronde_scenario_read(all, said->file, error) : RONDE_OK);
+    RONDE_TRY(add_all(all, "with", said->with.list, said->with.count, error));
+    RONDE_TRY(add_all(all, "background", said->background.list, said->background.count, error));
+    RONDE_TRY(add_degraded(all, options, error));
+    return add_all(all, "straggler", said->straggler.list, said->straggler.count, error);
 }
 
 /* "2/8": the third of eight. */
@@ -125,15 +119,11 @@ enum ronde_status ronde_sweep_options_of(const struct ronde_options *options, co
                                         .algorithm_count = options->what.algorithm_count};
     if (options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "sweep: say which collective");
-    enum ronde_status status =
-        ronde_parse_collective(options->arguments[0], &sweep.collective, error);
-    if (status == RONDE_OK)
-        status = list_sizes(options, &sweep, error);
-    if (status == RONDE_OK)
-        status = parse_shard(shard, &sweep.shard, &sweep.shards, error);
-    if (status == RONDE_OK)
-        *out_options = sweep;
-    return status;
+    RONDE_TRY(ronde_parse_collective(options->arguments[0], &sweep.collective, error));
+    RONDE_TRY(list_sizes(options, &sweep, error));
+    RONDE_TRY(parse_shard(shard, &sweep.shard, &sweep.shards, error));
+    *out_options = sweep;
+    return RONDE_OK;
 }
 
 /* The sweep ends at the largest size even where the factor steps over it: crossovers sit at the ends. */
@@ -161,11 +151,11 @@ static enum ronde_status find_request(const struct ronde_options *options,
                                       struct ronde_error *error)
 {
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
-    enum ronde_status status = ronde_parse_collective(options->arguments[0], &collective, error);
-    for (uint32_t r = 0; status == RONDE_OK && r < options->what.rank_counts; r++)
-        status = ronde_compile_request_of(options, collective, options->what.ranks[r], out_request,
-                                          error);
-    return status;
+    RONDE_TRY(ronde_parse_collective(options->arguments[0], &collective, error));
+    for (uint32_t r = 0; r < options->what.rank_counts; r++)
+        RONDE_TRY(ronde_compile_request_of(options, collective, options->what.ranks[r], out_request,
+                                           error));
+    return RONDE_OK;
 }
 
 enum ronde_status
@@ -182,11 +172,8 @@ ronde_compare_options_of(const struct ronde_options *options, const struct ronde
     if (options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "a collective is needed, e.g. all_reduce -a ring,tree -N 2,4");
-    enum ronde_status status = find_request(options, &compare.request, error);
-    if (status == RONDE_OK)
-        status = list_compared_sizes(options, &compare, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(find_request(options, &compare.request, error));
+    RONDE_TRY(list_compared_sizes(options, &compare, error));
     const struct ronde_tune_options how = ronde_tune_options_of(options);
     compare.forecast = ronde_forecast_of(platform, NULL, &compare.request, &how);
     *out_options = compare;
@@ -304,8 +291,7 @@ enum ronde_status ronde_placements_parse(const char *text, struct ronde_placemen
         const size_t length = strcspn(at, ",");
         snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), at);
         status = parse_one(word, &placement, error);
-        if (status == RONDE_OK)
-            status = add(&placements, placement, error);
+        RONDE_THEN(status, add(&placements, placement, error));
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
     *out_placements = placements;
@@ -367,9 +353,8 @@ enum ronde_status ronde_default_grid(const struct ronde_platform *platform, bool
         options->what.ranks[options->what.rank_counts++] = ronde_platform_facts(platform)->hosts;
     if (options->what.algorithm_count > 0 || options->argument_count == 0)
         return RONDE_OK;
-    const enum ronde_status status =
-        ronde_parse_collective(options->arguments[0], &collective, error);
-    for (uint32_t i = 0; i < total && status == RONDE_OK; i++) {
+    RONDE_TRY(ronde_parse_collective(options->arguments[0], &collective, error));
+    for (uint32_t i = 0; i < total; i++) {
         if (all[i]->collective != collective ||
             (must_serve_all && !serves_all_ranks(all[i], options)))
             continue;
@@ -378,7 +363,7 @@ enum ronde_status ronde_default_grid(const struct ronde_platform *platform, bool
                               "more than %u algorithms: say which with -a", RONDE_MAX_NAMES);
         options->what.algorithms[options->what.algorithm_count++] = all[i]->name;
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Schedules from files, as the command line names them. */
@@ -423,8 +408,7 @@ ronde_schedule_file_read(const struct ronde_options *options, struct ronde_msccl
     }
     enum ronde_status status = ronde_schedule_file_inspect(options->arguments[0], out_facts,
                                                            out_proof, out_schedule, error);
-    if (status == RONDE_OK)
-        status = check_options(options, (*out_schedule)->ranks, error);
+    RONDE_THEN(status, check_options(options, (*out_schedule)->ranks, error));
     if (status != RONDE_OK) {
         ronde_schedule_destroy(*out_schedule);
         *out_schedule = NULL;

@@ -137,11 +137,8 @@ static enum ronde_status describe(const char *path, const struct ronde_import_re
                           "%s: a description has its rates in it: leave out --nic-GBps, "
                           "--nvlink-GBps and --memory-GBps",
                           path);
-    enum ronde_status status = ronde_nccl_machine_read(path, &machine, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_constants_read(NULL, &constants, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_nccl_machine_read(path, &machine, error));
+    RONDE_TRY(ronde_nccl_constants_read(NULL, &constants, error));
     const struct ronde_node_description node = ronde_nccl_node_of_machine(&machine, &constants);
     return ronde_import_describe(&node, request, ronde_mem_default(), out_import, error);
 }
@@ -191,13 +188,10 @@ static enum ronde_status open_node(const struct topology_request *request,
                                                                                    : request->text};
     enum ronde_status status =
         request->fabric ? ronde_parse_fabric(request->fabric, &node.fabric, error) : RONDE_OK;
-    if (status == RONDE_OK)
-        status = count_nodes(request, &node, error);
-    if (status == RONDE_OK)
-        status = ronde_node_open(&node, &import, error);
-    if (status == RONDE_OK)
-        status =
-            ronde_import_platform(import, request->text, ronde_mem_default(), out_platform, error);
+    RONDE_THEN(status, count_nodes(request, &node, error));
+    RONDE_THEN(status, ronde_node_open(&node, &import, error));
+    RONDE_THEN(status, ronde_import_platform(import, request->text, ronde_mem_default(),
+                                             out_platform, error));
     ronde_import_destroy(import);
     return status;
 }
@@ -237,9 +231,8 @@ static enum ronde_status open_topology(const struct topology_request *request,
     /* What has a slash is a path, and the system knows best what is wrong with it. */
     if (ronde_topologies_available(&reason) && !strchr(text, '/') && !is_there)
         return ronde_refuse_machine(text, RONDE_BAD_ARGUMENT, error);
-    const enum ronde_status status = refuse_nodes(request, error);
-    return status == RONDE_OK ? ronde_platform_read(path, ronde_mem_default(), out_platform, error)
-                              : status;
+    RONDE_TRY(refuse_nodes(request, error));
+    return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
 }
 
 /* "LINK=FACTOR"; the name into `name`, NAME_BYTES. */
@@ -268,15 +261,14 @@ bool ronde_degrade_is_out(const char *text)
 enum ronde_status ronde_degrade_links(const struct ronde_options *options,
                                       struct ronde_platform *platform, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; status == RONDE_OK && i < options->machine.degrade.count; i++) {
+    for (uint32_t i = 0; i < options->machine.degrade.count; i++) {
         char name[NAME_BYTES];
         double factor = 1;
-        status = parse_degrade(options->machine.degrade.list[i], name, &factor, error);
-        if (status == RONDE_OK && factor != 0)
-            status = ronde_platform_degrade(platform, name, factor, error);
+        RONDE_TRY(parse_degrade(options->machine.degrade.list[i], name, &factor, error));
+        if (factor != 0)
+            RONDE_TRY(ronde_platform_degrade(platform, name, factor, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* What is out, name by name. */
@@ -339,8 +331,7 @@ static enum ronde_status take_out(const struct ronde_options *options,
     enum ronde_status status = collect_names(options, &names, error);
     if (status == RONDE_OK && options->machine.nics)
         status = keep_nics(options->machine.nics, platform, error);
-    if (status == RONDE_OK)
-        status = ronde_platform_without(platform, names.at, names.count, error);
+    RONDE_THEN(status, ronde_platform_without(platform, names.at, names.count, error));
     free(names.text);
     return status;
 }
@@ -361,8 +352,7 @@ enum ronde_status ronde_machine_open(const struct ronde_options *options,
     const struct topology_request request = {options->machine.topo, options->machine.nodes,
                                              most_ranks(options), options->machine.fabric};
     enum ronde_status status = open_topology(&request, out_platform, error);
-    if (status == RONDE_OK)
-        status = take_out(options, *out_platform, error);
+    RONDE_THEN(status, take_out(options, *out_platform, error));
     if (status != RONDE_OK) {
         ronde_platform_destroy(*out_platform);
         *out_platform = NULL;

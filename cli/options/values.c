@@ -49,13 +49,11 @@ enum ronde_status ronde_range_parse(const char *what, const char *text, uint32_t
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a whole number", what, text);
     memcpy(low, text, length);
     low[length] = '\0';
-    enum ronde_status status = ronde_count_parse(what, low, 0, out_first, error);
-    if (status == RONDE_OK)
-        status = ronde_number_parse(what, dots ? dots + 2 : low, *out_first, RONDE_MAX_RANKS, &last,
-                                    error);
-    if (status == RONDE_OK)
-        *out_count = (uint32_t)last - *out_first + 1;
-    return status;
+    RONDE_TRY(ronde_count_parse(what, low, 0, out_first, error));
+    RONDE_TRY(
+        ronde_number_parse(what, dots ? dots + 2 : low, *out_first, RONDE_MAX_RANKS, &last, error));
+    *out_count = (uint32_t)last - *out_first + 1;
+    return RONDE_OK;
 }
 
 /* Parts of "A:B:xF" or "A:B:+S", zero-terminated in place. */
@@ -95,11 +93,8 @@ enum ronde_status ronde_sizes_parse(const char *text, uint64_t *out_min, uint64_
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "bytes \"%.64s\" are not of the form 8:1G:x2 or 1M:8M:+1M", text);
     *out_step = 0;
-    enum ronde_status status = ronde_size_parse(parts.low, out_min, error);
-    if (status == RONDE_OK)
-        status = ronde_size_parse(parts.high, out_max, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_size_parse(parts.low, out_min, error));
+    RONDE_TRY(ronde_size_parse(parts.high, out_max, error));
     return parts.multiplies
                ? ronde_number_parse("factor", parts.step, 2, 1u << 20, out_factor, error)
                : ronde_size_parse(parts.step, out_step, error);
@@ -127,14 +122,12 @@ static enum ronde_status parse_span(char *item, struct span *out, struct ronde_e
                           item);
     }
     out->multiplies = parts.multiplies;
-    enum ronde_status status =
-        ronde_number_parse("ranks", parts.low, 1, RONDE_MAX_RANKS, &out->low, error);
-    if (status == RONDE_OK)
-        status = ronde_number_parse("ranks", parts.high, 1, RONDE_MAX_RANKS, &out->high, error);
-    if (status == RONDE_OK && parts.step)
-        status = ronde_number_parse("step", parts.step, parts.multiplies ? 2 : 1, RONDE_MAX_RANKS,
-                                    &out->step, error);
-    return status;
+    RONDE_TRY(ronde_number_parse("ranks", parts.low, 1, RONDE_MAX_RANKS, &out->low, error));
+    RONDE_TRY(ronde_number_parse("ranks", parts.high, 1, RONDE_MAX_RANKS, &out->high, error));
+    if (parts.step)
+        RONDE_TRY(ronde_number_parse("step", parts.step, parts.multiplies ? 2 : 1, RONDE_MAX_RANKS,
+                                     &out->step, error));
+    return RONDE_OK;
 }
 
 /* One item of -N; appends to the list. */
@@ -142,9 +135,7 @@ static enum ronde_status parse_rank_item(char *item, uint32_t *out_ranks, uint32
                                          struct ronde_error *error)
 {
     struct span span = {0};
-    const enum ronde_status status = parse_span(item, &span, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(parse_span(item, &span, error));
     uint64_t n = span.low;
     for (; n <= span.high && *out_count < RONDE_MAX_RANK_COUNTS;
          n = span.multiplies ? n * span.step : n + span.step)
@@ -170,9 +161,7 @@ enum ronde_status ronde_ranks_parse(const char *text, uint32_t *out_ranks, uint3
         char *comma = strchr(item, ',');
         if (comma)
             *comma = '\0';
-        const enum ronde_status status = parse_rank_item(item, out_ranks, out_count, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(parse_rank_item(item, out_ranks, out_count, error));
         item = comma ? comma + 1 : NULL;
     }
     return RONDE_OK;
@@ -214,10 +203,7 @@ enum ronde_status ronde_shape_parse(const char *text, struct ronde_grid *out_sha
             return ronde_fail(error, RONDE_BAD_ARGUMENT, "shape %s has more than %u digits", text,
                               (unsigned)RONDE_MAX_SHAPE);
         next_part(&at, "x", part);
-        const enum ronde_status status =
-            ronde_number_parse("shape: digit", part, 1, RONDE_MAX_RANKS, &digit, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_number_parse("shape: digit", part, 1, RONDE_MAX_RANKS, &digit, error));
         ranks *= digit;
         if (ranks > RONDE_MAX_RANKS)
             return ronde_fail(error, RONDE_BAD_ARGUMENT, "shape %s has more than %u ranks", text,
@@ -233,10 +219,7 @@ static enum ronde_status parse_paired(const char *text, struct ronde_pairs *pair
                                       uint32_t *out_rank, struct ronde_error *error)
 {
     uint64_t rank = 0;
-    const enum ronde_status status =
-        ronde_number_parse("pairs: rank", text, 0, RONDE_MAX_PAIRED_RANKS - 1, &rank, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_number_parse("pairs: rank", text, 0, RONDE_MAX_PAIRED_RANKS - 1, &rank, error));
     *out_rank = (uint32_t)rank;
     pairs->ranks = pairs->ranks > rank ? pairs->ranks : (uint32_t)rank + 1;
     return RONDE_OK;
@@ -253,11 +236,8 @@ static enum ronde_status parse_pair(const char *text, struct ronde_pairs *pairs,
     if (!at)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "pairs: \"%s\" is not source>destination, e.g. 0>1", text);
-    enum ronde_status status = parse_paired(part, pairs, &source, error);
-    if (status == RONDE_OK)
-        status = parse_paired(at, pairs, &destination, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(parse_paired(part, pairs, &source, error));
+    RONDE_TRY(parse_paired(at, pairs, &destination, error));
     if (pairs->source_of[destination] != RONDE_NONE)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "pairs: rank %u receives from %u already",
                           destination, pairs->source_of[destination]);
@@ -280,9 +260,7 @@ enum ronde_status ronde_pairs_parse(const char *text, struct ronde_pairs *out_pa
         memcpy(pair, at, length);
         pair[length] = '\0';
         at = at[length] ? at + length + 1 : NULL;
-        const enum ronde_status status = parse_pair(pair, out_pairs, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(parse_pair(pair, out_pairs, error));
     }
     return RONDE_OK;
 }

@@ -90,15 +90,14 @@ static enum ronde_status print_point(struct ronde_sink *sink, const struct ronde
                                      const struct ronde_record *records,
                                      const struct ronde_grid_point *point, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     if (ronde_sink_is_table(sink)) {
         ronde_progress_end();
         return print_row(sink, grid, records, point, error);
     }
-    for (uint32_t s = 0; status == RONDE_OK && s < RONDE_SOURCE_COUNT; s++)
+    for (uint32_t s = 0; s < RONDE_SOURCE_COUNT; s++)
         if (ronde_validation_has(grid, (enum ronde_source)s))
-            status = ronde_sink_record(sink, &records[s], error);
-    return status;
+            RONDE_TRY(ronde_sink_record(sink, &records[s], error));
+    return RONDE_OK;
 }
 
 /* For people, and for programs beside them. */

@@ -50,16 +50,15 @@ static enum ronde_status print_left_out(const struct ronde_doctor_view *view,
                                         struct ronde_error *error)
 {
     struct ronde_published_whys whys;
-    enum ronde_status status = RONDE_OK;
     ronde_published_whys_of(view->published, &whys);
-    for (uint32_t w = 0; status == RONDE_OK && w < whys.count; w++) {
+    for (uint32_t w = 0; w < whys.count; w++) {
         char text[RONDE_PUBLISHED_WHY_BYTES + 64];
         const struct ronde_published_why_group *group = &whys.group[w];
         snprintf(text, sizeof text, "%s (%zu row%s)", group->text, group->rows,
                  group->rows == 1 ? "" : "s");
-        status = print_finding(view, group->first_line, false, text, error);
+        RONDE_TRY(print_finding(view, group->first_line, false, text, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_doctor_print_log(struct ronde_doctor_view *view, struct ronde_error *error)
@@ -75,8 +74,7 @@ enum ronde_status ronde_doctor_print_log(struct ronde_doctor_view *view, struct 
                      "measures itself; nccl-tests has to be built with MPI=1"},
                     {log->unfinished_line,
                      "a row without times: the run ended, or hung, in this size"}};
-    enum ronde_status status = RONDE_OK;
-    for (size_t f = 0; status == RONDE_OK && f < sizeof findings / sizeof findings[0]; f++) {
+    for (size_t f = 0; f < sizeof findings / sizeof findings[0]; f++) {
         if (findings[f].line == 0)
             continue;
         if (!view->trouble) {
@@ -84,24 +82,24 @@ enum ronde_status ronde_doctor_print_log(struct ronde_doctor_view *view, struct 
             view->trouble_path = view->path;
             view->trouble_line = findings[f].line;
         }
-        status = print_finding(view, findings[f].line, true, findings[f].text, error);
+        RONDE_TRY(print_finding(view, findings[f].line, true, findings[f].text, error));
     }
-    if (status == RONDE_OK && log->unread_count > 0) {
+    if (log->unread_count > 0) {
         char text[RONDE_LOG_TEXT_BYTES + 64];
         snprintf(text, sizeof text, "%s (%u line%s left out)", log->unread, log->unread_count,
                  log->unread_count == 1 ? "" : "s");
-        status = print_finding(view, log->unread_line, false, text, error);
+        RONDE_TRY(print_finding(view, log->unread_line, false, text, error));
     }
-    if (status == RONDE_OK && view->published->again.most >= least_again) {
+    if (view->published->again.most >= least_again) {
         const struct ronde_published_again *again = &view->published->again;
         char text[RONDE_LOG_TEXT_BYTES];
         snprintf(text, sizeof text,
                  "slower by %.1f times than another run of the same call: its set-up, or other "
                  "load; of %zu such row%s the fastest run decides",
                  again->most, again->rows, again->rows == 1 ? "" : "s");
-        status = print_finding(view, again->line, false, text, error);
+        RONDE_TRY(print_finding(view, again->line, false, text, error));
     }
-    return status == RONDE_OK ? print_left_out(view, error) : status;
+    return print_left_out(view, error);
 }
 
 static void print_head(const struct ronde_doctor_view *view)

@@ -499,8 +499,7 @@ enum ronde_status ronde_explain_print(const struct ronde_explain_view *view,
     ronde_sink_head(view->sink, &table);
     for (uint32_t r = 0; status == RONDE_OK && r < view->found->rows.count; r++)
         status = print_row(view, &rows[r], error);
-    if (status == RONDE_OK)
-        status = print_what_to_do(view, &sums, error);
+    RONDE_THEN(status, print_what_to_do(view, &sums, error));
     ronde_answer_explain(view->sink->html, view);
     return status;
 }

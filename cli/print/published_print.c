@@ -83,29 +83,27 @@ static enum ronde_status print_row(const struct ronde_published_view *view,
 enum ronde_status ronde_published_print_rows(const struct ronde_published_view *view,
                                              uint32_t system, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (size_t r = 0; status == RONDE_OK && r < view->published->count; r++) {
+    for (size_t r = 0; r < view->published->count; r++) {
         const struct ronde_published_row *row = &view->published->rows[r];
         struct ronde_error room;
         if (row->system != system)
             continue;
         const char *why = ronde_published_why_of(view->published, row, &room);
-        status = print_row(view, row, *why != '\0' ? why : NULL, error);
+        RONDE_TRY(print_row(view, row, *why != '\0' ? why : NULL, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_published_print_refused(const struct ronde_published_view *view,
                                                 struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (size_t w = 0; status == RONDE_OK && w < view->published->why_count; w++) {
+    for (size_t w = 0; w < view->published->why_count; w++) {
         const struct ronde_published_why *why = &view->published->whys[w];
         const struct ronde_published_row row = {.line = why->line, .state = RONDE_PUBLISHED_REFUSED};
         if (why->is_refused)
-            status = print_row(view, &row, why->text, error);
+            RONDE_TRY(print_row(view, &row, why->text, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 void ronde_published_print_whys(const struct ronde_published_view *view)
@@ -273,10 +271,7 @@ enum ronde_status ronde_published_print_crossovers(const struct ronde_published_
     for (uint32_t s = 0; s < view->published->system_count; s++) {
         struct ronde_published_crossover found[CROSSOVERS];
         size_t count = 0;
-        const enum ronde_status status =
-            ronde_published_crossovers(view->published, s, CROSSOVERS, found, &count, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_published_crossovers(view->published, s, CROSSOVERS, found, &count, error));
         if (count > 0 && !is_headed)
             fputs(view->sink->is_markdown
                       ? "\n### Crossovers\n\nWhere the fastest of the forced algorithms changes, "

@@ -164,10 +164,8 @@ enum ronde_status ronde_steps_command(struct ronde_invocation *call, struct rond
             error, RONDE_BAD_ARGUMENT,
             "--steps shows the schedule alone: leave out --topo, --style, --html and --plot");
     enum ronde_status status = ronde_schedule_file_or_compiled(&own, &schedule, error);
-    if (status == RONDE_OK)
-        status = ronde_sink_open(&own, &call->sink, error);
-    if (status == RONDE_OK)
-        status = print_schedule(schedule, &call->sink, error);
+    RONDE_THEN(status, ronde_sink_open(&own, &call->sink, error));
+    RONDE_THEN(status, print_schedule(schedule, &call->sink, error));
     ronde_schedule_destroy(schedule);
     return status;
 }

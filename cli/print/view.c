@@ -277,10 +277,10 @@ void ronde_view_head(const struct ronde_sink *sink)
 enum ronde_status ronde_view_print(const struct ronde_result_view *view, struct ronde_sink *sink,
                                    struct ronde_error *error)
 {
-    const enum ronde_status status = print_row(view, sink, error);
-    if (status == RONDE_OK && ronde_sink_is_table(sink))
+    RONDE_TRY(print_row(view, sink, error));
+    if (ronde_sink_is_table(sink))
         print_comments(view, sink->file);
-    return status;
+    return RONDE_OK;
 }
 
 /* Ranks by group: those of a scenario by part. */
@@ -329,12 +329,10 @@ static enum ronde_status draw(const struct ronde_result_view *view, const char *
     const struct ronde_trace trace = trace_of(view, groups);
     uint32_t ranks = 0;
     struct ronde_output_file output;
-    enum ronde_status status = ronde_output_file_open(path, &output, error);
-    if (status != RONDE_OK)
-        return status;
-    status = is_timeline
-                 ? draw_timeline(view, &trace, 0, output.file, &ranks, error)
-                 : ronde_trace_write(&trace, ronde_mem_default(), output.file, &ranks, error);
+    RONDE_TRY(ronde_output_file_open(path, &output, error));
+    enum ronde_status status =
+        is_timeline ? draw_timeline(view, &trace, 0, output.file, &ranks, error)
+                    : ronde_trace_write(&trace, ronde_mem_default(), output.file, &ranks, error);
     const enum ronde_status closed = ronde_output_file_close(&output, status, error);
     status = status == RONDE_OK ? closed : status;
     if (status == RONDE_OK && ranks < trace.replay.dag->ranks)
@@ -366,10 +364,8 @@ static enum ronde_status draw_links(void *context, FILE *file, struct ronde_erro
     enum ronde_status status =
         use ? ronde_why_links(&view->kept.replay, mem, use, error)
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for the load of %u links", links);
-    if (status == RONDE_OK)
-        status = ronde_topo_view_open(platform, use, &machine, error);
-    if (status == RONDE_OK)
-        status = ronde_topo_view_print_svg(&machine, file, error);
+    RONDE_THEN(status, ronde_topo_view_open(platform, use, &machine, error));
+    RONDE_THEN(status, ronde_topo_view_print_svg(&machine, file, error));
     ronde_topo_view_close(&machine);
     ronde_mem_free(mem, use, links, sizeof *use);
     return status;
@@ -403,10 +399,9 @@ enum ronde_status ronde_view_page(struct ronde_result_view *view, struct ronde_h
 enum ronde_status ronde_view_draw(const struct ronde_result_view *view,
                                   const struct ronde_views_options *views, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     if (views->trace)
-        status = draw(view, views->trace, false, error);
-    if (status == RONDE_OK && views->timeline)
-        status = draw(view, views->timeline, true, error);
-    return status;
+        RONDE_TRY(draw(view, views->trace, false, error));
+    if (views->timeline)
+        RONDE_TRY(draw(view, views->timeline, true, error));
+    return RONDE_OK;
 }

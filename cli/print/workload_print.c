@@ -109,8 +109,7 @@ static enum ronde_status put_items(struct pen *pen, struct ronde_error *error)
     const struct ronde_workload_result *result = pen->report->result;
     double ends_ns[MOST_TRACKS] = {0};
     uint32_t rank = UINT32_MAX, kind = UINT32_MAX;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < workload->work_count && status == RONDE_OK; i++) {
+    for (uint32_t i = 0; i < workload->work_count; i++) {
         const uint32_t index = pen->order[i];
         const struct ronde_work *work = &workload->works[index];
         uint32_t track = 0;
@@ -121,9 +120,9 @@ static enum ronde_status put_items(struct pen *pen, struct ronde_error *error)
         while (track + 1 < MOST_TRACKS && ends_ns[track] > result->start_ns[index])
             track++;
         ends_ns[track] = result->end_ns[index];
-        status = put_item(pen, index, kind * MOST_TRACKS + track, error);
+        RONDE_TRY(put_item(pen, index, kind * MOST_TRACKS + track, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 static enum ronde_status write_trace(struct pen *pen, struct ronde_error *error)
@@ -192,10 +191,10 @@ static enum ronde_status write_timeline(struct pen *pen, struct ronde_error *err
                                             .bar = bar_of_item,
                                             .most_bars = pen->most_bars,
                                             .context = pen};
-    const enum ronde_status status = ronde_timeline_write(&timeline, pen->file, &shown, error);
-    if (status == RONDE_OK && shown < workload->ranks && !pen->most_bars)
+    RONDE_TRY(ronde_timeline_write(&timeline, pen->file, &shown, error));
+    if (shown < workload->ranks && !pen->most_bars)
         ronde_note("the timeline shows ranks 0-%u of %u", shown - 1, workload->ranks);
-    return status;
+    return RONDE_OK;
 }
 
 /* ---- Files ------------------------------------------------------------------------------------------------------ */
@@ -221,11 +220,9 @@ static enum ronde_status draw(const struct ronde_workload_report *report, const 
     struct pen pen = {.report = report};
     struct ronde_output_file output = {.file = NULL};
     enum ronde_status status = open_pen(&pen, error);
-    if (status == RONDE_OK)
-        status = ronde_output_file_open(path, &output, error);
+    RONDE_THEN(status, ronde_output_file_open(path, &output, error));
     pen.file = output.file;
-    if (status == RONDE_OK)
-        status = write(&pen, error);
+    RONDE_THEN(status, write(&pen, error));
     const enum ronde_status closed = ronde_output_file_close(&output, status, error);
     free(pen.order);
     return status == RONDE_OK ? closed : status;
@@ -254,8 +251,7 @@ static enum ronde_status draw_page(const struct ronde_workload_report *report,
     if (!html)
         return RONDE_OK;
     enum ronde_status status = open_pen(&pen, error);
-    if (status == RONDE_OK)
-        status = ronde_html_draw(html, &timeline, draw_in_page, &pen, error);
+    RONDE_THEN(status, ronde_html_draw(html, &timeline, draw_in_page, &pen, error));
     free(pen.order);
     return status;
 }
@@ -274,9 +270,7 @@ static enum ronde_status plot(const struct ronde_workload_report *report, const 
 {
     const struct ronde_workload_result *result = report->result;
     struct ronde_gnuplot drawing;
-    const enum ronde_status status = ronde_gnuplot_open(path, 860, 260, &drawing, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_gnuplot_open(path, 860, 260, &drawing, error));
     FILE *gnuplot = drawing.script;
     double rank_us = 0, path_us = 0;
     fprintf(gnuplot,
@@ -309,16 +303,15 @@ enum ronde_status ronde_workload_draw(const struct ronde_workload_report *report
                                       const char *plot_path, struct ronde_error *error)
 {
     const char *missing = NULL;
-    enum ronde_status status = RONDE_OK;
     if (views->trace && !ronde_json_available(&missing))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
     if (views->trace)
-        status = draw(report, views->trace, write_trace, error);
-    if (status == RONDE_OK && views->timeline)
-        status = draw(report, views->timeline, write_timeline, error);
-    if (status == RONDE_OK && plot_path)
-        status = plot(report, plot_path, error);
-    return status;
+        RONDE_TRY(draw(report, views->trace, write_trace, error));
+    if (views->timeline)
+        RONDE_TRY(draw(report, views->timeline, write_timeline, error));
+    if (plot_path)
+        RONDE_TRY(plot(report, plot_path, error));
+    return RONDE_OK;
 }
 
 static const struct ronde_column columns[] = {
