@@ -78,11 +78,9 @@ enum ronde_status ronde_schedule_file_inspect(const char *path, struct ronde_msc
     *out_schedule = NULL;
     if (out_facts)
         memset(out_facts, 0, sizeof *out_facts);
-    enum ronde_status status = ronde_whole_file_read(path, mem, &text, &bytes, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_whole_file_read(path, mem, &text, &bytes, error));
     /* By what is in it: names end in anything. */
-    status =
+    const enum ronde_status status =
         ronde_mscclpp_is(text, bytes)
             ? ronde_mscclpp_read(text, bytes, path, mem, out_proof, out_schedule, error)
         : ronde_msccl_is(text, bytes)

@@ -347,8 +347,7 @@ enum ronde_status ronde_chakra_read(const char *path, const struct ronde_mem *me
     struct ronde_chakra_file *files = NULL;
     *out_workload = NULL;
     enum ronde_status status = chakra_prefix(path, prefix, error);
-    if (status == RONDE_OK)
-        status = chakra_count_files(prefix, &ranks, error);
+    RONDE_THEN(status, chakra_count_files(prefix, &ranks, error));
     if (status != RONDE_OK)
         return status;
     files = ronde_mem_new(mem, ranks, sizeof *files);
@@ -357,12 +356,10 @@ enum ronde_status ronde_chakra_read(const char *path, const struct ronde_mem *me
     for (uint32_t r = 0; r < ranks && status == RONDE_OK; r++) {
         char *data = NULL;
         status = chakra_path(prefix, r, name, error);
-        if (status == RONDE_OK)
-            status = ronde_whole_file_read(name, mem, &data, &files[r].bytes, error);
+        RONDE_THEN(status, ronde_whole_file_read(name, mem, &data, &files[r].bytes, error));
         files[r].data = (const unsigned char *)data;
     }
-    if (status == RONDE_OK)
-        status = ronde_chakra_parse(files, ranks, prefix, mem, out_workload, error);
+    RONDE_THEN(status, ronde_chakra_parse(files, ranks, prefix, mem, out_workload, error));
     for (uint32_t r = 0; r < ranks; r++) {
         char *data;
         memcpy(&data, &files[r].data, sizeof data);

@@ -216,11 +216,9 @@ static enum ronde_status write_rank(struct writing *writing, const char *prefix,
                                     const uint32_t *items, uint32_t count, struct ronde_error *error)
 {
     char path[4096];
-    enum ronde_status status = chakra_path(prefix, rank, path, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(chakra_path(prefix, rank, path, error));
     struct ronde_output_file output;
-    status = ronde_output_file_open(path, &output, error);
+    enum ronde_status status = ronde_output_file_open(path, &output, error);
     if (status != RONDE_OK)
         return status;
     FILE *file = output.file;
@@ -280,8 +278,7 @@ enum ronde_status ronde_chakra_write(const struct ronde_workload *workload, cons
     enum ronde_status status = check(workload, error);
     if (status == RONDE_OK && (!first || !items || !writing.id_of || !writing.tag_of))
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory to write %zu items", count);
-    if (status == RONDE_OK)
-        status = number_messages(&writing, error);
+    RONDE_THEN(status, number_messages(&writing, error));
     if (status == RONDE_OK) {
         ronde_workload_sort_by_rank(workload, first, items);
         for (uint32_t r = 0; r < workload->ranks; r++)
@@ -290,8 +287,7 @@ enum ronde_status ronde_chakra_write(const struct ronde_workload *workload, cons
     }
     for (uint32_t r = 0; r < workload->ranks && status == RONDE_OK; r++)
         status = write_rank(&writing, prefix, r, items + first[r], first[r + 1] - first[r], error);
-    if (status == RONDE_OK)
-        status = write_groups(workload, prefix, error);
+    RONDE_THEN(status, write_groups(workload, prefix, error));
     ronde_mem_free(mem, writing.deps, writing.dep_capacity, sizeof *writing.deps);
     ronde_mem_free(mem, writing.buffer, writing.buffer_capacity, 1);
     ronde_mem_free(mem, first, ranks, sizeof *first);

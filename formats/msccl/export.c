@@ -252,12 +252,9 @@ static enum ronde_status export_rank(struct exporter *exporter, uint32_t rank)
 {
     struct msccl_algo *algo = exporter->algo;
     struct msccl_gpu gpu = {.id = rank, .first_tb = algo->tbs.count};
-    enum ronde_status status = RONDE_OK;
     set_sizes(exporter, &gpu);
-    for (uint32_t k = 0; k < exporter->schedule->channel_count && status == RONDE_OK; k++)
-        status = export_channel(exporter, &gpu, k);
-    if (status != RONDE_OK)
-        return status;
+    for (uint32_t k = 0; k < exporter->schedule->channel_count; k++)
+        RONDE_TRY(export_channel(exporter, &gpu, k));
     return ronde_list_append(algo->mem, &algo->gpus, &gpu, sizeof gpu) ? RONDE_OK
                                                                        : fail_memory(exporter);
 }
@@ -293,10 +290,8 @@ enum ronde_status msccl_export(const struct ronde_schedule *schedule, struct msc
     struct exporter exporter = {.schedule = schedule, .algo = algo, .error = error};
     exporter.chunks = ronde_mem_new(algo->mem, schedule->max_chunk_count, sizeof *exporter.chunks);
     enum ronde_status status = exporter.chunks ? set_header(&exporter) : fail_memory(&exporter);
-    if (status == RONDE_OK)
-        status = list_chans(&exporter);
-    if (status == RONDE_OK)
-        status = survey(&exporter);
+    RONDE_THEN(status, list_chans(&exporter));
+    RONDE_THEN(status, survey(&exporter));
     for (uint32_t rank = 0; rank < schedule->ranks && status == RONDE_OK; rank++)
         status = export_rank(&exporter, rank);
     ronde_list_free(algo->mem, &exporter.chans, sizeof(struct msccl_chan));

@@ -389,9 +389,7 @@ enum ronde_status msccl_parse(const char *text, size_t bytes, struct msccl_algo 
 {
     struct reader reader = {algo, error, RONDE_OK};
     xmlDoc *document = NULL;
-    const enum ronde_status status = ronde_document_parse(algo->path, text, bytes, &document, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_document_parse(algo->path, text, bytes, &document, error));
     read_algo(&reader, xmlDocGetRootElement(document));
     xmlFreeDoc(document);
     return reader.status;

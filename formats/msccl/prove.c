@@ -67,10 +67,9 @@ static enum ronde_status try_reading(const struct msccl_algo *algo,
 {
     char *text = NULL;
     size_t bytes = 0;
-    enum ronde_status status = msccl_to_text(algo, reading, &text, &bytes, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_schedule_read(text, bytes, algo->path, algo->mem, out_proof, out_schedule, error);
+    RONDE_TRY(msccl_to_text(algo, reading, &text, &bytes, error));
+    const enum ronde_status status =
+        ronde_schedule_read(text, bytes, algo->path, algo->mem, out_proof, out_schedule, error);
     ronde_mem_free(algo->mem, text, bytes + 1, 1);
     if (status == RONDE_REJECTED)
         name_ranks(algo, reading->root, out_proof);

@@ -168,8 +168,7 @@ static enum ronde_status prove(struct msccl_algo *algo, struct ronde_msccl_facts
     enum ronde_status status = check_meaning(algo, error);
     note_facts(algo, 0, facts);
     proof->ok = true;
-    if (status == RONDE_OK)
-        status = msccl_judge(algo, proof, error);
+    RONDE_THEN(status, msccl_judge(algo, proof, error));
     if (status == RONDE_OK && proof->ok)
         status = msccl_prove(algo, proof, out_schedule, error);
     if (status == RONDE_OK && proof->ok)
@@ -189,8 +188,7 @@ enum ronde_status ronde_msccl_read(const char *text, size_t bytes, const char *n
     struct ronde_proof proof = {0};
     *out_schedule = NULL;
     enum ronde_status status = msccl_parse(text, bytes, &algo, error);
-    if (status == RONDE_OK)
-        status = prove(&algo, &facts, &proof, out_schedule, error);
+    RONDE_THEN(status, prove(&algo, &facts, &proof, out_schedule, error));
     msccl_algo_free(&algo);
     if (out_facts)
         *out_facts = facts;

@@ -191,12 +191,9 @@ enum ronde_status ronde_msccl_print(const struct ronde_schedule *schedule,
     *out_text = NULL;
     *out_bytes = 0;
     enum ronde_status status = msccl_export(schedule, &algo, error);
-    if (status == RONDE_OK)
-        status = check_dialect(&algo, style->dialect, error);
-    if (status == RONDE_OK)
-        status = check_limits(&algo, &msccl_limits[style->dialect], error);
-    if (status == RONDE_OK)
-        status = verify(&algo, style, error);
+    RONDE_THEN(status, check_dialect(&algo, style->dialect, error));
+    RONDE_THEN(status, check_limits(&algo, &msccl_limits[style->dialect], error));
+    RONDE_THEN(status, verify(&algo, style, error));
     if (status == RONDE_OK) {
         put_head(&out, &algo, style->dialect);
         for (uint32_t g = 0; g < algo.ranks; g++)

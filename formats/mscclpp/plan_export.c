@@ -432,15 +432,12 @@ enum ronde_status ronde_mscclpp_print(const struct ronde_schedule *schedule,
     exporter.scratch = ronde_mem_new(mem, schedule->ranks, sizeof *exporter.scratch);
     if (status == RONDE_OK && !exporter.scratch)
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for a plan");
-    if (status == RONDE_OK)
-        status = add_links(&exporter);
-    if (status == RONDE_OK)
-        status = put_plan(&exporter);
+    RONDE_THEN(status, add_links(&exporter));
+    RONDE_THEN(status, put_plan(&exporter));
     const enum ronde_status printed =
         ronde_text_finish(&exporter.out, &text, &bytes, status == RONDE_OK ? error : NULL);
     status = status == RONDE_OK ? printed : status;
-    if (status == RONDE_OK)
-        status = verify(text, bytes, mem, error);
+    RONDE_THEN(status, verify(text, bytes, mem, error));
     if (status == RONDE_OK) {
         *out_text = text;
         *out_bytes = bytes;

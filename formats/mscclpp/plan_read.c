@@ -152,10 +152,9 @@ static enum ronde_status try_reading(const struct mscclpp_plan *plan, bool is_un
 {
     char *text = NULL;
     size_t bytes = 0;
-    enum ronde_status status = mscclpp_to_text(plan, is_unscaled, &text, &bytes);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_schedule_read(text, bytes, plan->path, plan->mem, proof, out_schedule, error);
+    RONDE_TRY(mscclpp_to_text(plan, is_unscaled, &text, &bytes));
+    const enum ronde_status status =
+        ronde_schedule_read(text, bytes, plan->path, plan->mem, proof, out_schedule, error);
     ronde_mem_free(plan->mem, text, bytes + 1, 1);
     return status;
 }

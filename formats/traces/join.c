@@ -218,10 +218,8 @@ static void remark_formats(struct ronde_traces *traces)
 enum ronde_status ronde_traces_join(struct ronde_traces *traces, struct ronde_error *error)
 {
     enum ronde_status status = join_members(traces, error);
-    if (status == RONDE_OK)
-        status = join_processes(traces, error);
-    if (status == RONDE_OK)
-        status = gather_infer_groups(traces, error);
+    RONDE_THEN(status, join_processes(traces, error));
+    RONDE_THEN(status, gather_infer_groups(traces, error));
     remark_formats(traces);
     gather_remark_hangs(traces);
     return status;

@@ -12,10 +12,9 @@ enum ronde_status ronde_workload_read(const char *path, const struct ronde_mem *
     *out_workload = NULL;
     if (ronde_chakra_is(path))
         return ronde_chakra_read(path, mem, out_workload, error);
-    enum ronde_status status = ronde_whole_file_read(path, mem, &data, &bytes, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_workload_parse(data, bytes, path, mem, out_workload, error);
+    RONDE_TRY(ronde_whole_file_read(path, mem, &data, &bytes, error));
+    const enum ronde_status status =
+        ronde_workload_parse(data, bytes, path, mem, out_workload, error);
     ronde_whole_file_free(mem, data, bytes);
     return status;
 }

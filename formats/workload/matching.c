@@ -140,9 +140,7 @@ static enum ronde_status join(struct group_index *group_index, struct workload_m
         /* `joined` counts, and until the first has come `group` is not set. */
         if (instance->joined++ == 0)
             instance->group = w;
-        const enum ronde_status status = compare_parts(workload, instance->group, w, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(compare_parts(workload, instance->group, w, error));
     }
     for (uint32_t i = 0; i < matching->instance_count; i++)
         matching->instances[i].group = workload->works[matching->instances[i].group].group;
@@ -195,12 +193,9 @@ static enum ronde_status match_collectives(const struct ronde_workload *workload
     }
     fill_slots(&group_index);
     status = count(&group_index, error);
-    if (status == RONDE_OK)
-        status = compare_counts(&group_index, &instances, error);
-    if (status == RONDE_OK)
-        status = reserve_instances(&group_index, instances, matching, error);
-    if (status == RONDE_OK)
-        status = join(&group_index, matching, error);
+    RONDE_THEN(status, compare_counts(&group_index, &instances, error));
+    RONDE_THEN(status, reserve_instances(&group_index, instances, matching, error));
+    RONDE_THEN(status, join(&group_index, matching, error));
 out:
     ronde_mem_free(mem, group_index.slots, members, sizeof *group_index.slots);
     ronde_mem_free(mem, group_index.counts, members, sizeof *group_index.counts);
@@ -224,10 +219,9 @@ ronde_workload_match(const struct ronde_workload *workload, const struct ronde_m
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to match %u items", count);
     for (uint32_t w = 0; w < count; w++)
         matching->partner[w] = matching->instance_of[w] = matching->previous[w] = RONDE_NONE;
-    enum ronde_status status = workload_sequence(workload, matching, error);
-    if (status == RONDE_OK)
-        status = workload_match_messages(workload, matching, error);
-    return status == RONDE_OK ? match_collectives(workload, matching, error) : status;
+    RONDE_TRY(workload_sequence(workload, matching, error));
+    RONDE_TRY(workload_match_messages(workload, matching, error));
+    return match_collectives(workload, matching, error);
 }
 
 void ronde_workload_matching_free(struct workload_matching *matching)

@@ -191,8 +191,8 @@ enum ronde_status workload_match_messages(const struct ronde_workload *workload,
     enum ronde_status status =
         sends && recvs ? forget_tags(workload, recvs, recv_count, sends, send_count, error)
                        : ronde_fail(error, RONDE_NO_MEMORY, "no memory to match messages");
-    if (status == RONDE_OK)
-        status = pair_ends(workload, recvs, recv_count, sends, send_count, matching->partner, error);
+    RONDE_THEN(status,
+               pair_ends(workload, recvs, recv_count, sends, send_count, matching->partner, error));
     ronde_mem_free(matching->mem, sends, send_count, sizeof *sends);
     ronde_mem_free(matching->mem, recvs, recv_count, sizeof *recvs);
     return status;

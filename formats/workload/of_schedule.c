@@ -117,9 +117,8 @@ ronde_workload_of_schedule(const struct ronde_schedule *schedule, const struct r
     unlimited.depth = UINT32_MAX;
     enum ronde_status status =
         ronde_dag_create_named(schedule, &unlimited, params, mem, &dag, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_create(schedule->ranks, schedule->algorithm, mem, &taking.workload,
-                                       error);
+    RONDE_THEN(status, ronde_workload_create(schedule->ranks, schedule->algorithm, mem,
+                                             &taking.workload, error));
     const uint32_t op_count = dag ? dag->op_count : 0;
     taking.dag = dag;
     taking.last_of = ronde_mem_new(mem, op_count, sizeof *taking.last_of);

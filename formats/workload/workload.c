@@ -52,8 +52,7 @@ ronde_workload_create(uint32_t ranks, const char *path, const struct ronde_mem *
     workload->mem = mem;
     workload->ranks = ranks;
     enum ronde_status status = ronde_workload_name(workload, "", 0, &empty, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_name(workload, path, strlen(path), &workload->path, error);
+    RONDE_THEN(status, ronde_workload_name(workload, path, strlen(path), &workload->path, error));
     if (status == RONDE_OK)
         *out_workload = workload;
     else
@@ -225,18 +224,17 @@ static enum ronde_status add_rank(const struct ronde_workload *one, uint32_t ran
                                   struct ronde_workload *many, struct ronde_error *error)
 {
     const uint32_t first = many->work_count;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t w = 0; w < one->work_count && status == RONDE_OK; w++) {
+    for (uint32_t w = 0; w < one->work_count; w++) {
         struct ronde_work work = one->works[w];
         work.rank = rank;
-        status = ronde_workload_add(many, &work, error);
-        for (uint32_t d = 0; d < one->works[w].dep_count && status == RONDE_OK; d++) {
+        RONDE_TRY(ronde_workload_add(many, &work, error));
+        for (uint32_t d = 0; d < one->works[w].dep_count; d++) {
             struct ronde_work_dep dep = one->deps[one->works[w].first_dep + d];
             dep.work += first;
-            status = ronde_workload_depend(many, dep, error);
+            RONDE_TRY(ronde_workload_depend(many, dep, error));
         }
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_workload_repeat(const struct ronde_workload *workload, uint32_t ranks,
@@ -247,9 +245,8 @@ enum ronde_status ronde_workload_repeat(const struct ronde_workload *workload, u
     struct ronde_workload *many = NULL;
     *out_workload = NULL;
     enum ronde_status status = check(workload, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_create(ranks, ronde_workload_text(workload, workload->path), mem,
-                                       &many, error);
+    RONDE_THEN(status, ronde_workload_create(ranks, ronde_workload_text(workload, workload->path),
+                                             mem, &many, error));
     if (status != RONDE_OK)
         return status;
     /* The whole pool of names, so that places in it stay: two texts are there already, as they were here. */
@@ -260,8 +257,7 @@ enum ronde_status ronde_workload_repeat(const struct ronde_workload *workload, u
         const char *text = ronde_workload_text(workload, at);
         status = ronde_workload_name(many, text, strlen(text), &place, error);
     }
-    if (status == RONDE_OK)
-        status = add_groups(workload, many, error);
+    RONDE_THEN(status, add_groups(workload, many, error));
     for (uint32_t r = 0; r < ranks && status == RONDE_OK; r++)
         status = add_rank(workload, r, many, error);
     if (status == RONDE_OK)
