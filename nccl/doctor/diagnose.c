@@ -298,9 +298,7 @@ enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
     }
     if (!has_rows)
         return fail_empty(request, error);
-    const enum ronde_status status = doctor_find_ranges(request, out, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(doctor_find_ranges(request, out, error));
     find_causes(request, &healthy, out);
     out->is_wrong = (out->is_wrong && out->healthy < RONDE_DOCTOR_LEAST_HEALTHY) ||
                     out->jumps > RONDE_DOCTOR_MOST_JUMPS;

@@ -87,13 +87,11 @@ enum ronde_status ronde_doctor_spread_read(const char *folder, struct ronde_doct
 {
     char path[RONDE_PATH_BYTES];
     *out = guessed();
-    enum ronde_status status = ronde_nccl_shipped_file(folder, "spread", path, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_nccl_shipped_file(folder, "spread", path, error));
     FILE *file = fopen(path, "r");
     if (!file)
         return ronde_fail(error, RONDE_IO, "%s: %s", path, strerror(errno));
-    status = read_lines(file, path, out, error);
+    const enum ronde_status status = read_lines(file, path, out, error);
     fclose(file);
     return status;
 }

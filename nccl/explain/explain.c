@@ -377,18 +377,17 @@ static enum ronde_status add_row(struct work *work, size_t group_first, size_t g
 static enum ronde_status add_rows(struct work *work, struct ronde_error *error)
 {
     const struct explain_instance *all = work->instances;
-    enum ronde_status status = RONDE_OK;
     qsort(work->instances, work->made, sizeof *work->instances, by_row);
-    for (size_t g = 0, group; status == RONDE_OK && g < work->made; g += group) {
+    for (size_t g = 0, group; g < work->made; g += group) {
         for (group = 1; g + group < work->made && all[g + group].group == all[g].group; group++)
             ;
-        for (size_t i = g, run; status == RONDE_OK && i < g + group; i += run) {
+        for (size_t i = g, run; i < g + group; i += run) {
             for (run = 1; i + run < g + group && by_row(&all[i], &all[i + run]) == 0; run++)
                 ;
-            status = add_row(work, g, group, i, run, error);
+            RONDE_TRY(add_row(work, g, group, i, run, error));
         }
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* The longest of a step first; what nothing is known of last. */
@@ -417,8 +416,7 @@ enum ronde_status ronde_explain(const struct ronde_traces *traces, uint32_t step
     *out = (struct ronde_explanation){.mem = mem};
     count_ranks(traces, out);
     enum ronde_status status = reserve(&work) ? RONDE_OK : no_memory(error);
-    if (status == RONDE_OK)
-        status = explain_select(traces, step, work.parts, &work.count, error);
+    RONDE_THEN(status, explain_select(traces, step, work.parts, &work.count, error));
     if (status == RONDE_OK)
         out->steps = step == RONDE_TRACE_NONE ? explain_count_steps(traces) : 1;
     if (status == RONDE_OK) {

@@ -224,13 +224,10 @@ static size_t run_of(const struct step *step, size_t first)
 
 static enum ronde_status take_calls(struct step *step, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (size_t p = 0, run; status == RONDE_OK && p < step->part_count; p += run) {
+    for (size_t p = 0, run; p < step->part_count; p += run) {
         run = explain_run(step->traces, step->parts + p, step->part_count - p);
-        status = take_call(step, step->parts + p, run, error);
+        RONDE_TRY(take_call(step, step->parts + p, run, error));
     }
-    if (status != RONDE_OK)
-        return status;
     order_calls(step);
     qsort_r(step->items, step->item_count, sizeof *step->items, by_rank_and_start, step);
     for (size_t i = 0; i < step->item_count; i += run_of(step, i)) {
@@ -431,14 +428,12 @@ enum ronde_status ronde_explain_workload(const struct ronde_traces *traces, uint
     enum ronde_status status = step.parts && step.items
                                    ? RONDE_OK
                                    : ronde_fail(error, RONDE_NO_MEMORY, "explain: no memory");
-    if (status == RONDE_OK)
-        status = explain_select(traces, number, step.parts, &step.part_count, error);
+    RONDE_THEN(status, explain_select(traces, number, step.parts, &step.part_count, error));
     if (status == RONDE_OK) {
         explain_number(traces, step.parts, step.part_count);
         status = take_calls(&step, error);
     }
-    if (status == RONDE_OK)
-        status = check(&step, error);
+    RONDE_THEN(status, check(&step, error));
     if (status == RONDE_OK)
         put_step(&step, file);
     ronde_mem_free(mem, step.parts, calls, sizeof *step.parts);

@@ -204,10 +204,9 @@ ronde_nccl_graph_read(const char *path, uint32_t ranks, const struct ronde_mem *
     char *text = NULL;
     size_t bytes = 0;
     *out_graph = NULL;
-    enum ronde_status status = ronde_whole_file_read(path, mem, &text, &bytes, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_nccl_graph_parse(text, bytes, path, ranks, mem, out_graph, error);
+    RONDE_TRY(ronde_whole_file_read(path, mem, &text, &bytes, error));
+    const enum ronde_status status =
+        ronde_nccl_graph_parse(text, bytes, path, ranks, mem, out_graph, error);
     ronde_whole_file_free(mem, text, bytes);
     return status;
 }

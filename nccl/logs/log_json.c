@@ -110,11 +110,8 @@ static enum ronde_status read_result(struct reader *reader, const json_t *result
     row.bytes = (uint64_t)bytes;
     row.is_reduction = op && strcmp(op, "none") != 0 && op[0] != '\0';
     row.has_root = take_number(result, "root", -1, 1e6, &root) && root >= 0;
-    enum ronde_status status = read_half(reader, result, "out_of_place", at, &row.half[0], error);
-    if (status == RONDE_OK)
-        status = read_half(reader, result, "in_place", at, &row.half[1], error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(read_half(reader, result, "out_of_place", at, &row.half[0], error));
+    RONDE_TRY(read_half(reader, result, "in_place", at, &row.half[1], error));
     if (!log_row_is_sound(&row, why, sizeof why))
         return ronde_fail_at(error, RONDE_BAD_INPUT, 1, "%s:1: %s", reader->request->path, why);
     log_run_row(&reader->run, &row);
@@ -162,8 +159,7 @@ enum ronde_status published_read_json(const struct ronde_published_request *requ
         status = ronde_fail_at(error, RONDE_BAD_INPUT, root ? 1 : (uint32_t)where.line,
                                "%s:%d: not a JSON object: %s", request->path, root ? 1 : where.line,
                                root ? "another kind of value" : where.text);
-    if (status == RONDE_OK)
-        status = read_run(reader, root, error);
+    RONDE_THEN(status, read_run(reader, root, error));
     json_decref(root);
     ronde_mem_free(out->mem, reader, 1, sizeof *reader);
     return status;

@@ -290,8 +290,7 @@ enum ronde_status published_log_system(const struct ronde_published_request *req
 enum ronde_status published_add_halves(struct ronde_published *to, uint32_t line, uint32_t system,
                                        const struct log_row *row, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (unsigned h = 0; status == RONDE_OK && h < 2; h++) {
+    for (unsigned h = 0; h < 2; h++) {
         const struct log_half *half = &row->half[h];
         /* Nothing was moved: nccl-tests prints such rows where the size is below an element a rank. */
         if (!half->is_there || row->bytes == 0)
@@ -303,9 +302,9 @@ enum ronde_status published_add_halves(struct ronde_published *to, uint32_t line
                                                      .is_in_place = h == 1,
                                                      .call = {.bytes = row->bytes},
                                                      .measured_us = half->time_us};
-        status = published_add(to, &measured, error);
+        RONDE_TRY(published_add(to, &measured, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status published_settle(const struct ronde_published_request *request,
@@ -316,9 +315,9 @@ enum ronde_status published_settle(const struct ronde_published_request *request
     bool is_modelled = false;
     if (first == to->count)
         return RONDE_OK;
-    const enum ronde_status status =
-        log_run_settle(run, request, &to->log, to->rows[first].line, &of_run, &is_modelled, error);
-    for (size_t r = first; status == RONDE_OK && r < to->count; r++) {
+    RONDE_TRY(
+        log_run_settle(run, request, &to->log, to->rows[first].line, &of_run, &is_modelled, error));
+    for (size_t r = first; r < to->count; r++) {
         struct ronde_published_row *row = &to->rows[r];
         const uint64_t bytes = row->call.bytes;
         row->call = of_run.call;
@@ -326,7 +325,7 @@ enum ronde_status published_settle(const struct ronde_published_request *request
         row->wish = of_run.wish;
         published_state(row, is_modelled, false);
     }
-    return status;
+    return RONDE_OK;
 }
 
 /** A row whose times did not come. */
@@ -378,18 +377,14 @@ static enum ronde_status take_row(struct reader *reader, uint32_t line, const st
 static enum ronde_status read_piece(struct reader *reader, char *text, struct ronde_error *error)
 {
     char why[RONDE_LOG_TEXT_BYTES];
-    enum ronde_status status = RONDE_OK;
     if (strstr(text, "algbw") || begins_run(text))
-        status = end_run(reader, error);
-    if (status == RONDE_OK && log_columns_read(text, &reader->columns)) {
+        RONDE_TRY(end_run(reader, error));
+    if (log_columns_read(text, &reader->columns)) {
         reader->run.has_table = true;
         return RONDE_OK;
     }
-    if (status == RONDE_OK)
-        status = take_line(&reader->run, &reader->to->log, reader->request->path, reader->line,
-                           text, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(take_line(&reader->run, &reader->to->log, reader->request->path, reader->line, text,
+                        error));
     struct log_row row = reader->begun;
     const enum log_kind kind =
         log_row_read(text, &reader->columns, reader->begun_line > 0, &row, why, sizeof why);
@@ -479,8 +474,7 @@ enum ronde_status published_read_log(const struct ronde_published_request *reque
     reader->columns = log_columns_default();
     out->log.is_log = true;
     enum ronde_status status = published_log_system(request, out, &reader->system, error);
-    if (status == RONDE_OK)
-        status = read_lines(reader, error);
+    RONDE_THEN(status, read_lines(reader, error));
     ronde_mem_free(out->mem, reader, 1, sizeof *reader);
     const bool is_empty =
         out->count == 0 && out->log.failure_line == 0 && out->log.separate_line == 0;

@@ -229,9 +229,7 @@ replay_trees(const struct ronde_nccl_graph *graph, const struct ronde_nccl_reque
                           ronde_collective_text(request->collective));
     if (graph->trees == 0)
         return fail_treeless(graph, error);
-    enum ronde_status status = ronde_builder_create(&compiled, mem, &tree.builder, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_builder_create(&compiled, mem, &tree.builder, error));
     tree.lane = ronde_mem_new(mem, graph->ranks, sizeof *tree.lane);
     tree.walk = ronde_mem_new(mem, graph->ranks, sizeof *tree.walk);
     if (tree.lane && tree.walk) {

@@ -86,18 +86,11 @@ static enum ronde_status take(void *self, const struct ronde_nccl_words *words,
     double size = 0, systems = 0;
     if (words->count != 5)
         return ronde_nccl_words_refuse(words, error, "is to be KIND SIZE LOW HIGH SYSTEMS");
-    enum ronde_status status =
-        ronde_nccl_words_name(words, 0, kinds, RONDE_NCCL_BAND_KIND_COUNT, &kind, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_words_number(words, 1, 0, RONDE_NCCL_BAND_SIZES - 1, &size, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_words_number(words, 2, .01, 1, &band.low, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_words_number(words, 3, 1, 100, &band.high, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_words_number(words, 4, 0, 1e4, &systems, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_nccl_words_name(words, 0, kinds, RONDE_NCCL_BAND_KIND_COUNT, &kind, error));
+    RONDE_TRY(ronde_nccl_words_number(words, 1, 0, RONDE_NCCL_BAND_SIZES - 1, &size, error));
+    RONDE_TRY(ronde_nccl_words_number(words, 2, .01, 1, &band.low, error));
+    RONDE_TRY(ronde_nccl_words_number(words, 3, 1, 100, &band.high, error));
+    RONDE_TRY(ronde_nccl_words_number(words, 4, 0, 1e4, &systems, error));
     to->at[kind][(unsigned)size] = band;
     to->systems[kind][(unsigned)size] = (uint32_t)systems;
     return RONDE_OK;
@@ -108,13 +101,12 @@ enum ronde_status ronde_nccl_bands_read(const char *folder, struct ronde_nccl_ba
 {
     char path[RONDE_PATH_BYTES];
     *out = (struct ronde_nccl_bands){0};
-    enum ronde_status status = ronde_nccl_shipped_file(folder, "bands", path, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_words_read(path, take, out, error);
-    for (unsigned k = 0; status == RONDE_OK && k < RONDE_NCCL_BAND_KIND_COUNT; k++)
+    RONDE_TRY(ronde_nccl_shipped_file(folder, "bands", path, error));
+    RONDE_TRY(ronde_nccl_words_read(path, take, out, error));
+    for (unsigned k = 0; k < RONDE_NCCL_BAND_KIND_COUNT; k++)
         for (unsigned s = 0; s < RONDE_NCCL_BAND_SIZES; s++)
             if (!(out->at[k][s].low > 0))
                 return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s %u", path, kinds[k],
                                   s);
-    return status;
+    return RONDE_OK;
 }

@@ -48,13 +48,12 @@ static enum ronde_status read_file(const char *folder, const char *name, struct 
                                    struct ronde_error *error)
 {
     char path[RONDE_PATH_BYTES];
-    enum ronde_status status = ronde_nccl_shipped_file(folder, name, path, error);
-    if (status == RONDE_OK)
-        status = ronde_nccl_words_read(path, take, &reading, error);
-    for (uint32_t i = 0; status == RONDE_OK && i < reading.count; i++)
+    RONDE_TRY(ronde_nccl_shipped_file(folder, name, path, error));
+    RONDE_TRY(ronde_nccl_words_read(path, take, &reading, error));
+    for (uint32_t i = 0; i < reading.count; i++)
         if (!(reading.to[i].value > 0))
             return ronde_fail(error, RONDE_BAD_INPUT, "%s: no line says %s", path, reading.names[i]);
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_nccl_shipped_file(const char *folder, const char *name,
@@ -77,14 +76,14 @@ enum ronde_status ronde_nccl_constants_read(const char *folder, struct ronde_ncc
 {
     *out = (struct ronde_nccl_constants){.inside = 1, .between = 1, .links = 1, .nics = 1};
     const struct reading common = {common_names, RONDE_NCCL_COMMON_COUNT, out->all};
-    enum ronde_status status = read_file(folder, "common", common, error);
-    for (unsigned g = 0; status == RONDE_OK && g < RONDE_NCCL_GENERATION_COUNT; g++) {
+    RONDE_TRY(read_file(folder, "common", common, error));
+    for (unsigned g = 0; g < RONDE_NCCL_GENERATION_COUNT; g++) {
         const struct reading generation = {generation_names, RONDE_NCCL_OF_GENERATION_COUNT,
                                            out->all + RONDE_NCCL_COMMON_COUNT +
                                                (size_t)g * RONDE_NCCL_OF_GENERATION_COUNT};
-        status = read_file(folder, ronde_nccl_generations[g], generation, error);
+        RONDE_TRY(read_file(folder, ronde_nccl_generations[g], generation, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 void ronde_nccl_constant_name(size_t index, char *out_text, size_t bytes)

@@ -113,15 +113,12 @@ static enum ronde_status take_value(const struct ronde_nccl_words *words, enum k
     void *at = (char *)to + line->at;
     double number = 0;
     uint32_t word = 0;
-    enum ronde_status status = RONDE_OK;
     if (line->kind == TEXT)
         return take_name(words, to->name, error);
     if (line->kind == WORD)
-        status = ronde_nccl_words_name(words, 1, line->words, (uint32_t)line->high, &word, error);
+        RONDE_TRY(ronde_nccl_words_name(words, 1, line->words, (uint32_t)line->high, &word, error));
     else
-        status = ronde_nccl_words_number(words, 1, line->low, line->high, &number, error);
-    if (status != RONDE_OK)
-        return status;
+        RONDE_TRY(ronde_nccl_words_number(words, 1, line->low, line->high, &number, error));
     /* What is refused may not fit into an integer at all. */
     if (line->kind == COUNT && number != (uint32_t)number)
         return ronde_nccl_words_refuse(words, error, "is to be a whole number");
@@ -253,9 +250,7 @@ enum ronde_status ronde_nccl_machine_read(const char *path, struct ronde_nccl_ma
 {
     struct reading reading = {.to = out};
     *out = (struct ronde_nccl_machine){.sockets = 1};
-    const enum ronde_status status = ronde_nccl_words_read(path, take, &reading, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_nccl_words_read(path, take, &reading, error));
     if (understand(&reading, path, error) != RONDE_OK)
         return RONDE_BAD_INPUT;
     const enum key what = missing(&reading);

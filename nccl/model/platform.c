@@ -41,10 +41,8 @@ static double link_GBps(const struct reading *reading, uint32_t link)
 static enum ronde_status route_of(const struct reading *reading, uint32_t from, uint32_t to,
                                   struct way *out, struct ronde_error *error)
 {
-    const enum ronde_status status =
-        ronde_router_route(reading->router, from, to, ROUTE_MAX, out->links, &out->count, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(
+        ronde_router_route(reading->router, from, to, ROUTE_MAX, out->links, &out->count, error));
     return out->count > 0 && out->count <= ROUTE_MAX
                ? RONDE_OK
                : ronde_fail(error, RONDE_UNSUPPORTED,
@@ -103,10 +101,10 @@ static enum ronde_status next_way(const struct reading *reading, uint32_t host, 
 {
     const uint32_t gpus = reading->gpus;
     for (; *distance < gpus; ++*distance) {
-        const enum ronde_status status =
-            route_of(reading, host, host - host % gpus + (host + *distance) % gpus, out, error);
-        if (status != RONDE_OK || slowest_GBps(reading, out) < memory_GBps)
-            return status;
+        RONDE_TRY(
+            route_of(reading, host, host - host % gpus + (host + *distance) % gpus, out, error));
+        if (slowest_GBps(reading, out) < memory_GBps)
+            return RONDE_OK;
     }
     return RONDE_OK;
 }
@@ -122,8 +120,7 @@ static enum ronde_status find_mesh(const struct reading *reading, bool *out_is_m
         return RONDE_OK;
     enum ronde_status status = next_way(reading, 0, &distance, &way, error);
     distance++;
-    if (status == RONDE_OK)
-        status = next_way(reading, 0, &distance, &other, error);
+    RONDE_THEN(status, next_way(reading, 0, &distance, &other, error));
     *out_is_mesh = status == RONDE_OK && distance < reading->gpus && way.links[0] != other.links[0];
     return status;
 }
@@ -135,17 +132,13 @@ static enum ronde_status take_inside(const struct reading *reading, struct ronde
     const uint32_t gpus = reading->gpus;
     bool is_mesh = false;
     uint32_t count = 0;
-    enum ronde_status status = find_mesh(reading, &is_mesh, error);
-    for (uint32_t h = 0; status == RONDE_OK && gpus > 1 && h < reading->nodes * gpus;
-         h += is_mesh ? gpus : 1) {
+    RONDE_TRY(find_mesh(reading, &is_mesh, error));
+    for (uint32_t h = 0; gpus > 1 && h < reading->nodes * gpus; h += is_mesh ? gpus : 1) {
         struct way way;
         uint32_t distance = 1;
-        status = next_way(reading, h, &distance, &way, error);
-        if (status == RONDE_OK)
-            reading->rates_GBps[count++] = slowest_GBps(reading, &way);
+        RONDE_TRY(next_way(reading, h, &distance, &way, error));
+        reading->rates_GBps[count++] = slowest_GBps(reading, &way);
     }
-    if (status != RONDE_OK)
-        return status;
     const double rate_GBps = count > 0 ? ronde_nccl_usual(reading->rates_GBps, count) : 0;
     const bool is_pcie = !is_mesh && rate_GBps <= fastest_slot_GBps;
     to->link = is_mesh ? RONDE_NCCL_MESH : is_pcie ? RONDE_NCCL_PCIE : RONDE_NCCL_SWITCH;
@@ -174,11 +167,8 @@ static enum ronde_status take_nics(const struct reading *reading, uint32_t *room
     const uint32_t gpus = reading->gpus;
     const uint32_t hosts = ronde_platform_facts(reading->platform)->hosts;
     for (uint32_t h = 0; h < reading->nodes * gpus; h++) {
-        const enum ronde_status status =
-            ronde_router_nic(reading->router, h, (h + gpus) % (hosts - hosts % gpus),
-                             &room[h % gpus], error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_router_nic(reading->router, h, (h + gpus) % (hosts - hosts % gpus),
+                                   &room[h % gpus], error));
         reading->rates_GBps[h] = link_GBps(reading, room[h % gpus]);
         if (h % gpus == gpus - 1) {
             const uint32_t nics = count_distinct(room, gpus);
@@ -199,8 +189,7 @@ static enum ronde_status take_links(struct reading *reading, const struct ronde_
         room && reading->rates_GBps
             ? ronde_router_create(reading->platform, mem, &reading->router, error)
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for the links of %u GPUs", hosts);
-    if (status == RONDE_OK)
-        status = take_inside(reading, out, error);
+    RONDE_THEN(status, take_inside(reading, out, error));
     if (status == RONDE_OK && ronde_platform_facts(reading->platform)->hosts > reading->gpus)
         status = take_nics(reading, room, out, error);
     ronde_router_destroy(reading->router);

@@ -80,8 +80,7 @@ static enum ronde_status read_lines(FILE *file, const char *path, ronde_nccl_tak
 {
     struct ronde_nccl_words words = {.path = path, .word = {"line"}};
     char text[LINE_BYTES];
-    enum ronde_status status = RONDE_OK;
-    while (status == RONDE_OK && fgets(text, sizeof text, file)) {
+    while (fgets(text, sizeof text, file)) {
         words.line++;
         /* Without a newline it is the last line, or too long, or a zero byte hides the rest of it. */
         if (!strchr(text, '\n') && !feof(file))
@@ -89,13 +88,13 @@ static enum ronde_status read_lines(FILE *file, const char *path, ronde_nccl_tak
                                            (unsigned)sizeof text - 2);
         text[strcspn(text, "#")] = '\0';
         const bool is_marked = words.line == 1 && strncmp(text, byte_order_mark, 3) == 0;
-        status = cut(is_marked ? text + 3 : text, &words, error);
-        if (status == RONDE_OK && words.count > 0)
-            status = take(self, &words, error);
+        RONDE_TRY(cut(is_marked ? text + 3 : text, &words, error));
+        if (words.count > 0)
+            RONDE_TRY(take(self, &words, error));
     }
-    if (status == RONDE_OK && ferror(file))
+    if (ferror(file))
         return ronde_fail(error, RONDE_IO, "%s: cannot be read", path);
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_nccl_words_read(const char *path, ronde_nccl_take take, void *self,

@@ -80,9 +80,8 @@ static enum ronde_status open_platform(struct stage *stage, uint32_t nodes,
     struct ronde_import *import = NULL;
     enum ronde_status status =
         ronde_import_describe(&stage->node, &request, stage->mem, &import, error);
-    if (status == RONDE_OK)
-        status =
-            ronde_import_platform(import, stage->node.name, stage->mem, &stage->platform, error);
+    RONDE_THEN(status,
+               ronde_import_platform(import, stage->node.name, stage->mem, &stage->platform, error));
     ronde_import_destroy(import);
     return status;
 }
@@ -120,8 +119,8 @@ static enum ronde_status open_stage(struct stage *stage, const struct ronde_nccl
         stage->request.shape[0] = nodes;
         stage->request.shape[1] = stage->node.gpus;
     }
-    const enum ronde_status status = open_platform(stage, nodes, error);
-    return status == RONDE_OK ? open_schedule(stage, error) : status;
+    RONDE_TRY(open_platform(stage, nodes, error));
+    return open_schedule(stage, error);
 }
 
 /** Elements of a block: nccl-tests' size is that of all blocks of all_gather and reduce_scatter. */
@@ -192,8 +191,7 @@ enum ronde_status ronde_published_replay(struct ronde_published *published, uint
             status = open_stage(&stage, &published->systems[system].machine, constants, row, error);
         }
         last = row;
-        if (status == RONDE_OK)
-            status = replay(&stage, &row->call, &row->replayed_us, error);
+        RONDE_THEN(status, replay(&stage, &row->call, &row->replayed_us, error));
         if (status == RONDE_TIMEOUT || status == RONDE_UNSUPPORTED)
             status = RONDE_OK;
     }

@@ -65,9 +65,7 @@ static enum ronde_status read_machines(const char *folder, struct ronde_publishe
             return ronde_fail(error, RONDE_IO, "%.100s: path is too long", folder);
         if (access(path, F_OK) != 0)
             continue;
-        const enum ronde_status status = ronde_nccl_machine_read(path, &system->machine, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_nccl_machine_read(path, &system->machine, error));
         system->is_described = true;
     }
     return RONDE_OK;

@@ -105,11 +105,9 @@ static enum ronde_status read_header(struct reader *reader, struct ronde_error *
 {
     const struct ronde_csv *csv = &reader->csv;
     for (unsigned c = 0; c < COLUMN_COUNT; c++) {
-        enum ronde_status status = find_column(csv, column_names[c], true, &reader->at[c], error);
-        if (status == RONDE_OK && reader->at[c] == NOWHERE)
-            status = find_column(csv, column_names[c], false, &reader->at[c], error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(find_column(csv, column_names[c], true, &reader->at[c], error));
+        if (reader->at[c] == NOWHERE)
+            RONDE_TRY(find_column(csv, column_names[c], false, &reader->at[c], error));
         if (reader->at[c] == NOWHERE && c < ALGORITHM)
             return ronde_csv_refuse(csv, error,
                                     "no column %s; a table's first line names its columns, system, "
@@ -341,13 +339,13 @@ enum ronde_status published_read_table(const struct ronde_published_request *req
     struct ronde_error first = {.status = RONDE_OK};
     bool is_end = false;
     out->is_table = true;
-    enum ronde_status status = ronde_csv_next(&reader.csv, &is_end, error);
-    if (status == RONDE_OK && !is_end)
-        status = read_header(&reader, error);
-    if (status == RONDE_OK && !is_end)
-        status = read_rows(&reader, &first, error);
-    if (status != RONDE_OK || out->count > 0)
-        return status;
+    RONDE_TRY(ronde_csv_next(&reader.csv, &is_end, error));
+    if (!is_end)
+        RONDE_TRY(read_header(&reader, error));
+    if (!is_end)
+        RONDE_TRY(read_rows(&reader, &first, error));
+    if (out->count > 0)
+        return RONDE_OK;
     if (first.status != RONDE_OK)
         return ronde_fail_at(error, first.status, first.line, "%s", first.message);
     return ronde_fail(error, RONDE_BAD_INPUT, "%s: no row%s%s", request->path,

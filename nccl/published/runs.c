@@ -222,8 +222,7 @@ static int by_line(const void *left, const void *right)
 /** What is said of lines that are left out, in their order. */
 static enum ronde_status note_left_out(struct reader *reader, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t done = 0; status == RONDE_OK;) {
+    for (uint32_t done = 0;;) {
         unsigned next = REASONS;
         for (unsigned r = 0; r < REASONS; r++)
             if (reader->left_out[r] > done &&
@@ -232,9 +231,9 @@ static enum ronde_status note_left_out(struct reader *reader, struct ronde_error
         if (next == REASONS)
             break;
         done = reader->left_out[next];
-        status = published_note(reader->to, done, true, reasons[next], error);
+        RONDE_TRY(published_note(reader->to, done, true, reasons[next], error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 static enum ronde_status make_rows(struct reader *reader, struct ronde_error *error)
@@ -258,18 +257,15 @@ enum ronde_status published_read_runs(const struct ronde_published_request *requ
 {
     struct reader reader = {.request = request, .to = out};
     enum ronde_status status = published_log_system(request, out, &reader.system, error);
-    if (status == RONDE_OK)
-        status = read_lines(&reader, file, error);
-    if (status == RONDE_OK)
-        status = note_left_out(&reader, error);
+    RONDE_THEN(status, read_lines(&reader, file, error));
+    RONDE_THEN(status, note_left_out(&reader, error));
     if (status == RONDE_OK && reader.cut_line > 0)
         status = published_note(out, reader.cut_line, true, "the last line is cut off", error);
     if (status == RONDE_OK && reader.count == 0)
         status = ronde_fail(error, RONDE_BAD_INPUT,
                             "%.200s: no record of a collective with ranks, nodes and a time",
                             request->path);
-    if (status == RONDE_OK)
-        status = make_rows(&reader, error);
+    RONDE_THEN(status, make_rows(&reader, error));
     ronde_mem_free(out->mem, reader.samples, reader.capacity, sizeof *reader.samples);
     return status;
 }

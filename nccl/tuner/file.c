@@ -86,14 +86,12 @@ static enum ronde_status print_shape(const struct ronde_nccl_tuner_request *requ
                                        .ranks = nodes * gpus,
                                        .nodes = nodes,
                                        .bytes = least_bytes};
-        enum ronde_status status = ronde_nccl_call_check(request->machine, &call, error);
-        if (status == RONDE_OK && request->platform) {
+        RONDE_TRY(ronde_nccl_call_check(request->machine, &call, error));
+        if (request->platform) {
             machine.limits = limits;
-            status = ronde_nccl_limits_find(request->platform, request->machine, &call, NULL,
-                                            ronde_mem_default(), limits, error);
+            RONDE_TRY(ronde_nccl_limits_find(request->platform, request->machine, &call, NULL,
+                                             ronde_mem_default(), limits, error));
         }
-        if (status != RONDE_OK)
-            return status;
         for (; call.bytes <= most_bytes; call.bytes *= 2)
             print_row(request, &machine, &call, file);
     }
@@ -114,19 +112,15 @@ static uint32_t next_nodes(const struct ronde_nccl_tuner_request *request, uint3
 enum ronde_status ronde_nccl_tuner_file_write(const struct ronde_nccl_tuner_request *request,
                                               FILE *file, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     if (request->nodes < 1 || request->nodes > RONDE_NCCL_TUNER_MAX_NODES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "a tuner's file is of 1 to %u nodes, not %" PRIu32,
                           RONDE_NCCL_TUNER_MAX_NODES, request->nodes);
     print_head(request, file);
-    for (uint32_t gpus = 1; status == RONDE_OK && gpus <= request->machine->gpus; gpus++)
-        for (uint32_t nodes = 1; status == RONDE_OK && nodes <= request->nodes;
-             nodes = next_nodes(request, nodes))
+    for (uint32_t gpus = 1; gpus <= request->machine->gpus; gpus++)
+        for (uint32_t nodes = 1; nodes <= request->nodes; nodes = next_nodes(request, nodes))
             if (nodes * gpus > 1)
-                status = print_shape(request, nodes, gpus, file, error);
-    if (status != RONDE_OK)
-        return status;
+                RONDE_TRY(print_shape(request, nodes, gpus, file, error));
     fputs("end\n", file);
     return ferror(file) ? ronde_fail(error, RONDE_DEVICE, "the tuner's file cannot be written")
                         : RONDE_OK;

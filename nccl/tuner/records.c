@@ -193,21 +193,20 @@ static enum ronde_status unite(struct reader *reader, struct ronde_error *error)
 static enum ronde_status read_lines(struct reader *reader, FILE *file, struct ronde_error *error)
 {
     char line[LINE_BYTES];
-    enum ronde_status status = RONDE_OK;
-    while (status == RONDE_OK && fgets(line, sizeof line, file)) {
+    while (fgets(line, sizeof line, file)) {
         const size_t bytes = strlen(line);
         reader->line++;
         if (bytes == sizeof line - 1 || bytes == 0)
             return refuse(reader, error, "longer than %d bytes, or with a NUL: not a record",
                           LINE_BYTES);
         if (line[strspn(line, " \t\r\n")] != '\0')
-            status = read_line(reader, line, error);
+            RONDE_TRY(read_line(reader, line, error));
     }
-    if (status == RONDE_OK && ferror(file))
+    if (ferror(file))
         return ronde_fail(error, RONDE_IO, "%s: cannot be read", reader->path);
-    if (status == RONDE_OK && reader->to->count == 0)
+    if (reader->to->count == 0)
         return refuse(reader, error, "no record of RONDE_TUNER_RECORD");
-    return status == RONDE_OK ? unite(reader, error) : status;
+    return unite(reader, error);
 }
 
 bool ronde_nccl_tables_is(const char *path)
