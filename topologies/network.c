@@ -107,10 +107,7 @@ static enum ronde_status visit(struct survey *survey, uint32_t src, uint32_t dst
     uint32_t count;
     double rate = INFINITY;
     double latency = 0;
-    const enum ronde_status status =
-        ronde_router_route(survey->router, src, dst, MAX_LINKS, links, &count, survey->error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_router_route(survey->router, src, dst, MAX_LINKS, links, &count, survey->error));
     for (uint32_t i = 0; i < count; i++) {
         const struct ronde_link *link = ronde_platform_link(survey->platform, links[i]);
         rate = fmin(rate, link->rate_GBps);
@@ -153,18 +150,17 @@ static enum ronde_status visit_all(struct survey *survey, uint32_t ranks)
         sample(survey, i);
     const uint32_t probes = probes_of(survey->count);
     const bool is_all = probes == survey->count;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < probes && status == RONDE_OK; i++) {
+    for (uint32_t i = 0; i < probes; i++) {
         const uint32_t probe = probe_at(survey, probes, i);
         const uint32_t host = survey->hosts[probe];
-        for (uint32_t j = 0; j < survey->count && status == RONDE_OK; j++)
+        for (uint32_t j = 0; j < survey->count; j++)
             if (j != probe)
-                status = visit(survey, host, survey->hosts[j]);
-        for (uint32_t j = 0; !is_all && j < survey->count && status == RONDE_OK; j++)
+                RONDE_TRY(visit(survey, host, survey->hosts[j]));
+        for (uint32_t j = 0; !is_all && j < survey->count; j++)
             if (j != probe)
-                status = visit(survey, survey->hosts[j], host);
+                RONDE_TRY(visit(survey, survey->hosts[j], host));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* One number for all pairs, and no link on which two pairs without a common end can meet. */
@@ -218,9 +214,8 @@ static enum ronde_status run_survey(struct survey *survey, uint32_t ranks)
     survey->crossings = ronde_mem_new(platform->mem, links, sizeof *survey->crossings);
     if (!survey->hosts || !survey->crossings)
         return ronde_fail(survey->error, RONDE_NO_MEMORY, "no memory to survey %u ranks", ranks);
-    const enum ronde_status status =
-        ronde_router_create(platform, platform->mem, &survey->router, survey->error);
-    return status == RONDE_OK ? visit_all(survey, ranks) : status;
+    RONDE_TRY(ronde_router_create(platform, platform->mem, &survey->router, survey->error));
+    return visit_all(survey, ranks);
 }
 
 /* On a shared host ports are no limit: what moves, moves by the copies of the steps. */
@@ -232,21 +227,20 @@ enum ronde_status ronde_platform_network(const struct ronde_platform *platform, 
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: %u ranks, but it has %u hosts",
                           platform->path, ranks, platform->hosts.count);
     struct survey survey = {platform, NULL, error, NULL, 0, NULL, INFINITY, 0, 0, INFINITY};
-    const enum ronde_status status = run_survey(&survey, ranks);
-    if (status == RONDE_OK) {
-        const struct ronde_shared_host *shared = &platform->facts.shared;
-        const bool is_shared = shared->memory_GBps > 0 || shared->cores > 0;
-        out_network->time = ronde_platform_time(platform, ranks, footprint_bytes);
-        out_network->latency_ns = survey.longest_ns;
-        out_network->port_GBps =
-            isfinite(survey.slowest_GBps) && !is_shared ? survey.slowest_GBps : 0;
-        *out_is_uniform =
-            is_uniform(&survey) && (!is_shared || ranks == 1) && !platform->facts.time.multicasts;
-        if (is_shared)
-            share_host(&platform->facts, ranks, &out_network->time);
-    }
+    RONDE_TRY(run_survey(&survey, ranks));
+
+    const struct ronde_shared_host *shared = &platform->facts.shared;
+    const bool is_shared = shared->memory_GBps > 0 || shared->cores > 0;
+    out_network->time = ronde_platform_time(platform, ranks, footprint_bytes);
+    out_network->latency_ns = survey.longest_ns;
+    out_network->port_GBps = isfinite(survey.slowest_GBps) && !is_shared ? survey.slowest_GBps : 0;
+    *out_is_uniform =
+        is_uniform(&survey) && (!is_shared || ranks == 1) && !platform->facts.time.multicasts;
+    if (is_shared)
+        share_host(&platform->facts, ranks, &out_network->time);
+
     ronde_router_destroy(survey.router);
     ronde_mem_free(platform->mem, survey.hosts, ranks, sizeof *survey.hosts);
     ronde_mem_free(platform->mem, survey.crossings, platform->links.count, sizeof *survey.crossings);
-    return status;
+    return RONDE_OK;
 }

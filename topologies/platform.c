@@ -134,9 +134,7 @@ enum ronde_status ronde_platform_add_zone(struct ronde_platform *platform, const
                                           uint32_t *out_zone)
 {
     uint32_t point;
-    const enum ronde_status status = ronde_platform_add_point(platform, name, parent, false, &point);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_platform_add_point(platform, name, parent, false, &point));
     const uint32_t index = platform->zones.count;
     struct ronde_zone *zone =
         ronde_list_push(platform->mem, &platform->zones, sizeof(struct ronde_zone));
@@ -187,11 +185,8 @@ enum ronde_status ronde_platform_add_split(struct ronde_platform *platform,
                                            const char *down_name, uint32_t *out_up)
 {
     uint32_t down;
-    enum ronde_status status = add_half(platform, link, up_name, out_up);
-    if (status == RONDE_OK)
-        status = add_half(platform, link, down_name, &down);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(add_half(platform, link, up_name, out_up));
+    RONDE_TRY(add_half(platform, link, down_name, &down));
     *RONDE_AT(platform->reverses, uint32_t, *out_up) = down;
     *RONDE_AT(platform->reverses, uint32_t, down) = *out_up;
     return ronde_names_add(&platform->link_names, platform->mem, link->name, *out_up | SPLIT);
@@ -252,9 +247,7 @@ static enum ronde_status index_routes(struct ronde_platform *platform,
 enum ronde_status ronde_platform_seal(struct ronde_platform *platform,
                                       struct ronde_route_clash *out_clash)
 {
-    const enum ronde_status status = index_routes(platform, out_clash);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(index_routes(platform, out_clash));
     for (uint32_t i = 0; i < platform->points.count; i++)
         if (!ronde_list_push(platform->mem, &platform->members, sizeof(uint32_t)))
             return RONDE_NO_MEMORY;

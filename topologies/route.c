@@ -58,10 +58,9 @@ static enum ronde_status append(struct walk *walk, uint32_t link)
 
 static enum ronde_status append_hops(struct walk *walk, struct ronde_hops hops)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < hops.count && status == RONDE_OK; i++)
-        status = append(walk, *RONDE_AT(walk->platform->hops, uint32_t, hops.first + i));
-    return status;
+    for (uint32_t i = 0; i < hops.count; i++)
+        RONDE_TRY(append(walk, *RONDE_AT(walk->platform->hops, uint32_t, hops.first + i)));
+    return RONDE_OK;
 }
 
 /* Lists of a star are a few links long; a search is cheaper than any index. */
@@ -77,13 +76,13 @@ static bool holds(const struct ronde_platform *platform, struct ronde_hops hops,
 static enum ronde_status star_route(struct walk *walk, const struct ronde_netpoint *src,
                                     const struct ronde_netpoint *dst)
 {
-    enum ronde_status status = append_hops(walk, src->up);
-    for (uint32_t i = 0; i < dst->down.count && status == RONDE_OK; i++) {
+    RONDE_TRY(append_hops(walk, src->up));
+    for (uint32_t i = 0; i < dst->down.count; i++) {
         const uint32_t link = *RONDE_AT(walk->platform->hops, uint32_t, dst->down.first + i);
         if (!holds(walk->platform, src->up, link))
-            status = append(walk, link);
+            RONDE_TRY(append(walk, link));
     }
-    return status;
+    return RONDE_OK;
 }
 
 const struct ronde_route *ronde_platform_written_route(const struct ronde_platform *platform,
@@ -157,8 +156,7 @@ static enum ronde_status append_route(struct walk *walk, uint32_t index, uint32_
 {
     const struct ronde_route *route = RONDE_AT(walk->platform->routes, struct ronde_route, index);
     enum ronde_status status = join(walk, *from, route->gw_src);
-    if (status == RONDE_OK)
-        status = append_hops(walk, route->hops);
+    RONDE_THEN(status, append_hops(walk, route->hops));
     *from = route->gw_dst;
     return status;
 }
@@ -173,8 +171,8 @@ static enum ronde_status written_route(struct walk *walk, const uint32_t *childr
         return no_route(walk);
     const uint32_t index =
         (uint32_t)(route - (const struct ronde_route *)walk->platform->routes.items);
-    const enum ronde_status status = append_route(walk, index, &from);
-    return status == RONDE_OK ? join(walk, from, to) : status;
+    RONDE_TRY(append_route(walk, index, &from));
+    return join(walk, from, to);
 }
 
 /* The shortest chain of routes, if there is exactly one. */
@@ -268,16 +266,15 @@ static enum ronde_status detour(struct walk *walk, uint32_t src, uint32_t dst)
     const struct ronde_platform *platform = walk->platform;
     struct ronde_detour_search *search = &walk->router->detour;
     const uint32_t count = ronde_detour_find(platform->detours, search, src, dst);
-    enum ronde_status status = RONDE_OK;
     if (count == RONDE_NONE)
         return ronde_fail(walk->error, RONDE_BAD_INPUT,
                           "%s: no way is left from %s to %s around what is taken out",
                           platform->path, point_at(platform, walk->src)->name,
                           point_at(platform, walk->dst)->name);
     walk->count = 0;
-    for (uint32_t i = count; i-- > 0 && status == RONDE_OK;)
-        status = append(walk, search->queue[i]);
-    return status;
+    for (uint32_t i = count; i-- > 0;)
+        RONDE_TRY(append(walk, search->queue[i]));
+    return RONDE_OK;
 }
 
 static bool crosses_what_is_out(const struct walk *walk)
@@ -322,11 +319,9 @@ enum ronde_status ronde_router_route(struct ronde_router *router, uint32_t src, 
     struct walk walk = {platform, router, error, out_links, capacity, 0, 0, 0};
     walk.src = *RONDE_AT(platform->hosts, uint32_t, src);
     walk.dst = *RONDE_AT(platform->hosts, uint32_t, dst);
-    const enum ronde_status status =
-        platform->detours ? join_around(&walk, src, dst) : join(&walk, walk.src, walk.dst);
-    if (status == RONDE_OK)
-        *out_count = walk.count;
-    return status;
+    RONDE_TRY(platform->detours ? join_around(&walk, src, dst) : join(&walk, walk.src, walk.dst));
+    *out_count = walk.count;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_platform_route(const struct ronde_platform *platform, uint32_t src,
@@ -335,10 +330,9 @@ enum ronde_status ronde_platform_route(const struct ronde_platform *platform, ui
 {
     struct ronde_router *router;
     *out_count = 0;
-    enum ronde_status status = ronde_router_create(platform, platform->mem, &router, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_router_route(router, src, dst, capacity, out_links, out_count, error);
+    RONDE_TRY(ronde_router_create(platform, platform->mem, &router, error));
+    const enum ronde_status status =
+        ronde_router_route(router, src, dst, capacity, out_links, out_count, error);
     ronde_router_destroy(router);
     return status;
 }

@@ -235,8 +235,7 @@ enum ronde_status ronde_platform_without(struct ronde_platform *platform, const 
     for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
         status = take_named(&taking, names[i]) ? keep_name(platform, names[i])
                                                : fail_name(platform, names[i], error);
-    if (status == RONDE_OK)
-        status = settle(&taking);
+    RONDE_THEN(status, settle(&taking));
     ronde_mem_free(mem, taking.is_out, points, sizeof *taking.is_out);
     if (status == RONDE_NO_MEMORY)
         return ronde_fail(error, status, "%s: no memory for the ways around what is out",
@@ -367,9 +366,7 @@ enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const 
     if (!(factor >= LEAST_FACTOR && factor <= 1000))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: factor %g, expected %g to 1000",
                           link, factor, LEAST_FACTOR);
-    const enum ronde_status status = find_link(platform, link, &first, &has_two, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(find_link(platform, link, &first, &has_two, error));
     const double rate_GBps = RONDE_AT(platform->links, struct ronde_link, first)->rate_GBps * factor;
     /* A link can be named several times. */
     if (rate_GBps < RONDE_LEAST_GBPS || rate_GBps > RONDE_MOST_GBPS)

@@ -182,9 +182,7 @@ enum ronde_status ronde_platform_write(const struct ronde_calibration *calibrati
 {
     struct fact facts[FACTS];
     list_facts(calibration, facts);
-    const enum ronde_status status = check(calibration, facts, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check(calibration, facts, error));
     char comment[128];
     snprintf(comment, sizeof comment, "%s; measured, see the props.",
              calibration->shared.cores > 0 ? "One machine whose ranks share its memory and cores"

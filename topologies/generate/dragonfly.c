@@ -119,9 +119,7 @@ enum ronde_status ronde_generate_dragonfly(const struct ronde_generate_request *
     struct dragonfly dragonfly = {.to = {file, 4}};
     char name[64];
     char description[160];
-    const enum ronde_status status = decide(request, &dragonfly, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(decide(request, &dragonfly, error));
     snprintf(name, sizeof name, "dragonfly-%u", dragonfly.hosts);
     snprintf(description, sizeof description,
              "%u hosts, %u groups of %u routers, 25 GB/s cables, one between any two groups",

@@ -173,9 +173,7 @@ enum ronde_status ronde_generate_fat_tree(const struct ronde_generate_request *r
                                           struct ronde_error *error)
 {
     struct tree tree = {.to = {file, 4}};
-    const enum ronde_status status = decide(request, &tree, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(decide(request, &tree, error));
     put_opening(&tree);
     if (tree.pods > 0)
         put_pods(&tree);
@@ -215,9 +213,7 @@ enum ronde_status ronde_generate_dragonfly_plus(const struct ronde_generate_requ
     struct tree tree = {.to = {file, 4}, .ratio = 1};
     char name[64];
     char description[160];
-    const enum ronde_status status = decide_cells(request, &tree, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(decide_cells(request, &tree, error));
     snprintf(name, sizeof name, "dragonfly-plus-%u", tree.hosts);
     snprintf(description, sizeof description,
              "%u hosts, %u groups of %u leaves and spines, %.15g GB/s between any two", tree.hosts,

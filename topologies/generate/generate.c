@@ -165,14 +165,11 @@ static enum ronde_status generate_nodes(const struct ronde_generate_request *req
                                         struct ronde_error *error)
 {
     struct ronde_generate_request named = *request;
-    enum ronde_status status = check_node(request->node, request->nodes, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check_node(request->node, request->nodes, error));
     named.kind = request->node->name;
-    status = check_parts(&named, GPU_PARTS, error);
-    if (status == RONDE_OK)
-        status = check_sizes(request, GPU_PARTS, error);
-    return status == RONDE_OK ? ronde_generate_gpus(request, file, error) : status;
+    RONDE_TRY(check_parts(&named, GPU_PARTS, error));
+    RONDE_TRY(check_sizes(request, GPU_PARTS, error));
+    return ronde_generate_gpus(request, file, error);
 }
 
 enum ronde_status ronde_generate(const struct ronde_generate_request *request, FILE *file,
@@ -183,10 +180,9 @@ enum ronde_status ronde_generate(const struct ronde_generate_request *request, F
     for (size_t i = 0; i < KIND_COUNT; i++) {
         if (strcmp(kinds[i].kind.name, request->kind) != 0)
             continue;
-        enum ronde_status status = check_parts(request, kinds[i].parts, error);
-        if (status == RONDE_OK)
-            status = check_sizes(request, kinds[i].parts, error);
-        return status == RONDE_OK ? kinds[i].write(request, file, error) : status;
+        RONDE_TRY(check_parts(request, kinds[i].parts, error));
+        RONDE_TRY(check_sizes(request, kinds[i].parts, error));
+        return kinds[i].write(request, file, error);
     }
     return ronde_fail(error, RONDE_BAD_ARGUMENT, "unknown kind of machine '%s'", request->kind);
 }
@@ -246,10 +242,10 @@ static enum ronde_status set_nics(struct ronde_node_description *node, const cha
 enum ronde_status ronde_generate_node_words(struct ronde_node_description *node, const char *nvlink,
                                             const char *nics, struct ronde_error *error)
 {
-    enum ronde_status status = nvlink ? set_nvlink(node, nvlink, error) : RONDE_OK;
-    if (status == RONDE_OK && nics)
-        status = set_nics(node, nics, error);
-    return status;
+    RONDE_TRY(nvlink ? set_nvlink(node, nvlink, error) : RONDE_OK);
+    if (nics)
+        RONDE_TRY(set_nics(node, nics, error));
+    return RONDE_OK;
 }
 
 /* What all generators write alike: the head of a file. */

@@ -240,9 +240,7 @@ enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *reque
     };
     cluster.pod_nodes = pod_nodes_of(cluster.fabric, cluster.gpus);
     cluster.pods = ronde_parts_of(cluster.nodes, cluster.pod_nodes);
-    const enum ronde_status status = check(&cluster, request, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check(&cluster, request, error));
     put_cluster(&cluster);
     return ronde_elements_close(file, error);
 }

@@ -53,17 +53,14 @@ struct making {
 
 static enum ronde_status add_sockets(struct making *making)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < making->sockets && status == RONDE_OK; i++) {
-        status = ronde_import_add_place(making->import, RONDE_PLACE_CPU, RONDE_NONE, 0,
-                                        &making->cpus[i]);
-        if (status != RONDE_OK)
-            return status;
+    for (uint32_t i = 0; i < making->sockets; i++) {
+        RONDE_TRY(ronde_import_add_place(making->import, RONDE_PLACE_CPU, RONDE_NONE, 0,
+                                         &making->cpus[i]));
         struct ronde_import_place *cpu = RONDE_PLACE(making->import, making->cpus[i]);
         cpu->cpu_GBps = making->node->socket_GBps;
         (void)snprintf(cpu->name, sizeof cpu->name, "cpu%u", i);
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* How many of the description's NICs stand behind one of the node's. */
@@ -79,10 +76,7 @@ static double rate_of_nic(const struct making *making, uint32_t nic)
 static enum ronde_status add_nic(struct making *making, uint32_t nic, uint32_t parent)
 {
     uint32_t place;
-    const enum ronde_status status =
-        ronde_import_add_place(making->import, RONDE_PLACE_NIC, parent, 0, &place);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_add_place(making->import, RONDE_PLACE_NIC, parent, 0, &place));
     struct ronde_import_place *self = RONDE_PLACE(making->import, place);
     self->net_GBps = rate_of_nic(making, nic);
     self->up_GBps = fmax(self->net_GBps, making->node->pcie_GBps);
@@ -93,10 +87,7 @@ static enum ronde_status add_nic(struct making *making, uint32_t nic, uint32_t p
 
 static enum ronde_status add_gpu(struct making *making, uint32_t gpu, uint32_t parent)
 {
-    const enum ronde_status status =
-        ronde_import_add_place(making->import, RONDE_PLACE_GPU, parent, 0, &making->gpus[gpu]);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_add_place(making->import, RONDE_PLACE_GPU, parent, 0, &making->gpus[gpu]));
     struct ronde_import_place *self = RONDE_PLACE(making->import, making->gpus[gpu]);
     self->rank = gpu;
     self->up_GBps = making->node->pcie_GBps;
@@ -107,10 +98,7 @@ static enum ronde_status add_gpu(struct making *making, uint32_t gpu, uint32_t p
 static enum ronde_status add_switch(struct making *making, uint32_t number, uint32_t cpu,
                                     uint32_t *out_switch)
 {
-    const enum ronde_status status =
-        ronde_import_add_place(making->import, RONDE_PLACE_SWITCH, cpu, 0, out_switch);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_add_place(making->import, RONDE_PLACE_SWITCH, cpu, 0, out_switch));
     struct ronde_import_place *self = RONDE_PLACE(making->import, *out_switch);
     self->up_GBps = making->node->pcie_GBps;
     (void)snprintf(self->busid, sizeof self->busid, "switch%u", number);
@@ -123,27 +111,24 @@ static enum ronde_status add_devices(struct making *making)
     const struct ronde_node_description *node = making->node;
     const bool has_switches = making->nics > 0 && !node->is_bridged;
     uint32_t parent = RONDE_NONE;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t gpu = 0, nics = 0; gpu < node->gpus && status == RONDE_OK; gpu++) {
+    for (uint32_t gpu = 0, nics = 0; gpu < node->gpus; gpu++) {
         const uint32_t cpu = making->cpus[owner_of(gpu, node->gpus, making->sockets)];
         const bool is_first = making->nics > 0 && owner_of(gpu, node->gpus, making->nics) == nics;
         if (!has_switches)
             parent = cpu;
         else if (is_first)
-            status = add_switch(making, nics, cpu, &parent);
-        if (is_first && status == RONDE_OK)
-            status = add_nic(making, nics++, parent);
-        if (status == RONDE_OK)
-            status = add_gpu(making, gpu, parent);
+            RONDE_TRY(add_switch(making, nics, cpu, &parent));
+        if (is_first)
+            RONDE_TRY(add_nic(making, nics++, parent));
+        RONDE_TRY(add_gpu(making, gpu, parent));
     }
-    return status;
+    return RONDE_OK;
 }
 
 static enum ronde_status add_link(struct making *making, uint32_t from, uint32_t to, double GBps)
 {
-    const enum ronde_status status = ronde_import_add_rate(making->import, "nvlink", from, to, GBps);
-    return status == RONDE_OK ? ronde_import_add_rate(making->import, "nvlink", to, from, GBps)
-                              : status;
+    RONDE_TRY(ronde_import_add_rate(making->import, "nvlink", from, to, GBps));
+    return ronde_import_add_rate(making->import, "nvlink", to, from, GBps);
 }
 
 /* Links between two GPUs of DGX-1 with V100; with P100 there is one of each. NVIDIA DGX-1 white paper, figure 4. */
@@ -173,29 +158,27 @@ static double rate_between(const struct ronde_node_description *node, uint32_t g
 
 static enum ronde_status add_peers(struct making *making, uint32_t gpu)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t peer = gpu + 1; peer < making->node->gpus && status == RONDE_OK; peer++) {
+    for (uint32_t peer = gpu + 1; peer < making->node->gpus; peer++) {
         const double GBps = rate_between(making->node, gpu, peer);
         if (GBps > 0)
-            status = add_link(making, making->gpus[gpu], making->gpus[peer], GBps);
+            RONDE_TRY(add_link(making, making->gpus[gpu], making->gpus[peer], GBps));
     }
-    return status;
+    return RONDE_OK;
 }
 
 static enum ronde_status add_links(struct making *making)
 {
     const struct ronde_node_description *node = making->node;
     uint32_t centre = RONDE_NONE;
-    enum ronde_status status = RONDE_OK;
     if (node->link == RONDE_NODE_PCIE || node->gpus == 1)
         return RONDE_OK;
     if (node->link == RONDE_NODE_SWITCH)
-        status = ronde_import_nvswitch(making->import, &centre);
-    for (uint32_t gpu = 0; gpu < node->gpus && status == RONDE_OK; gpu++)
-        status = node->link == RONDE_NODE_SWITCH
-                     ? add_link(making, making->gpus[gpu], centre, node->nvlink_GBps)
-                     : add_peers(making, gpu);
-    return status;
+        RONDE_TRY(ronde_import_nvswitch(making->import, &centre));
+    for (uint32_t gpu = 0; gpu < node->gpus; gpu++)
+        RONDE_TRY(node->link == RONDE_NODE_SWITCH
+                      ? add_link(making, making->gpus[gpu], centre, node->nvlink_GBps)
+                      : add_peers(making, gpu));
+    return RONDE_OK;
 }
 
 static enum ronde_status fill(struct making *making, struct ronde_error *error)
@@ -205,10 +188,8 @@ static enum ronde_status fill(struct making *making, struct ronde_error *error)
     import->rates = "nominal bandwidths";
     ronde_plain_text(import->source, sizeof import->source, making->node->name, "");
     enum ronde_status status = add_sockets(making);
-    if (status == RONDE_OK)
-        status = add_devices(making);
-    if (status == RONDE_OK)
-        status = add_links(making);
+    RONDE_THEN(status, add_devices(making));
+    RONDE_THEN(status, add_links(making));
     if (status != RONDE_OK)
         return ronde_fail(error, status, "%s: no room for the machine", making->node->name);
     status = ronde_import_finish(import, making->node->name, error);
@@ -229,8 +210,7 @@ enum ronde_status ronde_import_describe(const struct ronde_node_description *des
     struct making making = {.node = description};
     *out_import = NULL;
     enum ronde_status status = check(description, request, error);
-    if (status == RONDE_OK)
-        status = ronde_import_open(&joined, mem, &making.import, error);
+    RONDE_THEN(status, ronde_import_open(&joined, mem, &making.import, error));
     if (status != RONDE_OK)
         return status;
     making.sockets =

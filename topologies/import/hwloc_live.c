@@ -58,8 +58,7 @@ enum ronde_status ronde_hwloc_describe_machine(const struct ronde_mem *mem, char
     if (hwloc_topology_init(&topology) != 0)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for hwloc");
     enum ronde_status status = discover_machine(topology, error);
-    if (status == RONDE_OK)
-        status = export_text(topology, mem, out_text, out_bytes, error);
+    RONDE_THEN(status, export_text(topology, mem, out_text, out_bytes, error));
     hwloc_topology_destroy(topology);
     return status;
 }
@@ -136,9 +135,8 @@ enum ronde_status ronde_processors_list(const char *synthetic, const struct rond
     if (hwloc_topology_init(&topology) != 0)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for hwloc");
     enum ronde_status status = discover_cores(topology, synthetic, error);
-    if (status == RONDE_OK)
-        status = collect(topology, hwloc_topology_get_topology_cpuset(topology), mem, out_list,
-                         out_count, error);
+    RONDE_THEN(status, collect(topology, hwloc_topology_get_topology_cpuset(topology), mem,
+                               out_list, out_count, error));
     hwloc_topology_destroy(topology);
     return status;
 }
@@ -271,9 +269,7 @@ enum ronde_status ronde_gpu_places_list(const char *file, const struct ronde_mem
     hwloc_topology_t topology;
     *out_list = NULL;
     *out_count = 0;
-    enum ronde_status status = open_topology(file, &topology, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(open_topology(file, &topology, error));
     const uint32_t count = count_gpus(topology);
     struct ronde_gpu_place *list = count > 0 ? ronde_mem_new(mem, count, sizeof *list) : NULL;
     uint32_t written = 0;

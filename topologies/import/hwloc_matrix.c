@@ -163,23 +163,20 @@ static enum ronde_status read_matrix(struct ronde_import_reader *reader, xmlNode
 {
     struct matrix matrix = {.reader = reader, .node = node};
     char name[RONDE_ATTRIBUTE_BYTES];
-    enum ronde_status status = ronde_import_text(reader, node, "name", name);
-    if (status != RONDE_OK || !(matrix.word = word_of(name)))
-        return status;
-    status = ronde_import_text(reader, node, "type", matrix.type);
-    if (status == RONDE_OK)
-        status = ronde_import_integer(reader, node, "nbobjs", MAX_ROWS, 0, &matrix.rows);
-    if (status == RONDE_OK)
-        status = read_rows(&matrix, root);
-    return status == RONDE_OK ? read_values(&matrix) : status;
+    RONDE_TRY(ronde_import_text(reader, node, "name", name));
+    if (!(matrix.word = word_of(name)))
+        return RONDE_OK;
+    RONDE_TRY(ronde_import_text(reader, node, "type", matrix.type));
+    RONDE_TRY(ronde_import_integer(reader, node, "nbobjs", MAX_ROWS, 0, &matrix.rows));
+    RONDE_TRY(read_rows(&matrix, root));
+    return read_values(&matrix);
 }
 
 /* They stand behind the objects, at the top level; hetero means rows of several types. */
 enum ronde_status ronde_hwloc_read_matrices(struct ronde_import_reader *reader, xmlNode *root)
 {
-    enum ronde_status status = RONDE_OK;
-    for (xmlNode *child = root->children; child && status == RONDE_OK; child = child->next)
+    for (xmlNode *child = root->children; child; child = child->next)
         if (ronde_import_is(child, "distances2") || ronde_import_is(child, "distances2hetero"))
-            status = read_matrix(reader, child, root);
-    return status;
+            RONDE_TRY(read_matrix(reader, child, root));
+    return RONDE_OK;
 }

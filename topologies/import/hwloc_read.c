@@ -28,9 +28,7 @@ static enum ronde_status find_info(struct hwloc *hwloc, const xmlNode *node, con
     for (xmlNode *child = node->children; child; child = child->next) {
         if (!ronde_import_is(child, "info"))
             continue;
-        const enum ronde_status status = ronde_import_text(hwloc->reader, child, "name", name);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_import_text(hwloc->reader, child, "name", name));
         if (strcmp(name, wanted) == 0)
             return ronde_import_text(hwloc->reader, child, "value", value);
     }
@@ -44,9 +42,7 @@ static enum ronde_status find_number(struct hwloc *hwloc, const xmlNode *node, c
     char text[RONDE_ATTRIBUTE_BYTES];
     const char *at = text;
     uint64_t value = 0;
-    const enum ronde_status status = find_info(hwloc, node, wanted, text);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(find_info(hwloc, node, wanted, text));
     if (text[0] != '\0' && (!ronde_parse_integer(&at, UINT32_MAX - 1, &value) || *at != '\0'))
         return ronde_import_fail(hwloc->reader, node, "%s is '%s', expected an integer", wanted,
                                  text);
@@ -79,12 +75,9 @@ static enum ronde_status rate_cpu(struct hwloc *hwloc, const xmlNode *node, uint
     char vendor[RONDE_ATTRIBUTE_BYTES] = "";
     struct ronde_nccl_cpu cpu = {"", vendor, 0, 0};
     enum ronde_status status = find_arch(hwloc, &cpu.arch);
-    if (status == RONDE_OK)
-        status = find_info(hwloc, node, "CPUVendor", vendor);
-    if (status == RONDE_OK)
-        status = find_number(hwloc, node, "CPUFamilyNumber", &cpu.family);
-    if (status == RONDE_OK)
-        status = find_number(hwloc, node, "CPUModelNumber", &cpu.model);
+    RONDE_THEN(status, find_info(hwloc, node, "CPUVendor", vendor));
+    RONDE_THEN(status, find_number(hwloc, node, "CPUFamilyNumber", &cpu.family));
+    RONDE_THEN(status, find_number(hwloc, node, "CPUModelNumber", &cpu.model));
     RONDE_PLACE(hwloc->reader->import, place)->cpu_GBps = ronde_nccl_cpu_GBps(&cpu);
     return status;
 }
@@ -99,12 +92,9 @@ static void bind(xmlNode *node, uint32_t place)
 static enum ronde_status add_cpu(struct hwloc *hwloc, xmlNode *node, uint32_t *out_place)
 {
     struct ronde_import *import = hwloc->reader->import;
-    const enum ronde_status status =
-        ronde_import_added(hwloc->reader, node,
-                           ronde_import_add_place(import, RONDE_PLACE_CPU, RONDE_NONE,
-                                                  ronde_import_line(node), out_place));
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_added(hwloc->reader, node,
+                                 ronde_import_add_place(import, RONDE_PLACE_CPU, RONDE_NONE,
+                                                        ronde_import_line(node), out_place)));
     struct ronde_import_place *self = RONDE_PLACE(import, *out_place);
     if (ronde_import_is(node, "topology"))
         (void)snprintf(self->name, sizeof self->name, "machine");
@@ -136,9 +126,7 @@ static enum ronde_status has_compute(struct hwloc *hwloc, const xmlNode *node, b
     for (xmlNode *child = node->children; child; child = child->next) {
         if (!ronde_import_is(child, "object"))
             continue;
-        const enum ronde_status status = ronde_import_text(hwloc->reader, child, "name", name);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_import_text(hwloc->reader, child, "name", name));
         for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
             *out_has = *out_has || strncmp(name, starts[i], strlen(starts[i])) == 0;
     }
@@ -152,10 +140,8 @@ static enum ronde_status kind_of(struct hwloc *hwloc, xmlNode *node, enum ronde_
     char subtype[RONDE_ATTRIBUTE_BYTES];
     bool is_compute = false;
     enum ronde_status status = ronde_import_text(hwloc->reader, node, "pci_type", type);
-    if (status == RONDE_OK)
-        status = ronde_import_text(hwloc->reader, node, "subtype", subtype);
-    if (status == RONDE_OK)
-        status = has_compute(hwloc, node, &is_compute);
+    RONDE_THEN(status, ronde_import_text(hwloc->reader, node, "subtype", subtype));
+    RONDE_THEN(status, has_compute(hwloc, node, &is_compute));
     *out_kind = RONDE_PLACE_CPU;
     if (strcmp(subtype, "NVSwitch") == 0)
         *out_kind = RONDE_PLACE_NVSWITCH;
@@ -174,20 +160,15 @@ static enum ronde_status add_pci(struct hwloc *hwloc, xmlNode *node, enum ronde_
     struct ronde_import *import = hwloc->reader->import;
     double GBps = 0;
     uint32_t place = RONDE_NONE;
-    enum ronde_status status = find_parent(hwloc, parent);
-    if (status == RONDE_OK)
-        status = ronde_import_number(hwloc->reader, node, "pci_link_speed", 0, &GBps);
-    if (status == RONDE_OK && GBps > 0 && (GBps < RONDE_LEAST_GBPS || GBps > RONDE_MOST_GBPS))
+    RONDE_TRY(find_parent(hwloc, parent));
+    RONDE_TRY(ronde_import_number(hwloc->reader, node, "pci_link_speed", 0, &GBps));
+    if (GBps > 0 && (GBps < RONDE_LEAST_GBPS || GBps > RONDE_MOST_GBPS))
         return ronde_import_fail(hwloc->reader, node, "pci_link_speed of <%s> is %g GB/s",
                                  (const char *)node->name, GBps);
-    if (status == RONDE_OK)
-        status = ronde_import_added(hwloc->reader, node,
-                                    ronde_import_add_place(import, kind, *parent,
-                                                           ronde_import_line(node), &place));
-    if (status == RONDE_OK)
-        status = ronde_import_busid(hwloc->reader, node, "pci_busid", place);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_added(hwloc->reader, node,
+                                 ronde_import_add_place(import, kind, *parent,
+                                                        ronde_import_line(node), &place)));
+    RONDE_TRY(ronde_import_busid(hwloc->reader, node, "pci_busid", place));
     if (GBps > 0)
         RONDE_PLACE(import, place)->up_GBps = GBps;
     bind(node, place);
@@ -200,16 +181,15 @@ static enum ronde_status read_device(struct hwloc *hwloc, xmlNode *node, uint32_
 {
     enum ronde_place_kind kind;
     uint32_t place;
-    enum ronde_status status = kind_of(hwloc, node, &kind);
-    if (status != RONDE_OK || kind == RONDE_PLACE_CPU)
-        return status;
+    RONDE_TRY(kind_of(hwloc, node, &kind));
+    if (kind == RONDE_PLACE_CPU)
+        return RONDE_OK;
     if (kind != RONDE_PLACE_NVSWITCH)
         return add_pci(hwloc, node, kind, &parent);
-    status = ronde_import_added(hwloc->reader, node,
-                                ronde_import_nvswitch(hwloc->reader->import, &place));
-    if (status == RONDE_OK)
-        bind(node, place);
-    return status;
+    RONDE_TRY(ronde_import_added(hwloc->reader, node,
+                                 ronde_import_nvswitch(hwloc->reader->import, &place)));
+    bind(node, place);
+    return RONDE_OK;
 }
 
 static enum ronde_status read_children(struct hwloc *hwloc, xmlNode *node, uint32_t parent,
@@ -221,36 +201,32 @@ static enum ronde_status read_object(struct hwloc *hwloc, xmlNode *node, uint32_
 {
     char type[RONDE_ATTRIBUTE_BYTES];
     char busid[RONDE_ATTRIBUTE_BYTES];
-    enum ronde_status status = ronde_import_text(hwloc->reader, node, "type", type);
-    if (status == RONDE_OK)
-        status = ronde_import_text(hwloc->reader, node, "pci_busid", busid);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_text(hwloc->reader, node, "type", type));
+    RONDE_TRY(ronde_import_text(hwloc->reader, node, "pci_busid", busid));
     if (strcmp(type, "PCIDev") == 0)
         return read_device(hwloc, node, parent);
     if (strcmp(type, "Package") == 0)
-        status = add_cpu(hwloc, node, &parent);
+        RONDE_TRY(add_cpu(hwloc, node, &parent));
     else if (strcmp(type, "Bridge") == 0 && busid[0] != '\0')
-        status = add_pci(hwloc, node, RONDE_PLACE_SWITCH, &parent);
+        RONDE_TRY(add_pci(hwloc, node, RONDE_PLACE_SWITCH, &parent));
     else if (strcmp(type, "Core") == 0)
         hwloc->reader->import->cores++;
     else if (strcmp(type, "PU") == 0)
         hwloc->threads++;
-    return status == RONDE_OK ? read_children(hwloc, node, parent, depth) : status;
+    return read_children(hwloc, node, parent, depth);
 }
 
 /* Objects nest as deep as caches do, which is not deep; more is a mistake, and would end in the stack. */
 static enum ronde_status read_children(struct hwloc *hwloc, xmlNode *node, uint32_t parent,
                                        uint32_t depth)
 {
-    enum ronde_status status = RONDE_OK;
     if (depth > RONDE_MAX_HWLOC_DEPTH)
         return ronde_import_fail(hwloc->reader, node, "objects nested deeper than %u",
                                  RONDE_MAX_HWLOC_DEPTH);
-    for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next)
+    for (xmlNode *child = node->children; child; child = child->next)
         if (ronde_import_is(child, "object"))
-            status = read_object(hwloc, child, parent, depth + 1);
-    return status;
+            RONDE_TRY(read_object(hwloc, child, parent, depth + 1));
+    return RONDE_OK;
 }
 
 /* Cores as ranks need the one number that no file has. */
@@ -292,18 +268,14 @@ enum ronde_status ronde_hwloc_read(struct ronde_import_reader *reader, xmlNode *
     struct hwloc hwloc = {reader, root, RONDE_NONE, 0, 0};
     struct ronde_import *import = reader->import;
     char version[RONDE_ATTRIBUTE_BYTES];
-    enum ronde_status status = ronde_import_text(reader, root, "version", version);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_text(reader, root, "version", version));
     if (strncmp(version, "2.", 2) != 0 && strncmp(version, "3.", 2) != 0)
         return ronde_import_fail(reader, root,
                                  "version of <topology> is '%s', expected that of hwloc 2 or 3",
                                  version);
     import->kind = import->request.path ? "hwloc topology" : "this machine, by hwloc";
     import->rates = "bandwidths as hwloc has them, between CPUs by NCCL's table";
-    status = read_children(&hwloc, root, RONDE_NONE, 0);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(read_children(&hwloc, root, RONDE_NONE, 0));
     if (import->cores == 0)
         import->cores = hwloc.threads;
     rate_silent_gpus(import);

@@ -40,8 +40,7 @@ static enum ronde_status open_document(struct ronde_import_reader *reader, xmlDo
     (void)snprintf(import->source, sizeof import->source, "live");
     enum ronde_status status =
         ronde_hwloc_describe_machine(import->mem, &text, &bytes, reader->error);
-    if (status == RONDE_OK)
-        status = ronde_document_parse(reader->path, text, bytes, out_document, reader->error);
+    RONDE_THEN(status, ronde_document_parse(reader->path, text, bytes, out_document, reader->error));
     ronde_mem_free(import->mem, text, bytes, 1);
     return status;
 }
@@ -54,8 +53,7 @@ static enum ronde_status fill(struct ronde_import *import, struct ronde_error *e
     if (!reader.path)
         reader.path = "this machine";
     enum ronde_status status = open_document(&reader, &document);
-    if (status == RONDE_OK)
-        status = dispatch(&reader, xmlDocGetRootElement(document));
+    RONDE_THEN(status, dispatch(&reader, xmlDocGetRootElement(document)));
     xmlFreeDoc(document);
     return status == RONDE_OK ? ronde_import_finish(import, reader.path, error) : status;
 }
@@ -66,10 +64,8 @@ enum ronde_status ronde_import_read(const struct ronde_import_request *request,
 {
     struct ronde_import *import = NULL;
     *out_import = NULL;
-    enum ronde_status status = ronde_import_open(request, mem, &import, error);
-    if (status != RONDE_OK)
-        return status;
-    status = fill(import, error);
+    RONDE_TRY(ronde_import_open(request, mem, &import, error));
+    const enum ronde_status status = fill(import, error);
     if (status == RONDE_OK)
         *out_import = import;
     else

@@ -146,9 +146,7 @@ enum ronde_status ronde_import_busid(struct ronde_import_reader *reader, xmlNode
     char text[RONDE_ATTRIBUTE_BYTES];
     uint64_t bus = 0;
     const char *at = text;
-    const enum ronde_status status = ronde_import_text(reader, node, attribute, text);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_text(reader, node, attribute, text));
     if (!take_field(&at, 8, ':', &bus) || !take_field(&at, 2, ':', &bus) ||
         !take_field(&at, 2, '.', &bus) || !take_field(&at, 1, '\0', &bus))
         return ronde_import_fail(reader, node,

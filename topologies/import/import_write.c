@@ -348,8 +348,7 @@ enum ronde_status ronde_import_platform(const struct ronde_import *import, const
     enum ronde_status status = ronde_import_write(import, file, error);
     if (fclose(file) != 0 && status == RONDE_OK)
         status = ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for its platform", name);
-    if (status == RONDE_OK)
-        status = ronde_platform_parse(name, text, bytes, mem, out_platform, error);
+    RONDE_THEN(status, ronde_platform_parse(name, text, bytes, mem, out_platform, error));
     free(text);
     return status;
 }

@@ -28,9 +28,7 @@ enum ronde_status ronde_import_open(const struct ronde_import_request *request,
                                     const struct ronde_mem *mem, struct ronde_import **out_import,
                                     struct ronde_error *error)
 {
-    const enum ronde_status status = check_request(request, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check_request(request, error));
     struct ronde_import *import = ronde_mem_new(mem, 1, sizeof *import);
     if (!import)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for an import");
@@ -162,8 +160,8 @@ enum ronde_status ronde_import_add_rate(struct ronde_import *import, const char 
 static enum ronde_status add_both_ways(struct ronde_import *import, const char *word, uint32_t a,
                                        uint32_t b, const double GBps[2])
 {
-    const enum ronde_status status = ronde_import_add_rate(import, word, a, b, GBps[0]);
-    return status == RONDE_OK ? ronde_import_add_rate(import, word, b, a, GBps[1]) : status;
+    RONDE_TRY(ronde_import_add_rate(import, word, a, b, GBps[0]));
+    return ronde_import_add_rate(import, word, b, a, GBps[1]);
 }
 
 /*
@@ -290,22 +288,21 @@ static enum ronde_status add_cpu_edges(struct ronde_import *import, uint32_t cpu
 /* The PCI trees, and the CPUs they hang from. */
 static enum ronde_status add_tree_edges(struct ronde_import *import)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < import->places.count && status == RONDE_OK; i++) {
+    for (uint32_t i = 0; i < import->places.count; i++) {
         const struct ronde_import_place *place = RONDE_PLACE(import, i);
         const double up[2] = {place->up_GBps, place->up_GBps};
         if (!place->is_used)
             continue;
         if (place->parent != RONDE_NONE)
-            status = add_both_ways(import,
-                                   RONDE_PLACE(import, place->parent)->kind == RONDE_PLACE_DEVICE
-                                       ? "local"
-                                       : "pcie",
-                                   i, place->parent, up);
+            RONDE_TRY(add_both_ways(import,
+                                    RONDE_PLACE(import, place->parent)->kind == RONDE_PLACE_DEVICE
+                                        ? "local"
+                                        : "pcie",
+                                    i, place->parent, up));
         else if (place->kind == RONDE_PLACE_CPU)
-            status = add_cpu_edges(import, i);
+            RONDE_TRY(add_cpu_edges(import, i));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Files of the cloud images leave NVLink to the driver; the caller may give it. */
@@ -364,10 +361,8 @@ enum ronde_status ronde_import_finish(struct ronde_import *import, const char *p
     if (status == RONDE_OK && import->gpus.count > RONDE_MAX_GPUS)
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: %u GPUs, at most %u can be imported", path,
                           import->gpus.count, RONDE_MAX_GPUS);
-    if (status == RONDE_OK)
-        status = add_tree_edges(import);
-    if (status == RONDE_OK)
-        status = add_given_nvlink(import);
+    RONDE_THEN(status, add_tree_edges(import));
+    RONDE_THEN(status, add_given_nvlink(import));
     if (status == RONDE_BAD_INPUT)
         return ronde_fail(error, status, "%s: more than %u processors, switches and devices", path,
                           RONDE_MAX_PLACES);

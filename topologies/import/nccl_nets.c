@@ -97,11 +97,8 @@ enum ronde_status ronde_nccl_net_read(struct ronde_nccl_nets *nets, xmlNode *nod
     char name[RONDE_ATTRIBUTE_BYTES];
     char speed[RONDE_ATTRIBUTE_BYTES];
     double Mbps = 0;
-    enum ronde_status status = ronde_import_text(nets->reader, node, "name", name);
-    if (status == RONDE_OK)
-        status = ronde_import_text(nets->reader, node, "speed", speed);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_text(nets->reader, node, "name", name));
+    RONDE_TRY(ronde_import_text(nets->reader, node, "speed", speed));
     if (speed[0] != '\0' &&
         (!ronde_parse_number(speed, &Mbps) || Mbps > 1e12 || (Mbps > 0 && Mbps < 1)))
         return ronde_import_fail(nets->reader, node, "speed is '%s', expected Mbit/s", speed);

@@ -26,9 +26,7 @@ struct nccl {
 static enum ronde_status find_host(struct nccl *nccl, xmlNode *node, uint32_t *out_host)
 {
     char hash[RONDE_ATTRIBUTE_BYTES];
-    const enum ronde_status status = ronde_import_text(nccl->reader, node, "host_hash", hash);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_text(nccl->reader, node, "host_hash", hash));
     hash[sizeof nccl->hosts[0] - 1] = '\0';
     for (*out_host = 0; *out_host < nccl->host_count; (*out_host)++)
         if (strcmp(nccl->hosts[*out_host], hash) == 0)
@@ -47,12 +45,10 @@ static enum ronde_status rate_cpu(struct nccl *nccl, xmlNode *node, uint32_t pla
     struct ronde_nccl_cpu cpu = {arch, vendor, 0, 0};
     struct ronde_import_reader *reader = nccl->reader;
     enum ronde_status status = ronde_import_text(reader, node, "arch", arch);
-    if (status == RONDE_OK)
-        status = ronde_import_text(reader, node, "vendor", vendor);
-    if (status == RONDE_OK)
-        status = ronde_import_integer(reader, node, "familyid", UINT32_MAX - 1, 0, &cpu.family);
-    if (status == RONDE_OK)
-        status = ronde_import_integer(reader, node, "modelid", UINT32_MAX - 1, 0, &cpu.model);
+    RONDE_THEN(status, ronde_import_text(reader, node, "vendor", vendor));
+    RONDE_THEN(status,
+               ronde_import_integer(reader, node, "familyid", UINT32_MAX - 1, 0, &cpu.family));
+    RONDE_THEN(status, ronde_import_integer(reader, node, "modelid", UINT32_MAX - 1, 0, &cpu.model));
     RONDE_PLACE(reader->import, place)->cpu_GBps = ronde_nccl_cpu_GBps(&cpu);
     return status;
 }
@@ -63,9 +59,7 @@ static enum ronde_status name_cpu(struct nccl *nccl, xmlNode *node, uint32_t pla
     struct ronde_import *import = nccl->reader->import;
     struct ronde_import_place *self = RONDE_PLACE(import, place);
     char numa[RONDE_ATTRIBUTE_BYTES];
-    const enum ronde_status status = ronde_import_text(nccl->reader, node, "numaid", numa);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_text(nccl->reader, node, "numaid", numa));
     const char *digits = numa[0] == '-' ? numa + 1 : numa;
     if (digits[0] == '\0' || strlen(digits) > 9 || digits[strspn(digits, "0123456789")] != '\0')
         return ronde_import_fail(nccl->reader, node, "numaid is '%s', expected an integer", numa);
@@ -91,12 +85,11 @@ static enum ronde_status skip(struct nccl *nccl, const xmlNode *node)
 /* Newer files have gin and rma beside net: other faces of the same port. */
 static enum ronde_status read_nic(struct nccl *nccl, xmlNode *node, uint32_t place)
 {
-    enum ronde_status status = RONDE_OK;
-    for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next)
-        status = ronde_import_is(child, "net")
-                     ? ronde_nccl_net_read(&nccl->nets, child, nccl->host, place)
-                     : skip(nccl, child);
-    return status;
+    for (xmlNode *child = node->children; child; child = child->next)
+        RONDE_TRY(ronde_import_is(child, "net")
+                      ? ronde_nccl_net_read(&nccl->nets, child, nccl->host, place)
+                      : skip(nccl, child));
+    return RONDE_OK;
 }
 
 /* <gpu> elements of a PCI device: several are parts of it (mlopart), or ranks that run on it (NCCL 2.30). */
@@ -130,11 +123,8 @@ static enum ronde_status rate_pci(struct nccl *nccl, xmlNode *node, uint32_t pla
     char speed[RONDE_ATTRIBUTE_BYTES];
     uint32_t lanes;
     bool is_known;
-    enum ronde_status status = ronde_import_text(nccl->reader, node, "link_speed", speed);
-    if (status == RONDE_OK)
-        status = ronde_import_integer(nccl->reader, node, "link_width", 64, 0, &lanes);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_text(nccl->reader, node, "link_speed", speed));
+    RONDE_TRY(ronde_import_integer(nccl->reader, node, "link_width", 64, 0, &lanes));
     RONDE_PLACE(import, place)->up_GBps = ronde_nccl_pcie_GBps(speed, lanes, &is_known);
     if (!is_known)
         ronde_import_note(import, RONDE_REMARK_PCIE_SPEED, ronde_import_line(node));
@@ -159,11 +149,8 @@ static enum ronde_status read_gpu(struct nccl *nccl, xmlNode *node, uint32_t pla
     }
     nccl->gpus[place] = node;
     struct ronde_import_place *self = RONDE_PLACE(import, place);
-    const enum ronde_status status =
-        ronde_import_integer(nccl->reader, node, "dev", RONDE_MAX_RANKS, RONDE_NONE, &device);
-    return status == RONDE_OK ? ronde_import_integer(nccl->reader, node, "rank", RONDE_MAX_RANKS,
-                                                     device, &self->rank)
-                              : status;
+    RONDE_TRY(ronde_import_integer(nccl->reader, node, "dev", RONDE_MAX_RANKS, RONDE_NONE, &device));
+    return ronde_import_integer(nccl->reader, node, "rank", RONDE_MAX_RANKS, device, &self->rank);
 }
 
 static enum ronde_status read_pci(struct nccl *nccl, xmlNode *node, uint32_t parent, uint32_t depth);
@@ -190,18 +177,15 @@ static enum ronde_status read_pci(struct nccl *nccl, xmlNode *node, uint32_t par
     uint32_t place = RONDE_NONE;
     if (depth > RONDE_MAX_PCI_DEPTH)
         return ronde_import_fail(reader, node, "pci nested deeper than %u", RONDE_MAX_PCI_DEPTH);
-    enum ronde_status status = ronde_import_text(reader, node, "class", class);
-    if (status == RONDE_OK)
-        status = ronde_import_added(reader, node,
-                                    ronde_import_add_place(reader->import, kind_of(node, class),
-                                                           parent, ronde_import_line(node), &place));
-    if (status == RONDE_OK)
-        status = ronde_import_busid(reader, node, "busid", place);
-    if (status == RONDE_OK)
-        status = rate_pci(nccl, node, place);
-    for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next)
-        status = read_pci_child(nccl, child, place, depth);
-    return status;
+    RONDE_TRY(ronde_import_text(reader, node, "class", class));
+    RONDE_TRY(ronde_import_added(reader, node,
+                                 ronde_import_add_place(reader->import, kind_of(node, class),
+                                                        parent, ronde_import_line(node), &place)));
+    RONDE_TRY(ronde_import_busid(reader, node, "busid", place));
+    RONDE_TRY(rate_pci(nccl, node, place));
+    for (xmlNode *child = node->children; child; child = child->next)
+        RONDE_TRY(read_pci_child(nccl, child, place, depth));
+    return RONDE_OK;
 }
 
 /*
@@ -214,11 +198,10 @@ static enum ronde_status read_local_nic(struct nccl *nccl, xmlNode *node, uint32
         ronde_import_note(nccl->reader->import, RONDE_REMARK_REPEATED_NET, ronde_import_line(node));
         return RONDE_OK;
     }
-    const enum ronde_status status =
-        ronde_import_added(nccl->reader, node,
-                           ronde_import_add_place(nccl->reader->import, RONDE_PLACE_NIC, cpu,
-                                                  ronde_import_line(node), &place));
-    return status == RONDE_OK ? read_nic(nccl, node, place) : status;
+    RONDE_TRY(ronde_import_added(nccl->reader, node,
+                                 ronde_import_add_place(nccl->reader->import, RONDE_PLACE_NIC, cpu,
+                                                        ronde_import_line(node), &place)));
+    return read_nic(nccl, node, place);
 }
 
 /* A NUMA domain with everything below it. */
@@ -227,27 +210,23 @@ static enum ronde_status read_cpu(struct nccl *nccl, xmlNode *node)
     struct ronde_import *import = nccl->reader->import;
     uint32_t place = RONDE_NONE;
     uint32_t host = 0;
-    enum ronde_status status = find_host(nccl, node, &host);
-    if (status == RONDE_OK)
-        status = ronde_import_added(nccl->reader, node,
-                                    ronde_import_add_place(import, RONDE_PLACE_CPU, RONDE_NONE,
-                                                           ronde_import_line(node), &place));
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(find_host(nccl, node, &host));
+    RONDE_TRY(ronde_import_added(nccl->reader, node,
+                                 ronde_import_add_place(import, RONDE_PLACE_CPU, RONDE_NONE,
+                                                        ronde_import_line(node), &place)));
     RONDE_PLACE(import, place)->host = host;
     nccl->host = host;
-    status = name_cpu(nccl, node, place);
-    if (status == RONDE_OK)
-        status = rate_cpu(nccl, node, place);
-    for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next) {
+    RONDE_TRY(name_cpu(nccl, node, place));
+    RONDE_TRY(rate_cpu(nccl, node, place));
+    for (xmlNode *child = node->children; child; child = child->next) {
         if (ronde_import_is(child, "pci"))
-            status = read_pci(nccl, child, place, 0);
+            RONDE_TRY(read_pci(nccl, child, place, 0));
         else if (ronde_import_is(child, "nic"))
-            status = read_local_nic(nccl, child, place);
+            RONDE_TRY(read_local_nic(nccl, child, place));
         else
-            status = skip(nccl, child);
+            RONDE_TRY(skip(nccl, child));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Rate of one link of a GPU. */
@@ -256,11 +235,8 @@ static enum ronde_status link_rate(struct nccl *nccl, xmlNode *gpu, double *out_
     char gcn[RONDE_ATTRIBUTE_BYTES];
     uint32_t sm;
     bool is_known = true;
-    enum ronde_status status = ronde_import_text(nccl->reader, gpu, "gcn", gcn);
-    if (status == RONDE_OK)
-        status = ronde_import_integer(nccl->reader, gpu, "sm", 100000, 0, &sm);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_text(nccl->reader, gpu, "gcn", gcn));
+    RONDE_TRY(ronde_import_integer(nccl->reader, gpu, "sm", 100000, 0, &sm));
     const bool is_xgmi = strcmp(nccl->link, "xgmi") == 0;
     if (!is_xgmi && sm == 0)
         return ronde_import_fail(nccl->reader, gpu,
@@ -277,8 +253,8 @@ static enum ronde_status add_duplex(struct nccl *nccl, const char *word, uint32_
                                     double GBps)
 {
     struct ronde_import *import = nccl->reader->import;
-    const enum ronde_status status = ronde_import_add_rate(import, word, gpu, to, GBps);
-    return status == RONDE_OK ? ronde_import_add_rate(import, word, to, gpu, GBps) : status;
+    RONDE_TRY(ronde_import_add_rate(import, word, gpu, to, GBps));
+    return ronde_import_add_rate(import, word, to, gpu, GBps);
 }
 
 /* To another GPU only in this direction: the peer has an element of its own. */
@@ -288,16 +264,13 @@ static enum ronde_status add_nvlink(struct nccl *nccl, xmlNode *node, uint32_t g
     char target[RONDE_ATTRIBUTE_BYTES];
     char class[RONDE_ATTRIBUTE_BYTES];
     uint32_t centre = RONDE_NONE;
-    enum ronde_status status = ronde_import_text(nccl->reader, node, "target", target);
-    if (status == RONDE_OK)
-        status = ronde_import_text(nccl->reader, node, "tclass", class);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_text(nccl->reader, node, "target", target));
+    RONDE_TRY(ronde_import_text(nccl->reader, node, "tclass", class));
     if (strncmp(class, "0x068001", 8) == 0)
         return add_duplex(nccl, nccl->link, gpu, ronde_import_root(import, gpu), GBps);
     if (strncmp(class, "0x068000", 8) == 0) {
-        status = ronde_import_nvswitch(import, &centre);
-        return status == RONDE_OK ? add_duplex(nccl, nccl->link, gpu, centre, GBps) : status;
+        RONDE_TRY(ronde_import_nvswitch(import, &centre));
+        return add_duplex(nccl, nccl->link, gpu, centre, GBps);
     }
     const uint32_t peer = ronde_import_find(import, RONDE_PLACE(import, gpu)->host, target);
     if (peer == gpu || peer == RONDE_PLACE(import, gpu)->parent)
@@ -315,11 +288,10 @@ static enum ronde_status read_nvlink(struct nccl *nccl, xmlNode *node, uint32_t 
 {
     uint32_t count;
     double GBps = 0;
-    enum ronde_status status = ronde_import_integer(nccl->reader, node, "count", 1024, 1, &count);
-    if (status == RONDE_OK)
-        status = link_rate(nccl, node->parent, &GBps);
-    if (status != RONDE_OK || count == 0)
-        return status;
+    RONDE_TRY(ronde_import_integer(nccl->reader, node, "count", 1024, 1, &count));
+    RONDE_TRY(link_rate(nccl, node->parent, &GBps));
+    if (count == 0)
+        return RONDE_OK;
     return ronde_import_added(nccl->reader, node, add_nvlink(nccl, node, gpu, count * GBps / parts));
 }
 
@@ -328,11 +300,8 @@ static enum ronde_status read_c2c(struct nccl *nccl, xmlNode *node, uint32_t gpu
 {
     uint32_t count;
     double MBps;
-    enum ronde_status status = ronde_import_integer(nccl->reader, node, "count", 1024, 1, &count);
-    if (status == RONDE_OK)
-        status = ronde_import_number(nccl->reader, node, "bw", 0, &MBps);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_integer(nccl->reader, node, "count", 1024, 1, &count));
+    RONDE_TRY(ronde_import_number(nccl->reader, node, "bw", 0, &MBps));
     if (!(MBps * count >= 1) || MBps > 1e9)
         return ronde_import_fail(nccl->reader, node, "c2c of %g MB/s, %u links", MBps, count);
     return ronde_import_added(nccl->reader, node,
@@ -353,22 +322,21 @@ static enum ronde_status read_links(struct nccl *nccl, xmlNode *gpu, uint32_t pl
     const bool is_part = is_shared && xmlHasProp(gpu, (const xmlChar *)"mlopart");
     const bool is_first = ronde_import_child(gpu->parent, "gpu") == gpu;
     const uint32_t owner = is_shared ? above : place;
-    enum ronde_status status = RONDE_OK;
     if (is_shared && is_first)
         ronde_import_note(nccl->reader->import, RONDE_REMARK_SHARED_GPU, ronde_import_line(gpu));
-    for (xmlNode *child = gpu->children; child && status == RONDE_OK; child = child->next) {
+    for (xmlNode *child = gpu->children; child; child = child->next) {
         if (ronde_import_is(child, nccl->link) && is_part)
-            status = read_nvlink(nccl, child, place, count_gpus(gpu->parent));
+            RONDE_TRY(read_nvlink(nccl, child, place, count_gpus(gpu->parent)));
         else if (ronde_import_is(child, nccl->link) && (is_first || !is_shared))
-            status = read_nvlink(nccl, child, owner, 1);
+            RONDE_TRY(read_nvlink(nccl, child, owner, 1));
         else if (ronde_import_is(child, "c2c") && (is_first || !is_shared))
-            status = read_c2c(nccl, child, owner);
+            RONDE_TRY(read_c2c(nccl, child, owner));
         else if (ronde_import_is(child, nccl->link) || ronde_import_is(child, "c2c"))
             continue;
         else
-            status = skip(nccl, child);
+            RONDE_TRY(skip(nccl, child));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* NCCL takes such a link for as fast as anything; it carries what the switches carry. */
@@ -382,10 +350,8 @@ static enum ronde_status read_pcilink(struct nccl *nccl, xmlNode *node)
     while (!ronde_import_is(cpu, "cpu"))
         cpu = cpu->parent;
     enum ronde_status status = ronde_import_text(nccl->reader, node->parent, "busid", ends[0]);
-    if (status == RONDE_OK)
-        status = ronde_import_text(nccl->reader, node, "target", ends[1]);
-    if (status == RONDE_OK)
-        status = find_host(nccl, (xmlNode *)(uintptr_t)cpu, &host);
+    RONDE_THEN(status, ronde_import_text(nccl->reader, node, "target", ends[1]));
+    RONDE_THEN(status, find_host(nccl, (xmlNode *)(uintptr_t)cpu, &host));
     if (status != RONDE_OK)
         return status;
     for (uint32_t i = 0; i < 2; i++)
@@ -405,14 +371,13 @@ static enum ronde_status read_pcilink(struct nccl *nccl, xmlNode *node)
 /* Everything that names its other end by busid. */
 static enum ronde_status read_all_links(struct nccl *nccl, xmlNode *node)
 {
-    enum ronde_status status = RONDE_OK;
-    for (xmlNode *child = node->children; child && status == RONDE_OK; child = child->next) {
+    for (xmlNode *child = node->children; child; child = child->next) {
         if (ronde_import_is(child, "pcilink") && ronde_import_is(node, "pci"))
-            status = read_pcilink(nccl, child);
+            RONDE_TRY(read_pcilink(nccl, child));
         else if (ronde_import_is(child, "cpu") || ronde_import_is(child, "pci"))
-            status = read_all_links(nccl, child);
+            RONDE_TRY(read_all_links(nccl, child));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* The number of GPUs is all that a file must have; everything else has a default. */
@@ -473,10 +438,8 @@ enum ronde_status ronde_nccl_read(struct ronde_import_reader *reader, xmlNode *r
     for (xmlNode *child = root->children; child && status == RONDE_OK; child = child->next)
         status = ronde_import_is(child, "cpu") ? read_cpu(&nccl, child) : skip(&nccl, child);
     ronde_nccl_nets_close(&nccl.nets);
-    if (status == RONDE_OK)
-        status = check_gpus(&nccl, root);
-    if (status == RONDE_OK)
-        status = check_ranks(&nccl);
+    RONDE_THEN(status, check_gpus(&nccl, root));
+    RONDE_THEN(status, check_ranks(&nccl));
     for (uint32_t i = 0; i < reader->import->places.count && status == RONDE_OK; i++)
         if (nccl.gpus[i])
             status = read_links(&nccl, nccl.gpus[i], i);

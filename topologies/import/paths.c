@@ -255,6 +255,6 @@ enum ronde_status ronde_import_find_paths(struct ronde_import *import, const cha
     if (pick_nics(import) != RONDE_OK)
         return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for the NICs of %u GPUs", path,
                           import->gpus.count);
-    const enum ronde_status status = check_pairs(import, path, error);
-    return status == RONDE_OK ? check_fabric(import, path, error) : status;
+    RONDE_TRY(check_pairs(import, path, error));
+    return check_fabric(import, path, error);
 }

@@ -14,10 +14,7 @@ enum ronde_status ronde_router_nic(struct ronde_router *router, uint32_t src, ui
 {
     uint32_t links[MAX_LINKS], count = 0;
     const struct ronde_platform *platform = ronde_router_platform(router);
-    const enum ronde_status status =
-        ronde_router_route(router, src, dst, MAX_LINKS, links, &count, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_router_route(router, src, dst, MAX_LINKS, links, &count, error));
     if (count == 0)
         return ronde_fail(error, RONDE_UNSUPPORTED, "%s: no link leads from host %u to %u",
                           platform->path, src, dst);
@@ -52,10 +49,7 @@ static enum ronde_status find_nics(const struct finding *finding, uint32_t node,
     for (uint32_t i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
         const uint32_t peer = nodes->hosts[nodes->first[other] + (i - nodes->first[node]) % others];
         uint32_t link, at = 0;
-        const enum ronde_status status =
-            ronde_router_nic(finding->router, nodes->hosts[i], peer, &link, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_router_nic(finding->router, nodes->hosts[i], peer, &link, error));
         while (at < *out_count && out_links[at] != link)
             at++;
         if (at == *out_count && at < MAX_NODE_NICS)
@@ -83,14 +77,14 @@ static enum ronde_status drop_some(struct finding *finding, uint32_t node, struc
 {
     uint32_t links[MAX_NODE_NICS], count = 0;
     const uint64_t keep = finding->keep;
-    enum ronde_status status = find_nics(finding, node, links, &count, error);
-    if (status == RONDE_OK && count < keep)
+    RONDE_TRY(find_nics(finding, node, links, &count, error));
+    if (count < keep)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: a node has %u NICs, not %u",
                           finding->platform->path, count, finding->keep);
-    for (uint32_t i = 1; i < count && status == RONDE_OK; i++)
+    for (uint32_t i = 1; i < count; i++)
         if (i * keep / count == (i - 1) * keep / count)
-            status = drop_link(finding, links[i], error);
-    return status;
+            RONDE_TRY(drop_link(finding, links[i], error));
+    return RONDE_OK;
 }
 
 static enum ronde_status drop_all(struct finding *finding, struct ronde_error *error)
@@ -100,8 +94,7 @@ static enum ronde_status drop_all(struct finding *finding, struct ronde_error *e
     if (status == RONDE_OK && finding->nodes.count < 2)
         status = ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: one node, which needs no NIC",
                             platform->path);
-    if (status == RONDE_OK)
-        status = ronde_router_create(platform, platform->mem, &finding->router, error);
+    RONDE_THEN(status, ronde_router_create(platform, platform->mem, &finding->router, error));
     for (uint32_t node = 0; node < finding->nodes.count && status == RONDE_OK; node++)
         status = drop_some(finding, node, error);
     ronde_router_destroy(finding->router);

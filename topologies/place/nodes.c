@@ -141,13 +141,13 @@ static enum ronde_status label(const struct ronde_platform *platform, const stru
     if (found)
         return RONDE_OK;
     *out_source = RONDE_NODES_LINKS;
-    const enum ronde_status status = label_by_links(platform, mem, labels, &found, error);
-    if (status == RONDE_OK && !found) {
+    RONDE_TRY(label_by_links(platform, mem, labels, &found, error));
+    if (!found) {
         *out_source = RONDE_NODES_SINGLE;
         for (uint32_t i = 0; i < hosts; i++)
             labels[i] = i;
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Numbers in the order of the first host. `number` has an entry per label. */

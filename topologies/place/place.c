@@ -81,16 +81,15 @@ static enum ronde_status add_hop(const struct ronde_platform *platform, struct r
                                  struct ronde_error *error)
 {
     uint32_t route[MAX_LINKS], count = 0;
-    const enum ronde_status status =
-        ronde_router_route(router, ends[0], ends[1], MAX_LINKS, route, &count, error);
-    for (uint32_t i = 0; status == RONDE_OK && i < count && i < MAX_LINKS; i++) {
+    RONDE_TRY(ronde_router_route(router, ends[0], ends[1], MAX_LINKS, route, &count, error));
+    for (uint32_t i = 0; i < count && i < MAX_LINKS; i++) {
         const struct ronde_link *link = ronde_platform_link(platform, route[i]);
         if (link->is_fatpipe)
             continue;
         mesh->own[route[i]] = 1e9 / link->rate_GBps;
         mesh->links[(*at)++] = route[i];
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_mesh_of(const struct ronde_platform *platform, struct ronde_router *router,

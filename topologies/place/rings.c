@@ -118,10 +118,9 @@ static enum ronde_status add_hop(struct search *search, uint32_t from, uint32_t 
 {
     uint32_t count;
     const uint32_t *host_of = search->rings->host_of;
-    const enum ronde_status status =
-        ronde_router_route(search->router, host_of[from], host_of[to], MAX_LINKS, search->links,
-                           &count, search->error);
-    for (uint32_t i = 0; status == RONDE_OK && i < count && i < MAX_LINKS; i++) {
+    RONDE_TRY(ronde_router_route(search->router, host_of[from], host_of[to], MAX_LINKS,
+                                 search->links, &count, search->error));
+    for (uint32_t i = 0; i < count && i < MAX_LINKS; i++) {
         const struct ronde_link *link = ronde_platform_link(search->platform, search->links[i]);
         double *load = &search->load[search->links[i]];
         const double own = 1e9 / link->rate_GBps;
@@ -129,7 +128,7 @@ static enum ronde_status add_hop(struct search *search, uint32_t from, uint32_t 
         cost->total += own;
         cost->busiest = fmax(cost->busiest, *load);
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Nodes whose hops stand for all: few, and even or odd as their number is, which mirrored walks depend on. */
@@ -171,18 +170,17 @@ static enum ronde_status find_pattern(struct search *search, struct pattern *out
     const bool is_small = search->group.first[1] <= MAX_WALK;
     const uint32_t mirrors = is_small && search->group.node_count > 1 ? 2 : 1;
     const uint32_t tries = is_small ? WALK_COUNT * 2 * mirrors : 1;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < tries && status == RONDE_OK; i++) {
+    for (uint32_t i = 0; i < tries; i++) {
         const struct pattern pattern = {(enum walk)(i / (2 * mirrors)), i % mirrors == 1,
                                         i / mirrors % 2};
         struct cost cost;
-        status = price_pattern(search, pattern, &cost);
-        if (status == RONDE_OK && (i == 0 || is_better(cost, *out_cost))) {
+        RONDE_TRY(price_pattern(search, pattern, &cost));
+        if (i == 0 || is_better(cost, *out_cost)) {
             *out_best = pattern;
             *out_cost = cost;
         }
     }
-    return status;
+    return RONDE_OK;
 }
 
 static const char *pattern_text(struct pattern pattern)
@@ -214,14 +212,12 @@ static enum ronde_status find_cycles(struct search *search, uint32_t *out_orders
     double busiest = INFINITY;
     for (uint32_t i = 0; i < size; i++)
         hosts[i] = search->rings->host_of[search->group.members[i]];
-    enum ronde_status status = ronde_mesh_of(search->platform, search->router, hosts, size,
-                                             search->mem, &mesh, search->error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_mesh_of(search->platform, search->router, hosts, size, search->mem, &mesh,
+                            search->error));
     cycles = ronde_mem_new(search->mem, entries, sizeof *cycles);
-    status = cycles
-                 ? ronde_mesh_cycles(&mesh, channels, search->mem, cycles, &busiest, search->error)
-                 : ronde_fail(search->error, RONDE_NO_MEMORY, "no memory for %u cycles", channels);
+    const enum ronde_status status =
+        cycles ? ronde_mesh_cycles(&mesh, channels, search->mem, cycles, &busiest, search->error)
+               : ronde_fail(search->error, RONDE_NO_MEMORY, "no memory for %u cycles", channels);
     if (status == RONDE_OK && busiest < out_found->busiest_load * (1 - 1e-9)) {
         for (size_t i = 0; i < entries; i++)
             out_orders[i] = search->group.members[cycles[i]];
@@ -238,9 +234,7 @@ static enum ronde_status walk_nodes(struct search *search, uint32_t *out_orders,
 {
     struct pattern best = {WALK_TURN, false, 0};
     struct cost cost = {0, 0};
-    const enum ronde_status status = find_pattern(search, &best, &cost);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(find_pattern(search, &best, &cost));
     for (uint32_t channel = 0; channel < search->rings->channels; channel++)
         write_ring(search, best, channel, search->group.node_count,
                    out_orders + (size_t)channel * search->rings->ranks);
@@ -314,20 +308,18 @@ static enum ronde_status find_orders(struct search *search, const struct ronde_n
                                      struct ronde_rings_found *out_found)
 {
     struct ronde_torus torus = {0};
-    enum ronde_status status = RONDE_OK;
     if (!index_ranks(search->rings, nodes->host_count, search->group.rank_of))
         return ronde_fail(search->error, RONDE_BAD_ARGUMENT,
                           "rings need every rank on a host of its own");
     group_ranks(&search->group, nodes);
     if (nodes->source == RONDE_NODES_SINGLE && search->rings->ranks == nodes->host_count)
-        status = ronde_torus_find(search->platform, mem, &torus, search->error);
-    if (status == RONDE_OK)
-        status = torus.axes > 0 ? walk_torus(search, &torus, mem, out_orders, out_found)
-                                : walk_nodes(search, out_orders, out_found);
-    for (uint32_t channel = 0; channel < search->rings->channels && status == RONDE_OK; channel++)
+        RONDE_TRY(ronde_torus_find(search->platform, mem, &torus, search->error));
+    RONDE_TRY(torus.axes > 0 ? walk_torus(search, &torus, mem, out_orders, out_found)
+                             : walk_nodes(search, out_orders, out_found));
+    for (uint32_t channel = 0; channel < search->rings->channels; channel++)
         turn_to(out_orders + (size_t)channel * search->rings->ranks, search->rings->ranks,
                 search->rings->first_rank, search->ring);
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_place_rings(const struct ronde_platform *platform,
@@ -351,10 +343,9 @@ enum ronde_status ronde_place_rings(const struct ronde_platform *platform,
     search.load = ronde_store_new(&store, links, sizeof *search.load);
     search.ring = ronde_store_new(&store, ranks, sizeof *search.ring);
     search.links = ronde_store_new(&store, MAX_LINKS, sizeof *search.links);
-    if (status == RONDE_OK)
-        status = !store.is_short
-                     ? find_orders(&search, nodes, mem, out_orders, out_found)
-                     : ronde_fail(error, RONDE_NO_MEMORY, "no memory for rings of %u ranks", ranks);
+    RONDE_THEN(status, !store.is_short ? find_orders(&search, nodes, mem, out_orders, out_found)
+                                       : ronde_fail(error, RONDE_NO_MEMORY,
+                                                    "no memory for rings of %u ranks", ranks));
     ronde_router_destroy(search.router);
     ronde_store_clear(&store);
     return status;

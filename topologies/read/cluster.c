@@ -60,14 +60,11 @@ static enum ronde_status add_links(struct ronde_xml_reader *reader, const struct
     limit.name = ronde_platform_text(platform, link.name, "_limiter", "");
     if (!limit.name)
         return ronde_reader_no_memory(reader);
-    enum ronde_status status =
-        ronde_reader_new_link(reader, tag, &link, (enum ronde_link_sharing)cluster->sharing,
-                              up_down);
-    if (status == RONDE_OK && cluster->limiter_GBps > 0)
-        status = ronde_reader_new_link(reader, tag, &limit, RONDE_SHARING_SHARED, limiter);
-    if (status == RONDE_OK)
-        status = add_ports(reader, point, up_down, limiter[0], cluster->backbone);
-    return status;
+    RONDE_TRY(ronde_reader_new_link(reader, tag, &link, (enum ronde_link_sharing)cluster->sharing,
+                                    up_down));
+    if (cluster->limiter_GBps > 0)
+        RONDE_TRY(ronde_reader_new_link(reader, tag, &limit, RONDE_SHARING_SHARED, limiter));
+    return add_ports(reader, point, up_down, limiter[0], cluster->backbone);
 }
 
 /* The name decides the host, so it is checked before anything is added. */
@@ -81,10 +78,9 @@ static enum ronde_status add_host(struct ronde_xml_reader *reader, const struct 
     const char *name = ronde_platform_text(platform, cluster->prefix, digits, cluster->suffix);
     if (!name)
         return ronde_reader_no_memory(reader);
-    enum ronde_status status = ronde_reader_new_point(reader, tag, name);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_platform_add_point(platform, name, cluster->zone, true, &point);
+    RONDE_TRY(ronde_reader_new_point(reader, tag, name));
+    const enum ronde_status status =
+        ronde_platform_add_point(platform, name, cluster->zone, true, &point);
     if (status != RONDE_OK)
         return ronde_reader_no_memory(reader);
     return cluster->is_star ? add_links(reader, tag, cluster, digits, point) : RONDE_OK;
@@ -114,14 +110,11 @@ static enum ronde_status add_hosts(struct ronde_xml_reader *reader, const struct
         /* Before making any: a range may be a slip of the pen worth gigabytes. */
         if (last - first >= RONDE_MAX_RANKS - reader->platform->hosts.count)
             return ronde_reader_fail(reader, tag, "more than %u hosts", RONDE_MAX_RANKS);
-        enum ronde_status status =
-            ronde_limit_check_file(RONDE_LIMIT_HOSTS,
-                                   reader->platform->hosts.count + (last - first + 1),
-                                   reader->platform->path, tag->line, reader->error);
-        for (uint64_t number = first; number <= last && status == RONDE_OK; number++)
-            status = add_host(reader, tag, cluster, number);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_limit_check_file(RONDE_LIMIT_HOSTS,
+                                         reader->platform->hosts.count + (last - first + 1),
+                                         reader->platform->path, tag->line, reader->error));
+        for (uint64_t number = first; number <= last; number++)
+            RONDE_TRY(add_host(reader, tag, cluster, number));
         if (*at++ == '\0')
             return RONDE_OK;
     }
@@ -134,9 +127,7 @@ static enum ronde_status add_router(struct ronde_xml_reader *reader, const struc
     struct ronde_platform *platform = reader->platform;
     const char *id;
     uint32_t point;
-    enum ronde_status status = ronde_reader_text(reader, tag, "router_id", &id);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_reader_text(reader, tag, "router_id", &id));
     if (*id == '\0') {
         id = ronde_platform_text(platform, cluster->prefix, cluster->id, "_router");
         if (id)
@@ -144,9 +135,7 @@ static enum ronde_status add_router(struct ronde_xml_reader *reader, const struc
     }
     if (!id)
         return ronde_reader_no_memory(reader);
-    status = ronde_reader_new_point(reader, tag, id);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_reader_new_point(reader, tag, id));
     return ronde_reader_added(reader,
                               ronde_platform_add_point(platform, id, cluster->zone, false, &point));
 }
@@ -159,11 +148,9 @@ static enum ronde_status add_backbone(struct ronde_xml_reader *reader, const str
     uint32_t sharing;
     uint32_t up_down[2] = {RONDE_NONE, RONDE_NONE};
     enum ronde_status status = ronde_reader_bandwidth(reader, tag, "bb_bw", 0, &link.rate_GBps);
-    if (status == RONDE_OK)
-        status = ronde_reader_time(reader, tag, "bb_lat", false, &link.latency_ns);
-    if (status == RONDE_OK)
-        status =
-            ronde_reader_choice(reader, tag, "bb_sharing_policy", ronde_sharing_words, 3, &sharing);
+    RONDE_THEN(status, ronde_reader_time(reader, tag, "bb_lat", false, &link.latency_ns));
+    RONDE_THEN(status, ronde_reader_choice(reader, tag, "bb_sharing_policy", ronde_sharing_words, 3,
+                                           &sharing));
     if (status != RONDE_OK || (link.rate_GBps == 0 && link.latency_ns == 0))
         return status;
     if (link.rate_GBps == 0)
@@ -185,17 +172,13 @@ static enum ronde_status read_rates(struct ronde_xml_reader *reader, const struc
     enum ronde_status status = ronde_reader_bandwidth(reader, tag, "bw", 0, &cluster->rate_GBps);
     if (status == RONDE_OK && cluster->rate_GBps <= 0)
         return ronde_reader_fail(reader, tag, "bw of cluster '%s' is empty", cluster->id);
-    if (status == RONDE_OK)
-        status = ronde_reader_time(reader, tag, "lat", true, &cluster->latency_ns);
-    if (status == RONDE_OK)
-        status = ronde_reader_bandwidth(reader, tag, "limiter_link", 0, &cluster->limiter_GBps);
-    if (status == RONDE_OK)
-        status = ronde_reader_bandwidth(reader, tag, "loopback_bw", 0, &unused);
-    if (status == RONDE_OK)
-        status = ronde_reader_time(reader, tag, "loopback_lat", false, &unused);
-    if (status == RONDE_OK)
-        status = ronde_reader_choice(reader, tag, "sharing_policy", ronde_sharing_words,
-                                     RONDE_SHARING_COUNT, &cluster->sharing);
+    RONDE_THEN(status, ronde_reader_time(reader, tag, "lat", true, &cluster->latency_ns));
+    RONDE_THEN(status,
+               ronde_reader_bandwidth(reader, tag, "limiter_link", 0, &cluster->limiter_GBps));
+    RONDE_THEN(status, ronde_reader_bandwidth(reader, tag, "loopback_bw", 0, &unused));
+    RONDE_THEN(status, ronde_reader_time(reader, tag, "loopback_lat", false, &unused));
+    RONDE_THEN(status, ronde_reader_choice(reader, tag, "sharing_policy", ronde_sharing_words,
+                                           RONDE_SHARING_COUNT, &cluster->sharing));
     if (cluster->sharing == RONDE_SHARING_DEFAULT)
         cluster->sharing = RONDE_SHARING_SPLIT;
     return status;
@@ -206,15 +189,13 @@ static enum ronde_status read_names(struct ronde_xml_reader *reader, const struc
                                     struct cluster *cluster)
 {
     const char *speed = ronde_reader_value(tag, "speed");
-    enum ronde_status status = ronde_reader_text(reader, tag, "id", &cluster->id);
-    if (status == RONDE_OK)
-        status = ronde_reader_text(reader, tag, "prefix", &cluster->prefix);
-    if (status == RONDE_OK)
-        status = ronde_reader_text(reader, tag, "suffix", &cluster->suffix);
-    if (status == RONDE_OK && !ronde_parse_speeds(speed))
+    RONDE_TRY(ronde_reader_text(reader, tag, "id", &cluster->id));
+    RONDE_TRY(ronde_reader_text(reader, tag, "prefix", &cluster->prefix));
+    RONDE_TRY(ronde_reader_text(reader, tag, "suffix", &cluster->suffix));
+    if (!ronde_parse_speeds(speed))
         return ronde_reader_fail(reader, tag, "speed of cluster '%s' is '%s', expected e.g. 1Gf",
                                  cluster->id, speed);
-    return status == RONDE_OK ? ronde_reader_new_point(reader, tag, cluster->id) : status;
+    return ronde_reader_new_point(reader, tag, cluster->id);
 }
 
 /* Links that SimGrid makes for "LEVELS;DOWN,...;UP,...;PORTS,...": on each level a node has UP parents, over PORTS links each. */
@@ -277,18 +258,16 @@ static enum ronde_status open_zone(struct ronde_xml_reader *reader, const struct
     static const char *const topologies[] = {"", "FLAT", "TORUS", "FAT_TREE", "DRAGONFLY"};
     struct ronde_platform *platform = reader->platform;
     uint32_t topology;
-    enum ronde_status status =
-        ronde_reader_choice(reader, tag, "topology", topologies, 5, &topology);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_reader_choice(reader, tag, "topology", topologies, 5, &topology));
     if (parent == RONDE_NONE && platform->zones.count > 0)
         return ronde_reader_fail(reader, tag, "a second root zone '%s'", cluster->id);
     cluster->is_star = topology < 2;
     /* A limiter is a link of its own on either side of such a torus. */
     cluster->is_torus = topology == 2 && cluster->limiter_GBps == 0;
-    status = ronde_platform_add_zone(platform, cluster->id, parent,
-                                     cluster->is_star ? RONDE_ZONE_STAR : RONDE_ZONE_FOREIGN,
-                                     &cluster->zone);
+    const enum ronde_status status =
+        ronde_platform_add_zone(platform, cluster->id, parent,
+                                cluster->is_star ? RONDE_ZONE_STAR : RONDE_ZONE_FOREIGN,
+                                &cluster->zone);
     if (status != RONDE_OK)
         return ronde_reader_no_memory(reader);
     RONDE_AT(platform->zones, struct ronde_zone, cluster->zone)->routing = topologies[topology];
@@ -314,14 +293,10 @@ enum ronde_status ronde_read_cluster(struct ronde_xml_reader *reader, const stru
 {
     struct cluster cluster = {.zone = RONDE_NONE, .backbone = RONDE_NONE};
     enum ronde_status status = read_names(reader, tag, &cluster);
-    if (status == RONDE_OK)
-        status = read_rates(reader, tag, &cluster);
-    if (status == RONDE_OK)
-        status = open_zone(reader, tag, parent, &cluster);
-    if (status == RONDE_OK)
-        status = add_router(reader, tag, &cluster);
-    if (status == RONDE_OK)
-        status = add_hosts(reader, tag, &cluster, ronde_reader_value(tag, "radical"));
+    RONDE_THEN(status, read_rates(reader, tag, &cluster));
+    RONDE_THEN(status, open_zone(reader, tag, parent, &cluster));
+    RONDE_THEN(status, add_router(reader, tag, &cluster));
+    RONDE_THEN(status, add_hosts(reader, tag, &cluster, ronde_reader_value(tag, "radical")));
     if (status == RONDE_OK && cluster.is_torus)
         status = make_torus(reader, tag, &cluster);
     reader->inner = cluster.zone;

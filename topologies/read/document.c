@@ -156,8 +156,7 @@ static void on_start(void *context, const xmlChar *name, const xmlChar *prefix, 
     tag.name = (const char *)name;
     tag.line = line_of(context);
     enum ronde_status status = take_attributes(parsing, (uint32_t)attributes, found, &tag);
-    if (status == RONDE_OK)
-        status = parsing->events->start(parsing->events->user, &tag);
+    RONDE_THEN(status, parsing->events->start(parsing->events->user, &tag));
     take_status(context, status);
 }
 

@@ -360,9 +360,7 @@ static enum ronde_status order_ranks(struct ronde_xml_reader *reader)
                                           "ronde.rank_hosts: a name of %zu bytes", length);
         memcpy(name, at, length);
         name[length] = '\0';
-        const enum ronde_status status = place(reader, name, rank++);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(place(reader, name, rank++));
         at += length;
     }
     if (reader->rank_hosts && rank == 0)
@@ -412,8 +410,7 @@ static enum ronde_status find_memory(struct ronde_xml_reader *reader)
 /* Needs every host and every link. */
 enum ronde_status ronde_reader_finish_facts(struct ronde_xml_reader *reader)
 {
-    enum ronde_status status = order_ranks(reader);
-    if (status == RONDE_OK)
-        status = check_shape(reader);
-    return status == RONDE_OK ? find_memory(reader) : status;
+    RONDE_TRY(order_ranks(reader));
+    RONDE_TRY(check_shape(reader));
+    return find_memory(reader);
 }

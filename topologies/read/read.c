@@ -63,8 +63,7 @@ static enum ronde_status read_whole(const char *path, const char *text, size_t b
     if (status != RONDE_OK)
         return ronde_fail(error, status, "%s: no memory for the platform", path);
     status = ronde_document_scan(path, text, bytes, mem, &events, error);
-    if (status == RONDE_OK)
-        status = finish(&reader);
+    RONDE_THEN(status, finish(&reader));
     ronde_list_free(mem, &reader.way_back, sizeof(uint32_t));
     if (status == RONDE_OK)
         *out_platform = reader.platform;
@@ -108,9 +107,8 @@ enum ronde_status
 ronde_platform_parse(const char *path, const char *text, size_t bytes, const struct ronde_mem *mem,
                      struct ronde_platform **out_platform, struct ronde_error *error)
 {
-    const enum ronde_status status = read_whole(path, text, bytes, mem, out_platform, error);
-    return status == RONDE_OK ? keep_source(*out_platform, text, bytes, out_platform, error)
-                              : status;
+    RONDE_TRY(read_whole(path, text, bytes, mem, out_platform, error));
+    return keep_source(*out_platform, text, bytes, out_platform, error);
 }
 
 enum ronde_status ronde_platform_copy(const struct ronde_platform *platform,
@@ -124,9 +122,8 @@ enum ronde_status ronde_platform_copy(const struct ronde_platform *platform,
     if (status == RONDE_OK && platform->links.count != (*out_copy)->links.count)
         status = ronde_fail(error, RONDE_BAD_INPUT, "%s: it has changed since it was read",
                             platform->path);
-    if (status == RONDE_OK)
-        status = ronde_platform_without(*out_copy, platform->without.items, platform->without.count,
-                                        error);
+    RONDE_THEN(status, ronde_platform_without(*out_copy, platform->without.items,
+                                              platform->without.count, error));
     for (uint32_t i = 0; status == RONDE_OK && i < platform->links.count; i++)
         *RONDE_AT((*out_copy)->links, struct ronde_link, i) =
             renamed(*RONDE_AT(platform->links, struct ronde_link, i),

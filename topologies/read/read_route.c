@@ -39,10 +39,7 @@ enum ronde_status ronde_read_link_ctn(struct ronde_xml_reader *reader, const str
     uint32_t direction;
     bool is_split;
     (void)zone;
-    enum ronde_status status =
-        ronde_reader_choice(reader, tag, "direction", directions, 4, &direction);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_reader_choice(reader, tag, "direction", directions, 4, &direction));
     const bool is_directed = direction == 1 || direction == 2;
     const uint32_t link = ronde_platform_find_link(platform, id, &is_split);
     if (link == RONDE_NONE)
@@ -54,7 +51,7 @@ enum ronde_status ronde_read_link_ctn(struct ronde_xml_reader *reader, const str
                                      : "SPLITDUPLEX link '%s' needs a direction, UP or DOWN",
                                  id);
     const uint32_t down = is_split ? *RONDE_AT(platform->reverses, uint32_t, link) : link;
-    status =
+    const enum ronde_status status =
         ronde_reader_added(reader, ronde_platform_add_hop(platform, direction == 2 ? down : link));
     uint32_t *back = ronde_list_push(platform->mem, &reader->way_back, sizeof *back);
     if (back)
@@ -140,10 +137,9 @@ static enum ronde_status check_routable(struct ronde_xml_reader *reader,
 static enum ronde_status find_ends(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                    uint32_t zone, struct ronde_route *route)
 {
-    enum ronde_status status = check_routable(reader, tag, zone);
-    if (status == RONDE_OK)
-        status = find_end(reader, tag, "src", zone, &route->src);
-    return status == RONDE_OK ? find_end(reader, tag, "dst", zone, &route->dst) : status;
+    RONDE_TRY(check_routable(reader, tag, zone));
+    RONDE_TRY(find_end(reader, tag, "src", zone, &route->src));
+    return find_end(reader, tag, "dst", zone, &route->dst);
 }
 
 /* Between hosts or routers, which are their own gateways. */
@@ -151,9 +147,7 @@ enum ronde_status ronde_read_route(struct ronde_xml_reader *reader, const struct
                                    uint32_t zone)
 {
     struct ronde_route route = {.line = tag->line};
-    const enum ronde_status status = find_ends(reader, tag, zone, &route);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(find_ends(reader, tag, zone, &route));
     route.gw_src = route.src;
     route.gw_dst = route.dst;
     return begin(reader, tag, &route);
@@ -164,10 +158,8 @@ enum ronde_status ronde_read_zone_route(struct ronde_xml_reader *reader,
                                         const struct ronde_tag *tag, uint32_t zone)
 {
     struct ronde_route route = {.line = tag->line};
-    enum ronde_status status = find_ends(reader, tag, zone, &route);
-    if (status == RONDE_OK)
-        status = find_gateway(reader, tag, "gw_src", route.src, &route.gw_src);
-    if (status == RONDE_OK)
-        status = find_gateway(reader, tag, "gw_dst", route.dst, &route.gw_dst);
-    return status == RONDE_OK ? begin(reader, tag, &route) : status;
+    RONDE_TRY(find_ends(reader, tag, zone, &route));
+    RONDE_TRY(find_gateway(reader, tag, "gw_src", route.src, &route.gw_src));
+    RONDE_TRY(find_gateway(reader, tag, "gw_dst", route.dst, &route.gw_dst));
+    return begin(reader, tag, &route);
 }

@@ -99,9 +99,7 @@ static enum ronde_status check_attributes(struct ronde_xml_reader *reader,
                                           const struct ronde_tag *tag,
                                           const struct ronde_element *element)
 {
-    const enum ronde_status status = check_values(reader, tag, element);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check_values(reader, tag, element));
     for (const char *word = element->required; *word; word += strspn(word, " ")) {
         const size_t length = strcspn(word, " ");
         if (!has_attribute(tag, word, length))
@@ -165,8 +163,7 @@ static enum ronde_status on_start(void *user, const struct ronde_tag *tag)
     if (status == RONDE_OK && parent)
         status = check_order(reader, tag, element, parent);
     reader->inner = parent ? parent->zone : RONDE_NONE;
-    if (status == RONDE_OK)
-        status = element->read(reader, tag, reader->inner);
+    RONDE_THEN(status, element->read(reader, tag, reader->inner));
     reader->open[reader->depth++] =
         (struct ronde_open_element){element, tag->line, reader->inner, 0, RONDE_GROUP_ANY};
     return status;

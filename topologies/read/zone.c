@@ -10,11 +10,8 @@ static enum ronde_status add_point(struct ronde_xml_reader *reader, const struct
 {
     const char *id;
     uint32_t point;
-    enum ronde_status status = ronde_reader_new_point(reader, tag, ronde_reader_value(tag, "id"));
-    if (status == RONDE_OK)
-        status = ronde_reader_text(reader, tag, "id", &id);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_reader_new_point(reader, tag, ronde_reader_value(tag, "id")));
+    RONDE_TRY(ronde_reader_text(reader, tag, "id", &id));
     return ronde_reader_added(reader,
                               ronde_platform_add_point(reader->platform, id, zone, is_host, &point));
 }
@@ -40,11 +37,11 @@ static enum ronde_status read_host(struct ronde_xml_reader *reader, const struct
                                    uint32_t zone)
 {
     const char *speed = ronde_reader_value(tag, "speed");
-    const enum ronde_status status = add_point(reader, tag, zone, true);
-    if (status == RONDE_OK && !ronde_parse_speeds(speed))
+    RONDE_TRY(add_point(reader, tag, zone, true));
+    if (!ronde_parse_speeds(speed))
         return ronde_reader_fail(reader, tag, "speed of host '%s' is '%s', expected e.g. 1Gf",
                                  ronde_reader_value(tag, "id"), speed);
-    return status == RONDE_OK ? read_pstate(reader, tag, speed) : status;
+    return read_pstate(reader, tag, speed);
 }
 
 /* What a host keeps on a disk crosses no link. */
@@ -54,8 +51,8 @@ static enum ronde_status read_disk(struct ronde_xml_reader *reader, const struct
     double GBps;
     (void)zone;
     reader->platform->disks++;
-    const enum ronde_status status = ronde_reader_bandwidth(reader, tag, "read_bw", 0, &GBps);
-    return status == RONDE_OK ? ronde_reader_bandwidth(reader, tag, "write_bw", 0, &GBps) : status;
+    RONDE_TRY(ronde_reader_bandwidth(reader, tag, "read_bw", 0, &GBps));
+    return ronde_reader_bandwidth(reader, tag, "write_bw", 0, &GBps);
 }
 
 static enum ronde_status read_config(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
@@ -96,19 +93,14 @@ static enum ronde_status read_link(struct ronde_xml_reader *reader, const struct
     struct ronde_link link = {NULL, 0, 0, false, false};
     uint32_t sharing;
     uint32_t up_down[2];
-    enum ronde_status status = ronde_reader_text(reader, tag, "id", &link.name);
-    if (status == RONDE_OK)
-        status = ronde_reader_bandwidth(reader, tag, "bandwidth", 0, &link.rate_GBps);
-    if (status == RONDE_OK && link.rate_GBps <= 0)
+    RONDE_TRY(ronde_reader_text(reader, tag, "id", &link.name));
+    RONDE_TRY(ronde_reader_bandwidth(reader, tag, "bandwidth", 0, &link.rate_GBps));
+    if (link.rate_GBps <= 0)
         return ronde_reader_fail(reader, tag, "bandwidth of link '%s' is empty", link.name);
-    if (status == RONDE_OK)
-        status = ronde_reader_time(reader, tag, "latency", true, &link.latency_ns);
-    if (status == RONDE_OK)
-        status = ronde_reader_choice(reader, tag, "sharing_policy", ronde_sharing_words,
-                                     RONDE_SHARING_COUNT, &sharing);
-    return status == RONDE_OK
-               ? ronde_reader_new_link(reader, tag, &link, (enum ronde_link_sharing)sharing, up_down)
-               : status;
+    RONDE_TRY(ronde_reader_time(reader, tag, "latency", true, &link.latency_ns));
+    RONDE_TRY(ronde_reader_choice(reader, tag, "sharing_policy", ronde_sharing_words,
+                                  RONDE_SHARING_COUNT, &sharing));
+    return ronde_reader_new_link(reader, tag, &link, (enum ronde_link_sharing)sharing, up_down);
 }
 
 /* Its index is known before it is read: it is the next link. */
@@ -153,8 +145,8 @@ static enum ronde_status read_host_link(struct ronde_xml_reader *reader,
         return ronde_reader_fail(reader, tag, "<host_link> needs routing=\"Cluster\"");
     if (point->up.count > 0)
         return ronde_reader_fail(reader, tag, "a second host_link of '%s'", id);
-    const enum ronde_status status = find_host_link(reader, tag, "up", &point->up);
-    return status == RONDE_OK ? find_host_link(reader, tag, "down", &point->down) : status;
+    RONDE_TRY(find_host_link(reader, tag, "up", &point->up));
+    return find_host_link(reader, tag, "down", &point->down);
 }
 
 /* Puts the backbone between a host and the centre, on both ways. */
@@ -165,10 +157,9 @@ static enum ronde_status add_backbone(struct ronde_platform *platform, struct ro
                                backbone, *RONDE_AT(platform->hops, uint32_t, point->down.first)};
     point->up = (struct ronde_hops){platform->hops.count, 2};
     point->down = (struct ronde_hops){platform->hops.count + 2, 2};
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < 4 && status == RONDE_OK; i++)
-        status = ronde_platform_add_hop(platform, order[i]);
-    return status;
+    for (uint32_t i = 0; i < 4; i++)
+        RONDE_TRY(ronde_platform_add_hop(platform, order[i]));
+    return RONDE_OK;
 }
 
 /* Completes the hosts of a star zone: the backbone may have been declared last. */
@@ -176,19 +167,18 @@ enum ronde_status ronde_end_zone(struct ronde_xml_reader *reader, uint32_t line,
 {
     struct ronde_platform *platform = reader->platform;
     const struct ronde_zone *self = RONDE_AT(platform->zones, struct ronde_zone, zone);
-    enum ronde_status status = RONDE_OK;
     if (self->kind != RONDE_ZONE_STAR)
         return RONDE_OK;
-    for (uint32_t i = 0; i < platform->points.count && status == RONDE_OK; i++) {
+    for (uint32_t i = 0; i < platform->points.count; i++) {
         struct ronde_netpoint *point = RONDE_AT(platform->points, struct ronde_netpoint, i);
         if (point->zone != zone || !point->is_host)
             continue;
         if (point->up.count == 0)
             return ronde_reader_fail_line(reader, line, "host '%s' has no host_link", point->name);
         if (self->backbone != RONDE_NONE)
-            status = ronde_reader_added(reader, add_backbone(platform, point, self->backbone));
+            RONDE_TRY(ronde_reader_added(reader, add_backbone(platform, point, self->backbone)));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Words of `routing` and what they mean here; Floyd and the two Dijkstras give the same routes. */
@@ -322,17 +312,11 @@ enum ronde_status ronde_read_zone(struct ronde_xml_reader *reader, const struct 
 {
     const char *id;
     enum ronde_zone_kind kind = RONDE_ZONE_FULL;
-    enum ronde_status status = ronde_reader_text(reader, tag, "id", &id);
-    if (status == RONDE_OK)
-        status = check_depth(reader, tag);
-    if (status == RONDE_OK)
-        status = ronde_reader_new_point(reader, tag, id);
-    if (status == RONDE_OK)
-        status = routing_kind(reader, tag, &kind);
-    if (status == RONDE_OK)
-        status = check_root(reader, tag, parent, id);
-    if (status == RONDE_OK)
-        status = ronde_reader_added(reader, ronde_platform_add_zone(reader->platform, id, parent,
-                                                                    kind, &reader->inner));
-    return status;
+    RONDE_TRY(ronde_reader_text(reader, tag, "id", &id));
+    RONDE_TRY(check_depth(reader, tag));
+    RONDE_TRY(ronde_reader_new_point(reader, tag, id));
+    RONDE_TRY(routing_kind(reader, tag, &kind));
+    RONDE_TRY(check_root(reader, tag, parent, id));
+    return ronde_reader_added(reader, ronde_platform_add_zone(reader->platform, id, parent, kind,
+                                                              &reader->inner));
 }
