@@ -139,11 +139,8 @@ static enum ronde_status host_run(void *self, const struct ronde_launch *launch,
     *out_run = NULL;
     if (program->is_running)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    enum ronde_status status = ronde_launch_check(loaded->schedule, launch, error);
-    if (status == RONDE_OK)
-        status = ronde_loaded_prepare(loaded, launch, &habits, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_launch_check(loaded->schedule, launch, error));
+    RONDE_TRY(ronde_loaded_prepare(loaded, launch, &habits, error));
     memset(loaded->slots.start, POISON,
            loaded->fifo_count * loaded->frame.depth * loaded->frame.slot_stride);
     program->waiting_count = loaded->lane_count;

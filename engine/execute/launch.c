@@ -325,8 +325,7 @@ static enum ronde_status check_members(const struct ronde_schedule *schedule,
     const bool has_data = ronde_schedule_blocks(schedule, true) > 0;
     enum ronde_status status = check_kind(schedule, launch, error);
     *out_varies = false;
-    if (status == RONDE_OK)
-        status = check_sizes(schedule, launch, error);
+    RONDE_THEN(status, check_sizes(schedule, launch, error));
     if (status == RONDE_OK && has_data && launch->count > 0)
         status = check_buffers(schedule, launch, members, out_varies, error);
     return status == RONDE_OK && *out_varies ? check_v_form(schedule, error) : status;
@@ -356,13 +355,10 @@ enum ronde_status ronde_backend_run_once(const struct ronde_backend *backend, vo
                                          struct ronde_result *out_result, struct ronde_error *error)
 {
     void *program;
-    enum ronde_status status = backend->load(self, schedule, &program, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(backend->load(self, schedule, &program, error));
     void *run;
-    status = backend->run(program, launch, &run, error);
-    if (status == RONDE_OK)
-        status = backend->wait(run, out_result, error);
+    enum ronde_status status = backend->run(program, launch, &run, error);
+    RONDE_THEN(status, backend->wait(run, out_result, error));
     backend->unload(program);
     return status;
 }

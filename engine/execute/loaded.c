@@ -396,9 +396,7 @@ static enum ronde_status create_ranks(const struct ronde_schedule *schedule,
 {
     const struct ronde_mem *mem = part->mem;
     *out_loaded = NULL;
-    const enum ronde_status status = check_scratch(schedule, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check_scratch(schedule, error));
     struct ronde_loaded *loaded = ronde_mem_new(mem, 1, sizeof *loaded);
     if (!loaded)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
@@ -421,9 +419,9 @@ enum ronde_status ronde_loaded_create(const struct ronde_schedule *schedule,
                                       struct ronde_error *error)
 {
     const struct ronde_loaded all = {.mem = mem, .rank_count = schedule->ranks};
-    const enum ronde_status status = create_ranks(schedule, &all, true, out_loaded, error);
-    if (status != RONDE_OK || ronde_loaded_connect(*out_loaded))
-        return status;
+    RONDE_TRY(create_ranks(schedule, &all, true, out_loaded, error));
+    if (ronde_loaded_connect(*out_loaded))
+        return RONDE_OK;
     const unsigned long long ends = (*out_loaded)->end_count;
     ronde_loaded_destroy(*out_loaded);
     *out_loaded = NULL;
@@ -437,8 +435,7 @@ ronde_loaded_create_part(const struct ronde_schedule *schedule, uint32_t first_r
 {
     const struct ronde_loaded part = {.mem = mem, .first_rank = first_rank, .rank_count = rank_count};
     enum ronde_status status = create_ranks(schedule, &part, false, out_loaded, error);
-    if (status == RONDE_OK)
-        status = ronde_loaded_find_ports(*out_loaded, error);
+    RONDE_THEN(status, ronde_loaded_find_ports(*out_loaded, error));
     if (status != RONDE_OK) {
         ronde_loaded_destroy(*out_loaded);
         *out_loaded = NULL;

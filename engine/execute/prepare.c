@@ -382,9 +382,7 @@ static enum ronde_status prepare_shape(struct ronde_loaded *loaded,
     loaded->is_prepared = false;
     const uint64_t stride = fill_frame(loaded, launch, habits);
     const uint32_t depth = ronde_launch_depth(loaded->schedule, launch);
-    const enum ronde_status status = place_slots(loaded, stride, depth, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(place_slots(loaded, stride, depth, error));
     const uint64_t scratch = scratch_bytes(loaded);
     if (!ronde_region_reserve(loaded->data, &loaded->scratch, scratch))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for scratch: %llu bytes",
@@ -407,9 +405,7 @@ enum ronde_status ronde_loaded_prepare(struct ronde_loaded *loaded,
     const enum ronde_buffer_placement placement = ronde_loaded_placement(loaded, launch);
     if (!has_last_shape(loaded, launch, habits, placement)) {
         loaded->last_placement = placement;
-        const enum ronde_status status = prepare_shape(loaded, launch, habits, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(prepare_shape(loaded, launch, habits, error));
     }
     for (uint32_t t = 0; t < loaded->task_count; t++)
         set_buffers(&loaded->tasks[t], launch);

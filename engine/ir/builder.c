@@ -115,14 +115,12 @@ enum ronde_status ronde_builder_create(const struct ronde_compile_request *reque
                                        struct ronde_builder **out_builder, struct ronde_error *error)
 {
     *out_builder = NULL;
-    enum ronde_status status = check_request(request, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check_request(request, error));
     struct ronde_builder *builder = ronde_mem_new(mem, 1, sizeof *builder);
     if (!builder)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a builder");
     builder->mem = mem;
-    status = ronde_raw_create(mem, &builder->schedule, error);
+    enum ronde_status status = ronde_raw_create(mem, &builder->schedule, error);
     if (status == RONDE_OK &&
         (!make_base_orders(builder, request) || !copy_sources(builder->schedule, request)))
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for an order of %u ranks",
@@ -478,12 +476,9 @@ enum ronde_status ronde_schedule_finish(struct ronde_builder *builder, struct ro
     enum ronde_status status = builder->error.status;
     if (status != RONDE_OK)
         ronde_fail(error, status, "%s", builder->error.message);
-    if (status == RONDE_OK)
-        status = settle_channels(builder, error);
-    if (status == RONDE_OK)
-        status = ronde_derive(builder, error);
-    if (status == RONDE_OK)
-        status = ronde_finish_raw(builder->schedule, out_proof, error);
+    RONDE_THEN(status, settle_channels(builder, error));
+    RONDE_THEN(status, ronde_derive(builder, error));
+    RONDE_THEN(status, ronde_finish_raw(builder->schedule, out_proof, error));
     if (status == RONDE_OK) {
         *out_schedule = builder->schedule;
         builder->schedule = NULL;

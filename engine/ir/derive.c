@@ -406,12 +406,10 @@ static enum ronde_status derive_positions(struct derive *derive, struct ronde_er
     for (uint32_t position = 0; position < derive->positions; position++) {
         uint32_t index = 0;
         make_protos(derive, position);
-        enum ronde_status status = ronde_derive_program(&derive->derivation, error);
-        if (status == RONDE_OK && !share_program(derive, &index))
-            status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for program %u",
-                                schedule->program_count);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_derive_program(&derive->derivation, error));
+        if (!share_program(derive, &index))
+            return ronde_fail(error, RONDE_NO_MEMORY, "no memory for program %u",
+                              schedule->program_count);
         if (schedule->program_of)
             schedule->program_of[position] = index;
     }
@@ -442,8 +440,7 @@ enum ronde_status ronde_derive(struct ronde_builder *builder, struct ronde_error
         (!derive.arena || !assign_tags(&derive) || !collect_parts(&derive) || !make_room(&derive)))
         status =
             ronde_fail(error, RONDE_NO_MEMORY, "no memory to derive %u programs", derive.positions);
-    if (status == RONDE_OK)
-        status = derive_positions(&derive, error);
+    RONDE_THEN(status, derive_positions(&derive, error));
     if (!settle_programs(&derive, status == RONDE_OK) && status == RONDE_OK)
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u programs",
                             schedule->program_count);

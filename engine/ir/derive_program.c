@@ -219,9 +219,7 @@ enum ronde_status ronde_derive_program(struct ronde_derivation *derivation,
     fuse(derivation);
     drop_dead_stores(derivation);
     order_lanes(derivation);
-    const enum ronde_status status = ronde_derive_dependencies(derivation, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_derive_dependencies(derivation, error));
     /* cell_writer has done its work: it now says which proto became which step */
     uint32_t *proto_of = derivation->cell_writer;
     for (uint32_t i = 0; i < derivation->proto_count; i++)

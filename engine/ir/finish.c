@@ -55,10 +55,9 @@ static enum ronde_status prepare(struct ronde_schedule *schedule, struct ronde_p
     memset(proof, 0, sizeof *proof);
     proof->ok = true;
     schedule->v_form = RONDE_V_NONE;
-    const enum ronde_status status =
-        ronde_check(schedule, ronde_arena_mem(schedule->arena), proof, error);
-    if (status != RONDE_OK || !proof->ok)
-        return status;
+    RONDE_TRY(ronde_check(schedule, ronde_arena_mem(schedule->arena), proof, error));
+    if (!proof->ok)
+        return RONDE_OK;
     find_maxima(schedule);
     schedule->traffic = ronde_traffic_of(schedule);
     if (!invert_orders(schedule))
@@ -166,22 +165,21 @@ static enum ronde_status prove(struct ronde_schedule *schedule, bool may_quotien
                                struct ronde_proof *proof, struct ronde_error *error)
 {
     bool is_undecided = !may_quotient || schedule->symmetry == RONDE_SYMMETRY_NONE;
-    enum ronde_status status = RONDE_OK;
     /* Where inputs are overwritten or never copied, blocks are not followed to where they end. */
     schedule->v_form = schedule->clobbers || schedule->form == RONDE_FORM_IN_PLACE
                            ? RONDE_V_NONE
                            : ronde_v_form_of(schedule->collective);
     if (!is_undecided)
-        status = prove_order(schedule, true, NULL, proof, &is_undecided, error);
-    if (status != RONDE_OK || !is_undecided || !is_expandable(schedule, proof))
-        return status;
+        RONDE_TRY(prove_order(schedule, true, NULL, proof, &is_undecided, error));
+    if (!is_undecided || !is_expandable(schedule, proof))
+        return RONDE_OK;
     if (has_fixed_messages(schedule))
         return prove_order(schedule, false, NULL, proof, &is_undecided, error);
-    for (uint32_t k = 0; k < schedule->channel_count && status == RONDE_OK && proof->ok; k++)
+    for (uint32_t k = 0; k < schedule->channel_count && proof->ok; k++)
         if (ronde_is_new_order(schedule, k))
-            status =
-                prove_order(schedule, false, &schedule->channels[k], proof, &is_undecided, error);
-    return status;
+            RONDE_TRY(
+                prove_order(schedule, false, &schedule->channels[k], proof, &is_undecided, error));
+    return RONDE_OK;
 }
 
 /** The first finding as an error message. */
@@ -211,9 +209,7 @@ enum ronde_status ronde_finish_unproved(struct ronde_schedule *schedule, uint32_
                                         struct ronde_error *error)
 {
     struct ronde_proof *proof = &schedule->proof;
-    const enum ronde_status status = prepare(schedule, proof, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(prepare(schedule, proof, error));
     proof->min_depth = min_depth;
     return proof->ok ? RONDE_OK : reject(proof, error);
 }
@@ -223,11 +219,9 @@ ronde_schedule_prove_expansion(const struct ronde_schedule *schedule, const stru
                                struct ronde_proof *out_proof, struct ronde_error *error)
 {
     struct ronde_schedule *copy = NULL;
-    enum ronde_status status = ronde_raw_copy(schedule, mem, &copy, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_raw_copy(schedule, mem, &copy, error));
     struct ronde_proof *proof = &copy->proof;
-    status = prepare(copy, proof, error);
+    enum ronde_status status = prepare(copy, proof, error);
     if (status == RONDE_OK && proof->ok)
         status = prove(copy, false, proof, error);
     if (status == RONDE_OK && !proof->ok)
@@ -258,13 +252,12 @@ enum ronde_status ronde_schedule_reorder(const struct ronde_schedule *schedule,
 {
     struct ronde_schedule *copy = NULL;
     *out_schedule = NULL;
-    enum ronde_status status = ronde_raw_copy(schedule, mem, &copy, error);
-    if (status != RONDE_OK)
-        return status;
-    status = set_orders(copy, orders)
-                 ? ronde_finish_raw(copy, NULL, error)
-                 : ronde_fail(error, RONDE_NO_MEMORY, "no memory for the orders of %u channels",
-                              schedule->channel_count);
+    RONDE_TRY(ronde_raw_copy(schedule, mem, &copy, error));
+    const enum ronde_status status =
+        set_orders(copy, orders)
+            ? ronde_finish_raw(copy, NULL, error)
+            : ronde_fail(error, RONDE_NO_MEMORY, "no memory for the orders of %u channels",
+                         schedule->channel_count);
     if (status == RONDE_OK)
         *out_schedule = copy;
     else

@@ -377,9 +377,7 @@ static enum ronde_status expand(struct ronde_dag *dag, struct walk *walk,
         .multicasts = walk->params->multicasts,
         .channel = walk->channel,
     };
-    enum ronde_status status = ronde_dag_index_make(walk->schedule, &shape, arena, &index, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_dag_index_make(walk->schedule, &shape, arena, &index, error));
     if (walk->is_quotient && index.group_count > 0)
         return ronde_fail(
             error, RONDE_UNSUPPORTED,
@@ -390,11 +388,12 @@ static enum ronde_status expand(struct ronde_dag *dag, struct walk *walk,
     dag->edges = ronde_mem_new(mem, index.edge_count, sizeof *dag->edges);
     if (walk->is_named)
         dag->origins = ronde_mem_new(mem, index.op_count, sizeof *dag->origins);
-    status = dag->ops && dag->edges && (dag->origins || !walk->is_named) &&
-                     (index.group_count == 0 || ronde_dag_groups_make(&index, mem, dag))
-                 ? run_walk(walk, load, arena, error)
-                 : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u operations, %u edges",
-                              index.op_count, index.edge_count);
+    const enum ronde_status status =
+        dag->ops && dag->edges && (dag->origins || !walk->is_named) &&
+                (index.group_count == 0 || ronde_dag_groups_make(&index, mem, dag))
+            ? run_walk(walk, load, arena, error)
+            : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u operations, %u edges",
+                         index.op_count, index.edge_count);
     /* Destroying frees by count, and a stalled walk stopped short of what was allocated. */
     dag->op_count = index.op_count;
     dag->edge_count = index.edge_count;

@@ -33,10 +33,7 @@ enum ronde_status ronde_dag_price(const struct ronde_schedule *schedule,
                                   double *out_time_ns, struct ronde_error *error)
 {
     struct ronde_dag *dag = NULL;
-    const enum ronde_status status =
-        ronde_dag_create(schedule, load, &network->time, mem, &dag, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_dag_create(schedule, load, &network->time, mem, &dag, error));
     const uint32_t ops = dag->op_count;
     double *finish_ns = ronde_mem_new(mem, ops, sizeof *finish_ns);
     if (!finish_ns) {

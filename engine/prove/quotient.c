@@ -360,9 +360,7 @@ static enum ronde_status fill(const struct ronde_quotient_request *request,
                               struct ronde_quotient *quotient, const struct ronde_mem *mem,
                               struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_dag_create_quotient(request, mem, &quotient->dag, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_dag_create_quotient(request, mem, &quotient->dag, error));
     quotient->arena = ronde_arena_create(mem);
     struct ronde_dag_sizes *sizes =
         quotient->arena ? ronde_arena_new(quotient->arena, 1, sizeof *sizes) : NULL;

@@ -196,10 +196,8 @@ enum ronde_status ronde_schedule_read(const char *text, size_t bytes, const char
     if (out_proof)
         memset(out_proof, 0, sizeof *out_proof);
     enum ronde_status status = ronde_raw_create(mem, &schedule, error);
-    if (status == RONDE_OK)
-        status = parse(text, bytes, name, schedule, error);
-    if (status == RONDE_OK)
-        status = ronde_finish_raw(schedule, out_proof, error);
+    RONDE_THEN(status, parse(text, bytes, name, schedule, error));
+    RONDE_THEN(status, ronde_finish_raw(schedule, out_proof, error));
     if (status != RONDE_OK) {
         ronde_schedule_destroy(schedule);
         return status;

@@ -73,10 +73,9 @@ enum ronde_status ronde_count_parse(const char *what, const char *text, uint32_t
                                     struct ronde_error *error)
 {
     uint64_t number = 0;
-    const enum ronde_status status = ronde_number_parse(what, text, low, UINT32_MAX, &number, error);
-    if (status == RONDE_OK)
-        *out = (uint32_t)number;
-    return status;
+    RONDE_TRY(ronde_number_parse(what, text, low, UINT32_MAX, &number, error));
+    *out = (uint32_t)number;
+    return RONDE_OK;
 }
 
 const char *ronde_size_text(uint64_t bytes, char out_text[RONDE_SIZE_TEXT_BYTES])
