@@ -54,9 +54,9 @@ static uint32_t rank_at(const struct ronde_compile_request *request, uint32_t po
 static enum ronde_status supports(const struct ronde_compile_request *request,
                                   struct ronde_error *why_not)
 {
-    const enum ronde_status status = ronde_axes_supports_nodes(request, why_not);
-    if (status != RONDE_OK || !request->order)
-        return status;
+    RONDE_TRY(ronde_axes_supports_nodes(request, why_not));
+    if (!request->order)
+        return RONDE_OK;
     const struct grid grid = grid_of(request);
     for (uint32_t p = 1; p < request->ranks && !is_flat(grid); p++) {
         const bool is_behind = p % grid.local > 0 && rank_at(request, p) < rank_at(request, p - 1);

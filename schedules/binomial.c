@@ -162,8 +162,8 @@ enum ronde_status ronde_binomial_supports(const struct ronde_compile_request *re
 enum ronde_status ronde_binomial_supports_bine(const struct ronde_compile_request *request,
                                                struct ronde_error *why_not)
 {
-    const enum ronde_status status = ronde_butterfly_supports_trees(request, why_not);
-    return status == RONDE_OK ? ronde_binomial_supports(request, why_not) : status;
+    RONDE_TRY(ronde_butterfly_supports_trees(request, why_not));
+    return ronde_binomial_supports(request, why_not);
 }
 
 struct ronde_operand ronde_binomial_kept(const struct ronde_compile_request *request,

@@ -238,8 +238,8 @@ static struct ronde_price price_swing(const struct ronde_compile_request *reques
 static enum ronde_status supports_swing(const struct ronde_compile_request *request,
                                         struct ronde_error *why_not)
 {
-    const enum ronde_status status = ronde_butterfly_supports_trees(request, why_not);
-    return status == RONDE_OK ? supports(request, why_not) : status;
+    RONDE_TRY(ronde_butterfly_supports_trees(request, why_not));
+    return supports(request, why_not);
 }
 
 static struct ronde_algorithm_counts counts_of(uint32_t ranks)

@@ -183,15 +183,14 @@ static enum ronde_status supports_orders(const struct ronde_algorithm *algorithm
                                          struct ronde_error *error)
 {
     struct ronde_compile_request one = *request;
-    enum ronde_status status = RONDE_OK;
     if (!request->channel_orders)
         return algorithm->supports(request, error);
     one.channel_orders = NULL;
-    for (uint32_t k = 0; k < request->channels && status == RONDE_OK; k++) {
+    for (uint32_t k = 0; k < request->channels; k++) {
         one.order = request->channel_orders + (size_t)k * request->ranks;
-        status = algorithm->supports(&one, error);
+        RONDE_TRY(algorithm->supports(&one, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_compile(const struct ronde_compile_request *request,
@@ -202,18 +201,13 @@ enum ronde_status ronde_compile(const struct ronde_compile_request *request,
     *out_schedule = NULL;
     if (out_proof)
         memset(out_proof, 0, sizeof *out_proof);
-    enum ronde_status status = check_request(request, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check_request(request, error));
     const struct ronde_algorithm *algorithm =
         ronde_algorithm_find(request->collective, request->algorithm, error);
     if (!algorithm)
         return RONDE_BAD_ARGUMENT;
-    status = supports_orders(algorithm, request, error);
-    if (status == RONDE_OK)
-        status = ronde_builder_create(request, mem, &builder, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(supports_orders(algorithm, request, error));
+    RONDE_TRY(ronde_builder_create(request, mem, &builder, error));
     algorithm->build(request, builder);
     return ronde_schedule_finish(builder, out_proof, out_schedule, error);
 }
