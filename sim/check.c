@@ -100,26 +100,23 @@ enum ronde_status ronde_sim_check_hosts(const struct ronde_platform *platform, u
 enum ronde_status ronde_sim_check_order(const struct ronde_dag *dag, uint32_t first, uint32_t end,
                                         struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = first; i < end && status == RONDE_OK; i++)
-        status = check_order(dag, i, error);
-    return status;
+    for (uint32_t i = first; i < end; i++)
+        RONDE_TRY(check_order(dag, i, error));
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_sim_check_messages(const struct ronde_dag *dag, uint32_t first,
                                            uint32_t end, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = first; i < end && status == RONDE_OK; i++)
-        status = check_messages(dag, i, error);
-    return status;
+    for (uint32_t i = first; i < end; i++)
+        RONDE_TRY(check_messages(dag, i, error));
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_sim_check(const struct ronde_platform *platform, const struct ronde_dag *dag,
                                   const struct ronde_sim_options *options, struct ronde_error *error)
 {
-    enum ronde_status status = ronde_sim_check_hosts(platform, dag->ranks, options, error);
-    if (status == RONDE_OK)
-        status = ronde_sim_check_order(dag, 0, dag->op_count, error);
-    return status == RONDE_OK ? ronde_sim_check_messages(dag, 0, dag->op_count, error) : status;
+    RONDE_TRY(ronde_sim_check_hosts(platform, dag->ranks, options, error));
+    RONDE_TRY(ronde_sim_check_order(dag, 0, dag->op_count, error));
+    return ronde_sim_check_messages(dag, 0, dag->op_count, error);
 }

@@ -7,9 +7,7 @@ static enum ronde_status find_sides(struct ronde_sim_search *search, uint32_t sr
                                     uint32_t sides[2], struct ronde_path *path)
 {
     uint32_t hops[RONDE_SIM_MAX_HOPS], count = 0, between = 0;
-    const enum ronde_status status = ronde_sim_search_look_up(search, src, dst, hops, &count, path);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_sim_search_look_up(search, src, dst, hops, &count, path));
     for (uint32_t i = 1; i + 1 < count; i++)
         between += !ronde_platform_link(search->platform, hops[i])->is_fatpipe;
     if (count < 2 || between > 0)
@@ -58,9 +56,8 @@ enum ronde_status ronde_sim_search_group(struct ronde_sim_search *search, uint32
         hops[group->is_load] = sides[group->is_load];
         first = i == 0 ? one : first;
     }
-    if (status == RONDE_OK)
-        status = group->is_load ? find_sides(search, group->rank, members[0], sides, &one)
-                                : find_sides(search, members[0], group->rank, sides, &one);
+    RONDE_THEN(status, group->is_load ? find_sides(search, group->rank, members[0], sides, &one)
+                                      : find_sides(search, members[0], group->rank, sides, &one));
     if (status != RONDE_OK)
         return status;
     hops[!group->is_load] = sides[!group->is_load];
@@ -79,8 +76,7 @@ enum ronde_status ronde_sim_groups_check(const struct ronde_sim_scene *scene)
     struct ronde_path path;
     enum ronde_status status =
         ronde_sim_check_hosts(scene->platform, dag->ranks, scene->options, scene->error);
-    if (status == RONDE_OK)
-        status = ronde_sim_search_begin(&search);
+    RONDE_THEN(status, ronde_sim_search_begin(&search));
     for (uint32_t g = 0; g < dag->group_count && status == RONDE_OK; g++)
         if (dag->groups[g].member_count > 0)
             status = ronde_sim_search_group(&search, g, hops, &count, &path);

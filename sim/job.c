@@ -39,10 +39,8 @@ simgrid_graph(const struct ronde_platform *platform, const struct ronde_dag *dag
 /* The graph of the job, by an engine that needs nothing else. */
 static enum ronde_status run_on_graph(struct ronde_sim_job_state *run, replay_graph replay)
 {
-    const enum ronde_status status = ronde_sim_job_graph(run, run->error);
-    return status == RONDE_OK ? replay(run->job->platform, run->dag, run->options, run->mem,
-                                       run->result, run->error)
-                              : status;
+    RONDE_TRY(ronde_sim_job_graph(run, run->error));
+    return replay(run->job->platform, run->dag, run->options, run->mem, run->result, run->error);
 }
 
 /* The whole graph, so that operations have times; where it is too large, what is left of it once it is folded. */
@@ -60,18 +58,15 @@ static enum ronde_status run_maxmin(struct ronde_sim_job_state *run)
 /* The order of lanes is read from the graph: it needs names. */
 static enum ronde_status run_cores(struct ronde_sim_job_state *run)
 {
-    const enum ronde_status status = ronde_sim_job_make(run, true, run->error);
-    return status == RONDE_OK
-               ? ronde_sim_cores(run->job, run->dag, run->options, run->mem, run->result, run->error)
-               : status;
+    RONDE_TRY(ronde_sim_job_make(run, true, run->error));
+    return ronde_sim_cores(run->job, run->dag, run->options, run->mem, run->result, run->error);
 }
 
 static enum ronde_status run_ports(struct ronde_sim_job_state *run)
 {
-    const enum ronde_status status = ronde_sim_job_make(run, true, run->error);
-    return status == RONDE_OK ? ronde_sim_ports(run->job->platform, run->dag, run->options,
-                                                run->mem, run->result, run->error)
-                              : status;
+    RONDE_TRY(ronde_sim_job_make(run, true, run->error));
+    return ronde_sim_ports(run->job->platform, run->dag, run->options, run->mem, run->result,
+                           run->error);
 }
 
 static enum ronde_status run_extrapolate(struct ronde_sim_job_state *run)
@@ -327,10 +322,10 @@ enum ronde_status ronde_sim_job_make(struct ronde_sim_job_state *run, bool is_na
                                      struct ronde_error *error)
 {
     bool is_plain = false;
-    const enum ronde_status status =
-        ronde_sim_graph(run->job, run->options, is_named, run->mem, &run->dag, &is_plain, error);
-    if (status != RONDE_OK || !is_plain)
-        return status;
+    RONDE_TRY(
+        ronde_sim_graph(run->job, run->options, is_named, run->mem, &run->dag, &is_plain, error));
+    if (!is_plain)
+        return RONDE_OK;
     run->is_plain = true;
     run->plain_params = *run->job->params;
     run->plain_params.multicasts = false;

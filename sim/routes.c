@@ -111,10 +111,9 @@ enum ronde_status ronde_sim_search_look_up(struct ronde_sim_search *search, uint
     enum ronde_status status =
         ronde_cancel_check(search->options->cancel, "the replay", search->error);
     *out_count = 0;
-    if (status == RONDE_OK)
-        status = ronde_router_route(search->router, ronde_sim_host(search->options, src),
-                                    ronde_sim_host(search->options, dst), RONDE_SIM_MAX_HOPS,
-                                    out_hops, out_count, search->error);
+    RONDE_THEN(status, ronde_router_route(search->router, ronde_sim_host(search->options, src),
+                                          ronde_sim_host(search->options, dst), RONDE_SIM_MAX_HOPS,
+                                          out_hops, out_count, search->error));
     if (status == RONDE_OK)
         *out_path = ronde_sim_search_measure(search, out_hops, *out_count);
     return status;
@@ -127,13 +126,10 @@ static enum ronde_status find_route(struct ronde_sim_search *search, struct rond
     uint32_t hops[RONDE_SIM_MAX_HOPS];
     uint32_t count = 0;
     const uint32_t src = (uint32_t)((route->key & ~RONDE_SIM_GROUP_KEY) >> 32);
-    const enum ronde_status status =
-        route->key & RONDE_SIM_GROUP_KEY
-            ? ronde_sim_search_group(search, src, hops, &count, &route->path)
-            : ronde_sim_search_look_up(search, src, (uint32_t)route->key, hops, &count,
-                                       &route->path);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(route->key & RONDE_SIM_GROUP_KEY
+                  ? ronde_sim_search_group(search, src, hops, &count, &route->path)
+                  : ronde_sim_search_look_up(search, src, (uint32_t)route->key, hops, &count,
+                                             &route->path));
     if (!reserve_hops(search->mem, routes, count))
         return no_memory(search);
     if (count > 0)
@@ -160,14 +156,10 @@ static enum ronde_status add_route(struct ronde_sim_search *search, uint64_t key
 
 static enum ronde_status find_key(struct ronde_sim_search *search, uint64_t key, uint32_t *out_route)
 {
-    enum ronde_status status = enlarge(search);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(enlarge(search));
     const uint32_t slot = slot_of(search, key);
     if (search->table[slot] == 0) {
-        status = add_route(search, key);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(add_route(search, key));
         search->table[slot] = search->routes->count;
     }
     *out_route = search->table[slot] - 1;
@@ -239,10 +231,9 @@ static inline enum ronde_status search_op(struct ronde_sim_search *search,
 enum ronde_status ronde_sim_search_ops(struct ronde_sim_search *search, const struct ronde_dag *dag,
                                        uint32_t *recent, uint32_t first, uint32_t end)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = first; i < end && status == RONDE_OK; i++)
-        status = search_op(search, dag, i, recent, &search->routes->of_op[i]);
-    return status;
+    for (uint32_t i = first; i < end; i++)
+        RONDE_TRY(search_op(search, dag, i, recent, &search->routes->of_op[i]));
+    return RONDE_OK;
 }
 
 /* Whether an operation is in order and range and takes what was sent to it; routes say so without a look at operations
@@ -265,21 +256,20 @@ static inline bool is_right(const struct ronde_sim_routes *routes, const struct 
 static enum ronde_status refuse(const struct ronde_dag *dag, uint32_t first, uint32_t end,
                                 struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_sim_check_order(dag, first, end, error);
-    return status == RONDE_OK ? ronde_sim_check_messages(dag, first, end, error) : status;
+    RONDE_TRY(ronde_sim_check_order(dag, first, end, error));
+    return ronde_sim_check_messages(dag, first, end, error);
 }
 
 enum ronde_status ronde_sim_search_block(struct ronde_sim_search *search,
                                          const struct ronde_dag *dag, uint32_t *recent,
                                          uint32_t first, uint32_t end)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = first; i < end && status == RONDE_OK; i++) {
+    for (uint32_t i = first; i < end; i++) {
         if (!is_right(search->routes, dag, i))
             return refuse(dag, first, end, search->error);
-        status = search_op(search, dag, i, recent, &search->routes->of_op[i]);
+        RONDE_TRY(search_op(search, dag, i, recent, &search->routes->of_op[i]));
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_sim_routes_make(const struct ronde_sim_scene *scene,
@@ -293,8 +283,7 @@ enum ronde_status ronde_sim_routes_make(const struct ronde_sim_scene *scene,
     uint32_t *recent = ronde_mem_new(scene->mem, recent_count, sizeof *recent);
     enum ronde_status status =
         out_routes->of_op && recent ? ronde_sim_search_begin(&search) : ronde_sim_no_memory(scene);
-    if (status == RONDE_OK)
-        status = ronde_sim_search_ops(&search, dag, recent, 0, dag->op_count);
+    RONDE_THEN(status, ronde_sim_search_ops(&search, dag, recent, 0, dag->op_count));
     ronde_sim_search_end(&search);
     ronde_mem_free(scene->mem, recent, recent_count, sizeof *recent);
     return status;

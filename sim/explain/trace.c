@@ -349,8 +349,7 @@ static enum ronde_status put_all(struct pen *pen)
             put_slice(pen, i);
             put_arrow(pen, i);
         }
-    if (status == RONDE_OK)
-        status = put_links(pen);
+    RONDE_THEN(status, put_links(pen));
     fprintf(pen->file, "\n],\"otherData\":{\"ranks\":\"%u\",\"ranks_written\":\"%u\"}}\n",
             pen->dag->ranks, pen->ranks);
     if (status == RONDE_OK && (fflush(pen->file) != 0 || ferror(pen->file)))
@@ -370,10 +369,8 @@ enum ronde_status ronde_trace_write(const struct ronde_trace *trace, const struc
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "a trace needs start and finish times and the origins of operations");
     enum ronde_status status = ronde_sim_check(trace->replay.platform, pen.dag, options, error);
-    if (status == RONDE_OK)
-        status = sample(&pen);
-    if (status == RONDE_OK)
-        status = put_all(&pen);
+    RONDE_THEN(status, sample(&pen));
+    RONDE_THEN(status, put_all(&pen));
     if (out_ranks)
         *out_ranks = pen.ranks;
     return status;

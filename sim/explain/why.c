@@ -366,9 +366,7 @@ static enum ronde_status find(const struct ronde_replay *replay, const struct ro
     if (!inquiry.start_ns || !inquiry.finish_ns)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "a replay is explained by start and finish times, and it kept none");
-    const enum ronde_status status = ronde_sim_check(replay->platform, replay->dag, options, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_sim_check(replay->platform, replay->dag, options, error));
     if (out_on_path)
         memset(out_on_path, 0, replay->dag->op_count * sizeof *out_on_path);
     return inquire(&inquiry, &scene, out_why);

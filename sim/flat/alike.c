@@ -48,8 +48,7 @@ static enum ronde_status find_path(struct one *one)
                                       .routes = &routes};
     uint32_t route = 0;
     enum ronde_status status = ronde_sim_search_begin(&search);
-    if (status == RONDE_OK)
-        status = ronde_sim_search_find(&search, 0, 1, &route);
+    RONDE_THEN(status, ronde_sim_search_find(&search, 0, 1, &route));
     if (status == RONDE_OK)
         one->path = routes.all[route].path;
     ronde_sim_search_end(&search);
@@ -131,37 +130,33 @@ static enum ronde_status replay_channel(struct one *one, uint32_t channel, ronde
     const struct ronde_sim_job *job = one->job;
     const struct ronde_quotient_request request = {job->schedule, channel, job->load, job->params};
     struct ronde_quotient *quotient = NULL;
-    enum ronde_status status = ronde_cancel_check(one->options->cancel, "the replay", one->error);
-    if (status == RONDE_OK)
-        status = ronde_quotient_create(&request, one->mem, &quotient, one->error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_cancel_check(one->options->cancel, "the replay", one->error));
+    RONDE_TRY(ronde_quotient_create(&request, one->mem, &quotient, one->error));
     const struct ronde_dag *dag = quotient->dag;
     double *finish_ns = ronde_mem_new(one->mem, dag->op_count, sizeof *finish_ns);
     const struct ronde_dag_timing timing = {.paths = &one->path, .out_finish_ns = finish_ns};
     if (!quotient->is_uniform)
-        status = refuse(one, "their chunks differ");
+        return refuse(one, "their chunks differ");
     else if (!finish_ns)
-        status = no_memory(one);
-    if (status == RONDE_OK) {
-        one->end_ns = fmax(one->end_ns, ronde_dag_advance(dag, &timing, 0, dag->op_count));
-        one->launch_ns = dag->launch_ns;
-        one->least_ns = dag->least_ns;
-        one->busy_ns += dag->busy_ns;
-        show_all(one, dag, finish_ns, say);
-    }
+        RONDE_TRY(no_memory(one));
+
+    one->end_ns = fmax(one->end_ns, ronde_dag_advance(dag, &timing, 0, dag->op_count));
+    one->launch_ns = dag->launch_ns;
+    one->least_ns = dag->least_ns;
+    one->busy_ns += dag->busy_ns;
+    show_all(one, dag, finish_ns, say);
+
     ronde_mem_free(one->mem, finish_ns, dag->op_count, sizeof *finish_ns);
     ronde_quotient_destroy(quotient, one->mem);
-    return status;
+    return RONDE_OK;
 }
 
 static enum ronde_status replay(void *self, ronde_flow_say say)
 {
     struct one *one = self;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < one->job->schedule->channel_count && status == RONDE_OK; i++)
-        status = replay_channel(one, i, say);
-    return status;
+    for (uint32_t i = 0; i < one->job->schedule->channel_count; i++)
+        RONDE_TRY(replay_channel(one, i, say));
+    return RONDE_OK;
 }
 
 static enum ronde_status replay_alike(struct one *one, struct ronde_sim_result *out_result)
@@ -174,8 +169,7 @@ static enum ronde_status replay_alike(struct one *one, struct ronde_sim_result *
         status = no_memory(one);
     else if (status == RONDE_OK && !spares_backbone(one))
         status = refuse(one, "they share a backbone that may be full");
-    if (status == RONDE_OK)
-        status = replay(one, note);
+    RONDE_THEN(status, replay(one, note));
     if (status == RONDE_OK) {
         out_result->engine = "flat";
         out_result->is_symmetric = true;
@@ -197,10 +191,7 @@ enum ronde_status ronde_sim_alike(const struct ronde_sim_job *job,
     struct one one = {.job = job, .options = options, .mem = mem, .error = error};
     if (options->release_ns || job->schedule->ranks < 2)
         return refuse(&one, "they are released at times of their own, or there is but one");
-    const enum ronde_status status =
-        ronde_platform_alike(job->platform, options->host_of, job->schedule->ranks, mem, &one.alike,
-                             error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_platform_alike(job->platform, options->host_of, job->schedule->ranks, mem,
+                                   &one.alike, error));
     return one.alike.is_alike ? replay_alike(&one, out_result) : refuse(&one, "their hosts differ");
 }

@@ -102,13 +102,10 @@ static bool add_paths(struct flat *flat)
 static enum ronde_status walk_block(struct flat *flat, uint32_t first, uint32_t end, double *end_ns)
 {
     const struct ronde_dag *dag = flat->scene.dag;
-    enum ronde_status status = ronde_sim_check_cancel(&flat->scene);
-    if (status == RONDE_OK)
-        status = ronde_sim_search_block(&flat->search, dag, flat->recent, first, end);
-    if (status == RONDE_OK && !add_paths(flat))
-        status = ronde_sim_no_memory(&flat->scene);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_sim_check_cancel(&flat->scene));
+    RONDE_TRY(ronde_sim_search_block(&flat->search, dag, flat->recent, first, end));
+    if (!add_paths(flat))
+        RONDE_TRY(ronde_sim_no_memory(&flat->scene));
     const struct ronde_dag_timing timing = {.paths = flat->paths,
                                             .path_of = flat->routes.of_op,
                                             .release_ns = flat->scene.options->release_ns,
@@ -194,8 +191,7 @@ enum ronde_status ronde_sim_flat(const struct ronde_platform *platform, const st
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status =
         ronde_sim_check_hosts(platform, dag->ranks, flat.scene.options, error);
-    if (status == RONDE_OK)
-        status = ronde_sim_refuse_shared(platform, "flat", error);
+    RONDE_THEN(status, ronde_sim_refuse_shared(platform, "flat", error));
     if (status != RONDE_OK)
         return status;
     double *own = flat.scene.options->out_finish_ns
@@ -205,10 +201,8 @@ enum ronde_status ronde_sim_flat(const struct ronde_platform *platform, const st
     if (!flat.finish_ns)
         return ronde_sim_no_memory(&flat.scene);
     status = prepare(&flat);
-    if (status == RONDE_OK)
-        status = walk(&flat, out_result);
-    if (status == RONDE_OK)
-        status = certify(&flat, out_result);
+    RONDE_THEN(status, walk(&flat, out_result));
+    RONDE_THEN(status, certify(&flat, out_result));
     ronde_mem_free(mem, own, dag->op_count, sizeof *own);
     free_flat(&flat);
     return status;

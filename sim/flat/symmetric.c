@@ -22,11 +22,10 @@ struct symmetric {
 /* Channels share nothing but links. */
 static enum ronde_status walk_channels(struct symmetric *symmetric, struct ronde_sim_walk *walk)
 {
-    enum ronde_status status = RONDE_OK;
     const uint32_t channels = symmetric->ways.job->schedule->channel_count;
-    for (uint32_t channel = 0; channel < channels && status == RONDE_OK; channel++)
-        status = ronde_sim_walk_channel(walk, channel, symmetric->error);
-    return status;
+    for (uint32_t channel = 0; channel < channels; channel++)
+        RONDE_TRY(ronde_sim_walk_channel(walk, channel, symmetric->error));
+    return RONDE_OK;
 }
 
 static enum ronde_status no_memory(const struct symmetric *symmetric)
@@ -52,10 +51,9 @@ static enum ronde_status certify(struct symmetric *symmetric, struct ronde_sim_w
     if (!ronde_certificate_sweep_begin(certificate))
         return no_memory(symmetric);
     walk->is_sweep = true;
-    const enum ronde_status status = walk_channels(symmetric, walk);
-    if (status == RONDE_OK)
-        result->is_contention_free = ronde_certificate_sweep_end(certificate);
-    return status;
+    RONDE_TRY(walk_channels(symmetric, walk));
+    result->is_contention_free = ronde_certificate_sweep_end(certificate);
+    return RONDE_OK;
 }
 
 static enum ronde_status replay(struct symmetric *symmetric, struct ronde_sim_result *out_result)
@@ -71,8 +69,7 @@ static enum ronde_status replay(struct symmetric *symmetric, struct ronde_sim_re
                                 symmetric->ways.store.mem) ||
         !ronde_sim_ways_exempt(&symmetric->ways, &symmetric->certificate))
         status = no_memory(symmetric);
-    if (status == RONDE_OK)
-        status = walk_channels(symmetric, &walk);
+    RONDE_THEN(status, walk_channels(symmetric, &walk));
     if (status == RONDE_OK) {
         out_result->engine = "flat";
         out_result->is_symmetric = true;
@@ -105,9 +102,8 @@ static enum ronde_status run(struct symmetric *symmetric, struct ronde_sim_resul
                           "%s on %u ranks: a rank has more than the %u steps that are replayed",
                           schedule->algorithm, schedule->ranks, RONDE_SIM_MOST_GRAPH_OPS);
     enum ronde_status status = ronde_sim_refuse_shared(job->platform, "flat", error);
-    if (status == RONDE_OK)
-        status =
-            ronde_sim_check_hosts(job->platform, schedule->ranks, symmetric->ways.options, error);
+    RONDE_THEN(status, ronde_sim_check_hosts(job->platform, schedule->ranks,
+                                             symmetric->ways.options, error));
     if (status != RONDE_OK)
         return status;
     /* Its own record: what it cannot do is no failure. */

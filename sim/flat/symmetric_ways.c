@@ -158,12 +158,11 @@ enum ronde_status ronde_sim_ways_make(struct ronde_sim_ways *ways, struct ronde_
         memo = NULL;
     if (memo && borrow(ways, memo))
         return RONDE_OK;
-    enum ronde_status status = find_offsets(ways, error);
-    if (status == RONDE_OK)
-        status = find_routes(ways, error);
-    if (status == RONDE_OK && memo)
+    RONDE_TRY(find_offsets(ways, error));
+    RONDE_TRY(find_routes(ways, error));
+    if (memo)
         lend(ways, memo);
-    return status;
+    return RONDE_OK;
 }
 
 struct ronde_sim_memo *ronde_sim_memo_create(const struct ronde_schedule *schedule,

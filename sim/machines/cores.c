@@ -303,10 +303,9 @@ static enum ronde_status prepare(struct cores *cores)
 {
     if (!ronde_sim_operands_make(&cores->operands, &cores->store))
         return ronde_sim_no_memory(&cores->scene);
-    enum ronde_status status = make_workers(cores);
-    if (status == RONDE_OK)
-        status = make_lanes(cores);
-    return status == RONDE_OK ? make_caches(cores) : status;
+    RONDE_TRY(make_workers(cores));
+    RONDE_TRY(make_lanes(cores));
+    return make_caches(cores);
 }
 
 /* What an engine of one machine requires of it. */
@@ -351,11 +350,8 @@ static enum ronde_status find_flight(struct cores *cores)
     const struct ronde_curve *curve = &facts->caches.cross_copy;
     struct ronde_network network;
     bool is_uniform;
-    const enum ronde_status status =
-        ronde_platform_network(cores->scene.platform, cores->scene.dag->ranks, 0, &network,
-                               &is_uniform, cores->scene.error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_platform_network(cores->scene.platform, cores->scene.dag->ranks, 0, &network,
+                                     &is_uniform, cores->scene.error));
     cores->step_ns = facts->shared.core_step_ns;
     cores->poll_ns = facts->caches.poll_ns;
     cores->start_ns = facts->caches.start_ns;
@@ -379,14 +375,10 @@ enum ronde_status ronde_sim_cores(const struct ronde_sim_job *job, const struct 
                           .store = {.mem = mem}};
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status = ronde_sim_check(job->platform, dag, options, error);
-    if (status == RONDE_OK)
-        status = check_platform(job->platform, error);
-    if (status == RONDE_OK)
-        status = ronde_sim_refuse_groups(dag, "cores", error);
-    if (status == RONDE_OK)
-        status = find_flight(&cores);
-    if (status == RONDE_OK)
-        status = prepare(&cores);
+    RONDE_THEN(status, check_platform(job->platform, error));
+    RONDE_THEN(status, ronde_sim_refuse_groups(dag, "cores", error));
+    RONDE_THEN(status, find_flight(&cores));
+    RONDE_THEN(status, prepare(&cores));
     for (uint32_t k = 0; status == RONDE_OK && k < cores.operands.runs; k++)
         status = run(&cores, &out_result->time_ns);
     out_result->time_ns += cores.launch_ns;

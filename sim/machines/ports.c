@@ -455,8 +455,8 @@ static enum ronde_status prepare(struct ports *ports)
     if (ports->store.is_short)
         return ronde_sim_no_memory(scene);
     link_successors(ports);
-    const enum ronde_status status = make_lanes(ports);
-    return status == RONDE_OK ? ronde_sim_net_make(scene, &ports->net) : status;
+    RONDE_TRY(make_lanes(ports));
+    return ronde_sim_net_make(scene, &ports->net);
 }
 
 static void release(struct ports *ports)
@@ -473,8 +473,7 @@ static enum ronde_status replay_once(const struct ronde_sim_scene *scene, uint64
 {
     struct ports ports = {.scene = *scene, .store = {.mem = scene->mem}, .chance = chance << 32};
     enum ronde_status status = prepare(&ports);
-    if (status == RONDE_OK)
-        status = replay(&ports, out_result);
+    RONDE_THEN(status, replay(&ports, out_result));
     release(&ports);
     return status;
 }
@@ -513,13 +512,9 @@ enum ronde_status ronde_sim_ports(const struct ronde_platform *platform, const s
     options = options ? options : &ronde_sim_defaults;
     const struct ronde_sim_scene scene = {platform, dag, options, mem, error};
     memset(out_result, 0, sizeof *out_result);
-    enum ronde_status status = ronde_sim_check(platform, dag, options, error);
-    if (status == RONDE_OK)
-        status = ronde_sim_refuse_shared(platform, "ports", error);
-    if (status == RONDE_OK)
-        status = ronde_sim_refuse_groups(dag, "ports", error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_sim_check(platform, dag, options, error));
+    RONDE_TRY(ronde_sim_refuse_shared(platform, "ports", error));
+    RONDE_TRY(ronde_sim_refuse_groups(dag, "ports", error));
     if (dag->op_count > INDEX || (dag->op_count > 0 && !dag->origins))
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "ports replays named graphs of up to %u operations (%u given)", INDEX,

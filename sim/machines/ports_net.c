@@ -247,11 +247,8 @@ enum ronde_status ronde_sim_net_make(const struct ronde_sim_scene *scene,
     net->facts = &ronde_platform_facts(scene->platform)->packets;
     net->queue.mem = scene->mem;
     net->processor_count = net->facts->processors > 0 ? net->facts->processors : 1;
-    enum ronde_status status = ronde_sim_routes_make(scene, &net->routes);
-    if (status == RONDE_OK)
-        status = find_ways(net);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_sim_routes_make(scene, &net->routes));
+    RONDE_TRY(find_ways(net));
     net->bucket_count = ronde_platform_link_count(scene->platform);
     net->buckets = ronde_mem_new(scene->mem, net->bucket_count, sizeof *net->buckets);
     net->processors = ronde_mem_new(scene->mem, net->processor_count, sizeof *net->processors);

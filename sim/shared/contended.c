@@ -179,9 +179,7 @@ static enum ronde_status replay_at_length(struct ronde_sim_job_state *run, doubl
 static enum ronde_status queue_up(struct ronde_sim_job_state *run)
 {
     double off = INFINITY;
-    const enum ronde_status status = compare_queues(run, &off);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(compare_queues(run, &off));
     return off <= MOST_OFF ? ronde_sim_fifo(run->job->platform, run->dag, run->options, run->mem,
                                             run->result, run->error)
                            : replay_at_length(run, off);
@@ -223,9 +221,7 @@ static enum ronde_status share_links(struct ronde_sim_job_state *run, struct ron
     const struct ronde_sim_options limited =
         ronde_sim_job_limited(run->options, RONDE_SIM_MOST_WORK);
     *refusal = (struct ronde_error){RONDE_OK, 0, ""};
-    const enum ronde_status status = run->dag ? RONDE_OK : ronde_sim_job_graph(run, refusal);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(run->dag ? RONDE_OK : ronde_sim_job_graph(run, refusal));
     if (run->probe.whole_work > (double)limited.work_limit)
         return ronde_fail(refusal, RONDE_UNSUPPORTED,
                           "sharing links takes %.1e visits of flows to links or more, above %.1e",

@@ -100,9 +100,7 @@ static enum ronde_status replay_graph(struct extrapolation *run, const struct ro
 {
     struct ronde_sim_result result;
     run->options.out_finish_ns = finish_ns;
-    const enum ronde_status status = replay_window(run, dag, &result);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(replay_window(run, dag, &result));
     for (uint32_t i = 0; i < dag->op_count; i++)
         out_ends[dag->ops[i].src] = fmax(out_ends[dag->ops[i].src], finish_ns[i]);
     if (result.time_ns > run->longest.time_ns)
@@ -116,12 +114,10 @@ static enum ronde_status replay(struct extrapolation *run, const struct ronde_sc
 {
     struct ronde_dag *dag;
     memset(out_ends, 0, schedule->ranks * sizeof *out_ends);
-    enum ronde_status status =
-        ronde_dag_create(schedule, load, run->job->params, run->mem, &dag, run->error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_dag_create(schedule, load, run->job->params, run->mem, &dag, run->error));
     double *finish_ns = ronde_mem_new(run->mem, dag->op_count, sizeof *finish_ns);
-    status = finish_ns ? replay_graph(run, dag, finish_ns, out_ends) : no_memory(run);
+    const enum ronde_status status =
+        finish_ns ? replay_graph(run, dag, finish_ns, out_ends) : no_memory(run);
     ronde_mem_free(run->mem, finish_ns, dag->op_count, sizeof *finish_ns);
     ronde_dag_destroy(dag, run->mem);
     return status;
@@ -196,12 +192,12 @@ static enum ronde_status check_together(struct extrapolation *run, struct ends *
     double largest = DBL_MIN;
     for (uint32_t i = 0; i < run->phase_count; i++)
         lengths[i] = first_window(run, run->phases[i].length) + run->window;
-    const enum ronde_status status = replay_short(run, lengths, load, ends->of[2]);
-    for (uint32_t rank = 0; status == RONDE_OK && rank < run->job->schedule->ranks; rank++) {
+    RONDE_TRY(replay_short(run, lengths, load, ends->of[2]));
+    for (uint32_t rank = 0; rank < run->job->schedule->ranks; rank++) {
         apart = fmax(apart, fabs(ends->of[2][rank] - one_by_one[rank]));
         largest = fmax(largest, one_by_one[rank] - ends->of[0][rank]);
     }
-    return status == RONDE_OK ? judge(run, apart / largest, "all phases together") : status;
+    return judge(run, apart / largest, "all phases together");
 }
 
 /* Ends of a load with every phase continued; one_by_one is what check_together compares with. */
@@ -225,8 +221,7 @@ static enum ronde_status continue_steps(struct extrapolation *run, const struct 
         name_phase(run, i, phase, sizeof phase);
         for (uint32_t rank = 0; rank < run->job->schedule->ranks; rank++)
             one_by_one[rank] += ends->of[1][rank] - ends->of[0][rank];
-        if (status == RONDE_OK)
-            status = continue_phase(run, ends, run->phases[i].length, phase);
+        RONDE_THEN(status, continue_phase(run, ends, run->phases[i].length, phase));
     }
     return status == RONDE_OK && run->phase_count > 1 ? check_together(run, ends, one_by_one, load)
                                                       : status;
@@ -286,14 +281,11 @@ static bool has_equal_channels(const struct ronde_schedule *schedule)
 static enum ronde_status continue_pieces(struct extrapolation *run, uint64_t pieces,
                                          struct ends *ends)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t k = 0; k < 3 && status == RONDE_OK; k++) {
+    for (uint32_t k = 0; k < 3; k++) {
         const uint64_t window = first_window(run, pieces) + k * run->window;
         const struct ronde_load load = with_pieces(run, pieces, window);
-        status = ends_of_load(run, &load, ends->of[k]);
+        RONDE_TRY(ends_of_load(run, &load, ends->of[k]));
     }
-    if (status != RONDE_OK)
-        return status;
     memcpy(ends->sum, ends->of[0], run->job->schedule->ranks * sizeof *ends->sum);
     return continue_phase(run, ends, pieces, "pieces");
 }
@@ -311,8 +303,8 @@ static enum ronde_status attempt(struct extrapolation *run, uint64_t pieces,
     enum ronde_status status = ends_new(run, &store, &ends) ? RONDE_OK : no_memory(run);
     if (status == RONDE_OK && pieces >= LEAST(run->window))
         status = continue_pieces(run, pieces, &ends);
-    else if (status == RONDE_OK)
-        status = ends_of_load(run, &run->load, ends.sum);
+    else
+        RONDE_THEN(status, ends_of_load(run, &run->load, ends.sum));
     for (uint32_t rank = 0; status == RONDE_OK && rank < ranks; rank++)
         end_ns = fmax(end_ns, ends.sum[rank]);
     *out_result = run->longest;

@@ -103,8 +103,7 @@ enum ronde_status ronde_sim_fifo(const struct ronde_platform *platform, const st
     struct ronde_sim_forward walk;
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status = ronde_sim_forward_open(&walk, &scene, "flat_fifo");
-    if (status == RONDE_OK)
-        status = replay(&walk, out_result);
+    RONDE_THEN(status, replay(&walk, out_result));
     ronde_sim_forward_close(&walk);
     return status;
 }

@@ -40,28 +40,25 @@ static enum ronde_status check(const struct fold *fold)
         return refuse(fold, "it keeps no times of single operations");
     if (ronde_sim_has_flags(job->platform, options))
         return refuse(fold, "flags are SimGrid's");
-    const enum ronde_status status = ronde_sim_refuse_shared(job->platform, "maxmin", fold->error);
-    return status == RONDE_OK
-               ? ronde_sim_check_hosts(job->platform, job->schedule->ranks, options, fold->error)
-               : status;
+    RONDE_TRY(ronde_sim_refuse_shared(job->platform, "maxmin", fold->error));
+    return ronde_sim_check_hosts(job->platform, job->schedule->ranks, options, fold->error);
 }
 
 /* One position of every channel, of equal chunks. */
 static enum ronde_status make_quotients(struct fold *fold)
 {
     const struct ronde_sim_job *job = fold->folding.job;
-    enum ronde_status status = RONDE_OK;
     fold->quotients = ronde_store_new(&fold->folding.store, fold->channels, sizeof(void *));
     if (!fold->quotients)
         return ronde_fail(fold->error, RONDE_NO_MEMORY, "no memory for %u channels", fold->channels);
-    for (uint32_t c = 0; c < fold->channels && status == RONDE_OK; c++) {
+    for (uint32_t c = 0; c < fold->channels; c++) {
         const struct ronde_quotient_request request = {job->schedule, c, job->load, job->params};
-        status = ronde_quotient_create(&request, fold->folding.store.mem, &fold->quotients[c],
-                                       fold->error);
-        if (status == RONDE_OK && !fold->quotients[c]->is_uniform)
-            status = refuse(fold, "chunks differ");
+        RONDE_TRY(ronde_quotient_create(&request, fold->folding.store.mem, &fold->quotients[c],
+                                        fold->error));
+        if (!fold->quotients[c]->is_uniform)
+            return refuse(fold, "chunks differ");
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Whether what is left is small enough to be replayed; asked before anything of that size is made. */
@@ -87,8 +84,7 @@ static enum ronde_status replay(struct fold *fold, struct ronde_sim_result *out_
                                              folding->options, folding->store.mem, fold->error},
                                    .queue = {.mem = folding->store.mem}};
     enum ronde_status status = ronde_sim_folded_graph_make(&parts, &fold->walk.graph);
-    if (status == RONDE_OK)
-        status = ronde_sim_maxmin_walk(&fold->walk, out_result);
+    RONDE_THEN(status, ronde_sim_maxmin_walk(&fold->walk, out_result));
     out_result->is_symmetric = true;
     ronde_sim_forward_close(&fold->walk);
     return status;
@@ -112,16 +108,11 @@ enum ronde_status ronde_sim_folded(const struct ronde_sim_job *job,
                         .error = error};
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status = check(&fold);
-    if (status == RONDE_OK)
-        status = check_size(&fold, 1);
-    if (status == RONDE_OK)
-        status = make_quotients(&fold);
-    if (status == RONDE_OK)
-        status = ronde_sim_folding_make(&fold.folding, error);
-    if (status == RONDE_OK)
-        status = check_size(&fold, fold.folding.folded.count);
-    if (status == RONDE_OK)
-        status = replay(&fold, out_result);
+    RONDE_THEN(status, check_size(&fold, 1));
+    RONDE_THEN(status, make_quotients(&fold));
+    RONDE_THEN(status, ronde_sim_folding_make(&fold.folding, error));
+    RONDE_THEN(status, check_size(&fold, fold.folding.folded.count));
+    RONDE_THEN(status, replay(&fold, out_result));
     free_quotients(&fold);
     ronde_store_clear(&fold.folding.store);
     return status;

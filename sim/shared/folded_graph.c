@@ -115,13 +115,10 @@ static enum ronde_status find_route(struct maker *maker, uint32_t channel, uint3
     const uint32_t position = ronde_sim_folding_position(maker->folding, folded);
     uint32_t hops[RONDE_SIM_MAX_HOPS];
     struct ronde_sim_route route = {.key = 0};
-    const enum ronde_status status =
-        ronde_sim_search_look_up(&maker->search, ronde_channel_rank(order, position),
-                                 ronde_channel_rank(order,
-                                                    ronde_group_add(schedule, position, offset)),
-                                 hops, &route.hop_count, &route.path);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_sim_search_look_up(&maker->search, ronde_channel_rank(order, position),
+                                       ronde_channel_rank(order, ronde_group_add(schedule, position,
+                                                                                 offset)),
+                                       hops, &route.hop_count, &route.path));
     for (uint32_t i = 0; i < route.hop_count; i++)
         hops[i] = maker->folding->link_kind[hops[i]];
     if (!enlarge(maker))
@@ -246,11 +243,11 @@ static bool add_nodes(struct maker *maker, uint32_t channel, uint32_t index, uin
 static enum ronde_status add_channel(struct maker *maker, uint32_t channel, uint32_t base)
 {
     const struct ronde_dag *dag = maker->parts->quotients[channel]->dag;
-    enum ronde_status status = open_channel(maker, channel);
-    for (uint32_t i = 0; i < dag->op_count && status == RONDE_OK; i++)
+    RONDE_TRY(open_channel(maker, channel));
+    for (uint32_t i = 0; i < dag->op_count; i++)
         if (!add_nodes(maker, channel, i, base))
-            status = no_memory(maker);
-    return status;
+            RONDE_TRY(no_memory(maker));
+    return RONDE_OK;
 }
 
 /* Fills the lists of successors from their ends, which leaves their starts where they belong. */
@@ -334,8 +331,7 @@ enum ronde_status ronde_sim_folded_graph_make(const struct ronde_sim_folded_part
                                              .routes = &out_graph->routes};
     enum ronde_status status =
         reserve(&maker) ? ronde_sim_search_begin(&maker.search) : no_memory(&maker);
-    if (status == RONDE_OK)
-        status = add_all(&maker);
+    RONDE_THEN(status, add_all(&maker));
     ronde_sim_search_end(&maker.search);
     ronde_mem_free(maker.mem, maker.last_kind, maker.last_kind_capacity, sizeof *maker.last_kind);
     ronde_mem_free(maker.mem, maker.table, maker.table_size, sizeof *maker.table);

@@ -152,13 +152,11 @@ static enum ronde_status is_period(struct finder *finder, uint32_t step, bool *o
     *out_is = false;
     if (!are_released_alike(finder, step))
         return RONDE_OK;
-    enum ronde_status status =
-        ronde_cancel_check(finder->folding->options->cancel, "the replay", finder->error);
-    if (status == RONDE_OK)
-        status = compare_machine(finder, step, out_is);
-    if (status == RONDE_OK && !*out_is && may_look_up(finder))
-        status = compare_routes(finder, step, out_is);
-    return status;
+    RONDE_TRY(ronde_cancel_check(finder->folding->options->cancel, "the replay", finder->error));
+    RONDE_TRY(compare_machine(finder, step, out_is));
+    if (!*out_is && may_look_up(finder))
+        RONDE_TRY(compare_routes(finder, step, out_is));
+    return RONDE_OK;
 }
 
 /* The first link of a kind, with shorter ways to it for the next who asks (Tarjan, J. ACM 22, 1975). */
@@ -229,11 +227,8 @@ static enum ronde_status find_periods(struct finder *finder)
 {
     struct ronde_sim_folding *folding = finder->folding;
     uint32_t periods[RONDE_SIM_DIGITS] = {0};
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < folding->full.digits && status == RONDE_OK; i++)
-        status = find_period(finder, i, &periods[i]);
-    if (status != RONDE_OK)
-        return status;
+    for (uint32_t i = 0; i < folding->full.digits; i++)
+        RONDE_TRY(find_period(finder, i, &periods[i]));
     folding->folded = ronde_sim_group_fold(&folding->full, periods);
     count_kinds(folding);
     return folding->folded.count < folding->full.count

@@ -139,12 +139,9 @@ enum ronde_status ronde_sim_forward_open(struct ronde_sim_forward *walk,
                                          const struct ronde_sim_scene *scene, const char *engine)
 {
     *walk = (struct ronde_sim_forward){.scene = *scene, .queue = {.mem = scene->mem}};
-    enum ronde_status status =
-        ronde_sim_check_hosts(scene->platform, scene->dag->ranks, scene->options, scene->error);
-    if (status == RONDE_OK)
-        status = ronde_sim_refuse_shared(scene->platform, engine, scene->error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(
+        ronde_sim_check_hosts(scene->platform, scene->dag->ranks, scene->options, scene->error));
+    RONDE_TRY(ronde_sim_refuse_shared(scene->platform, engine, scene->error));
     if (scene->dag->op_count >= RONDE_SIM_FORWARD_MESSAGE)
         return ronde_fail(scene->error, RONDE_UNSUPPORTED, "%s replays up to %u operations, not %u",
                           engine, RONDE_SIM_FORWARD_MESSAGE - 1, scene->dag->op_count);

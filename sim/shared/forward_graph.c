@@ -131,17 +131,15 @@ static bool add_nodes(struct maker *maker, uint32_t first, uint32_t end)
 static enum ronde_status add_all(struct maker *maker)
 {
     const struct ronde_dag *dag = maker->scene->dag;
-    enum ronde_status status = RONDE_OK;
     uint32_t end = 0;
-    for (uint32_t first = 0; first < dag->op_count && status == RONDE_OK; first = end) {
+    for (uint32_t first = 0; first < dag->op_count; first = end) {
         end = dag->op_count - first < BLOCK ? dag->op_count : first + BLOCK;
-        status = ronde_sim_check_cancel(maker->scene);
-        if (status == RONDE_OK)
-            status = ronde_sim_search_block(&maker->search, dag, maker->recent, first, end);
-        if (status == RONDE_OK && !add_nodes(maker, first, end))
-            status = ronde_sim_no_memory(maker->scene);
+        RONDE_TRY(ronde_sim_check_cancel(maker->scene));
+        RONDE_TRY(ronde_sim_search_block(&maker->search, dag, maker->recent, first, end));
+        if (!add_nodes(maker, first, end))
+            RONDE_TRY(ronde_sim_no_memory(maker->scene));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* How many edges ahead of its use a predecessor is prefetched. */
@@ -212,19 +210,16 @@ enum ronde_status ronde_sim_forward_graph_make(const struct ronde_sim_scene *sce
     struct maker maker = {.scene = scene, .graph = out_graph};
     maker.search = ronde_sim_search_for(scene, &out_graph->routes);
     maker.search.is_deferred = true;
-    enum ronde_status status =
-        reserve(&maker) ? ronde_sim_search_begin(&maker.search) : ronde_sim_no_memory(scene);
-    if (status == RONDE_OK)
-        status = add_all(&maker);
-    if (status == RONDE_OK)
-        status = ronde_sim_search_deferred(&maker.search);
-    if (status == RONDE_OK) {
-        finish_kinds(out_graph);
-        link_successors(scene->dag, out_graph);
-        fill_links(scene->platform, out_graph);
-    }
+    RONDE_TRY(reserve(&maker) ? ronde_sim_search_begin(&maker.search) : ronde_sim_no_memory(scene));
+    RONDE_TRY(add_all(&maker));
+    RONDE_TRY(ronde_sim_search_deferred(&maker.search));
+
+    finish_kinds(out_graph);
+    link_successors(scene->dag, out_graph);
+    fill_links(scene->platform, out_graph);
+
     free_maker(&maker);
-    return status;
+    return RONDE_OK;
 }
 
 void ronde_sim_forward_graph_free(struct ronde_sim_forward_graph *graph, const struct ronde_mem *mem)

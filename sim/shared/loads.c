@@ -118,8 +118,7 @@ enum ronde_status ronde_sim_loads_find(const struct ronde_sim_scene *scene,
 {
     struct search search = {.scene = scene};
     enum ronde_status status = ronde_sim_forward_graph_make(scene, &search.graph);
-    if (status == RONDE_OK)
-        status = find(&search, loads, count);
+    RONDE_THEN(status, find(&search, loads, count));
     ronde_sim_forward_graph_free(&search.graph, scene->mem);
     return status;
 }

@@ -256,8 +256,7 @@ static enum ronde_status replay(struct maxmin *maxmin, struct ronde_sim_result *
         fits = live_moment(maxmin);
         count_work(maxmin);
         status = ronde_sim_check_cancel(&maxmin->walk->scene);
-        if (status == RONDE_OK)
-            status = check_work(maxmin);
+        RONDE_THEN(status, check_work(maxmin));
         if (status == RONDE_OK && moment % PATIENCE == 0) {
             tell(maxmin);
             status = check_time(maxmin);
@@ -296,8 +295,7 @@ ronde_sim_maxmin(const struct ronde_platform *platform, const struct ronde_dag *
     struct ronde_sim_forward walk;
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status = ronde_sim_forward_open(&walk, &scene, "maxmin");
-    if (status == RONDE_OK)
-        status = ronde_sim_maxmin_walk(&walk, out_result);
+    RONDE_THEN(status, ronde_sim_maxmin_walk(&walk, out_result));
     ronde_sim_forward_close(&walk);
     return status;
 }

@@ -199,12 +199,9 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
     options = options ? options : &ronde_sim_defaults;
     memset(out_result, 0, sizeof *out_result);
     enum ronde_status status = ronde_sim_check(platform, dag, options, error);
-    if (status == RONDE_OK)
-        status = ronde_sim_refuse_groups(dag, "simgrid", error);
-    if (status == RONDE_OK)
-        status = refuse_detours(platform, error);
-    if (status == RONDE_OK)
-        status = load(&replay.shim, error);
+    RONDE_THEN(status, ronde_sim_refuse_groups(dag, "simgrid", error));
+    RONDE_THEN(status, refuse_detours(platform, error));
+    RONDE_THEN(status, load(&replay.shim, error));
     if (status != RONDE_OK)
         return status;
     const double limit_s = options->time_limit_s > 0 ? options->time_limit_s : DEFAULT_LIMIT_S;
@@ -213,10 +210,8 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
     replay.changed = ronde_mem_new(mem, changed, sizeof *replay.changed);
     if (!replay.hosts || !replay.changed)
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u host names", dag->ranks);
-    if (status == RONDE_OK)
-        status = share(&replay, dag, options, error);
-    if (status == RONDE_OK)
-        status = write_file(&replay, platform, error);
+    RONDE_THEN(status, share(&replay, dag, options, error));
+    RONDE_THEN(status, write_file(&replay, platform, error));
     if (status == RONDE_OK) {
         describe(&replay, platform, dag, options);
         replay.progress = options->progress;
@@ -227,8 +222,7 @@ enum ronde_status ronde_sim_simgrid(const struct ronde_platform *platform,
                                               .cancel = options->cancel};
         status = ronde_guard_run(&guarded, error);
     }
-    if (status == RONDE_OK)
-        status = collect(&replay, options, out_result, error);
+    RONDE_THEN(status, collect(&replay, options, out_result, error));
     if (replay.own_file[0])
         (void)unlink(replay.own_file);
     ronde_guard_unshare(replay.outcome, replay.shared_bytes);
