@@ -221,9 +221,7 @@ static enum ronde_status await_entry(struct ronde_control_channel *control, uint
                                            end_ns < deadline_ns ? end_ns - begun_ns
                                                                 : (double)control->timeout_ns,
                                            error);
-        const enum ronde_status status = ronde_control_poll(control, left_ms, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_control_poll(control, left_ms, error));
     }
 }
 
@@ -251,8 +249,7 @@ static enum ronde_status allgather_at_root(struct ronde_control_channel *control
     for (uint32_t rank = 1; rank < control->ranks && status == RONDE_OK; rank++) {
         struct ronde_inbox *inbox = &control->inboxes[rank];
         status = await_entry(control, rank, deadline_ns, error);
-        if (status == RONDE_OK)
-            status = check_bytes(control, rank, inbox->bytes, bytes, error);
+        RONDE_THEN(status, check_bytes(control, rank, inbox->bytes, bytes, error));
         if (status == RONDE_OK && bytes > 0)
             memcpy(all + rank * bytes, inbox->data, bytes);
     }
@@ -271,22 +268,18 @@ static enum ronde_status allgather_at_leaf(struct ronde_control_channel *control
                                            struct ronde_error *error)
 {
     struct ronde_frame_head head = {0, 0};
-    enum ronde_status status = ronde_control_poll(control, 0, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_control_poll(control, 0, error));
     const int fd = control->polls[0].fd;
     if (fd < 0 || ronde_frame_send(fd, RONDE_FRAME_ALLGATHER_PART, mine, (uint32_t)bytes,
                                    deadline_ns) != RONDE_OK)
         return ronde_control_lost(control, 0, error);
-    status = await_entry(control, 0, deadline_ns, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(await_entry(control, 0, deadline_ns, error));
     if (ronde_frame_read(fd, &head, sizeof head) != RONDE_OK)
         return ronde_control_lost(control, 0, error);
-    status = check_bytes(control, 0, head.bytes / control->ranks, bytes, error);
-    if (status == RONDE_OK && ronde_frame_read(fd, out_all, bytes * control->ranks) != RONDE_OK)
-        status = ronde_control_lost(control, 0, error);
-    return status;
+    RONDE_TRY(check_bytes(control, 0, head.bytes / control->ranks, bytes, error));
+    if (ronde_frame_read(fd, out_all, bytes * control->ranks) != RONDE_OK)
+        RONDE_TRY(ronde_control_lost(control, 0, error));
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_control_allgather(struct ronde_control_channel *control, const void *mine,

@@ -24,10 +24,10 @@ enum ronde_status ronde_frame_send(int fd, enum ronde_frame_kind kind, const voi
                                    uint32_t bytes, double deadline_ns)
 {
     const struct ronde_frame_head head = {(uint32_t)kind, bytes};
-    enum ronde_status status = ronde_socket_send(fd, &head, sizeof head, deadline_ns);
-    if (status == RONDE_OK && bytes > 0)
-        status = ronde_socket_send(fd, data, bytes, deadline_ns);
-    return status;
+    RONDE_TRY(ronde_socket_send(fd, &head, sizeof head, deadline_ns));
+    if (bytes > 0)
+        RONDE_TRY(ronde_socket_send(fd, data, bytes, deadline_ns));
+    return RONDE_OK;
 }
 
 void ronde_frame_alarm(int fd, const struct ronde_error *why)
@@ -179,12 +179,12 @@ enum ronde_status ronde_control_linger(struct ronde_control_channel *control, do
                                        struct ronde_error *error)
 {
     const double deadline_ns = ronde_clock_ns() + wait_ns;
-    enum ronde_status status = ronde_control_poll(control, 0, error);
-    for (int left_ms = 1; status == RONDE_OK && left_ms > 0;) {
+    RONDE_TRY(ronde_control_poll(control, 0, error));
+    for (int left_ms = 1; left_ms > 0;) {
         left_ms = ronde_socket_left_ms(deadline_ns, 10);
-        status = ronde_control_poll(control, left_ms, error);
+        RONDE_TRY(ronde_control_poll(control, left_ms, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* The failure of a communicator: the first is recorded and broadcast. */

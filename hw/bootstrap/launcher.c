@@ -165,8 +165,8 @@ static enum ronde_status read_address(const struct environment *variables,
     enum ronde_status status = RONDE_OK;
     if (host && get_variable(variables, dialect->port)) {
         status = read_number(variables, dialect, dialect->port, UINT16_MAX - 1u, &port, error);
-        if (status == RONDE_OK)
-            status = copy_text(dialect, dialect->host, host, out->host, sizeof out->host, error);
+        RONDE_THEN(status,
+                   copy_text(dialect, dialect->host, host, out->host, sizeof out->host, error));
         out->port = (uint16_t)(port + dialect->port_offset);
     }
     if (token && status == RONDE_OK)
@@ -254,10 +254,7 @@ static enum ronde_status read_ranks(const struct environment *variables,
 {
     if (dialect == &hydra_port)
         return read_hydra_port(variables, out, error);
-    const enum ronde_status status =
-        read_number(variables, dialect, dialect->rank, RONDE_MAX_RANKS, &out->rank, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(read_number(variables, dialect, dialect->rank, RONDE_MAX_RANKS, &out->rank, error));
     return dialect == &pmix ? read_pmix_ranks(out, error)
                             : read_number(variables, dialect, dialect->ranks, RONDE_MAX_RANKS,
                                           &out->ranks, error);
@@ -267,15 +264,13 @@ static enum ronde_status read_set(const struct environment *variables, const str
                                   struct ronde_launcher *out, struct ronde_error *error)
 {
     out->name = dialect->name;
-    enum ronde_status status = read_ranks(variables, dialect, out, error);
-    if (status == RONDE_OK && out->rank >= out->ranks)
-        status = ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: %s=%u, but %s=%u", dialect->name,
-                            dialect->rank, out->rank, dialect->ranks, out->ranks);
-    if (status == RONDE_OK)
-        status = read_address(variables, dialect, out, error);
-    if (status == RONDE_OK)
-        find_manager(variables, dialect, out);
-    return status;
+    RONDE_TRY(read_ranks(variables, dialect, out, error));
+    if (out->rank >= out->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: %s=%u, but %s=%u", dialect->name,
+                          dialect->rank, out->rank, dialect->ranks, out->ranks);
+    RONDE_TRY(read_address(variables, dialect, out, error));
+    find_manager(variables, dialect, out);
+    return RONDE_OK;
 }
 
 /* Slurm's task is this very process: other launchers' variables in its environment are inherited from outer ones. */

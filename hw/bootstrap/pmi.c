@@ -178,19 +178,19 @@ static enum ronde_status send_initack(struct session *session, const char *id, u
     uint32_t ignored = 0;
     bool has_rank = false, has_ranks = false;
     snprintf(rest, sizeof rest, " pmiid=%.40s", id);
-    enum ronde_status status = request(session, "initack", rest, "initack", error);
-    for (int k = 0; k < 3 && status == RONDE_OK; k++) {
-        status = read_line(session, "initack", error);
+    RONDE_TRY(request(session, "initack", rest, "initack", error));
+    for (int k = 0; k < 3; k++) {
+        RONDE_TRY(read_line(session, "initack", error));
         const bool is_rank = find_number(session, "rank", out_rank);
         const bool is_ranks = find_number(session, "size", out_ranks);
-        if (status == RONDE_OK && !is_rank && !is_ranks && !find_number(session, "debug", &ignored))
+        if (!is_rank && !is_ranks && !find_number(session, "debug", &ignored))
             return fail_answer(session, "initack", error);
         has_rank = has_rank || is_rank;
         has_ranks = has_ranks || is_ranks;
     }
-    if (status == RONDE_OK && (!has_rank || !has_ranks || *out_rank >= *out_ranks))
+    if (!has_rank || !has_ranks || *out_rank >= *out_ranks)
         return ronde_fail(error, RONDE_IO, "pmi: the launcher tells process %.40s no rank", id);
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_pmi_connect(const char *place, const char *id, int *out_fd,
@@ -198,10 +198,8 @@ enum ronde_status ronde_pmi_connect(const char *place, const char *id, int *out_
                                     struct ronde_error *error)
 {
     struct session session = {.deadline_ns = ronde_clock_ns() + CONNECT_NS};
-    enum ronde_status status = connect_to(place, session.deadline_ns, &session.fd, error);
-    if (status != RONDE_OK)
-        return status;
-    status = send_initack(&session, id, out_rank, out_ranks, error);
+    RONDE_TRY(connect_to(place, session.deadline_ns, &session.fd, error));
+    const enum ronde_status status = send_initack(&session, id, out_rank, out_ranks, error);
     if (status != RONDE_OK)
         close(session.fd);
     else
@@ -235,9 +233,7 @@ static enum ronde_status get_piece(struct session *session, uint32_t number, uns
     char rest[sizeof session->name + 64];
     char value[2 * PIECE_BYTES + 1];
     snprintf(rest, sizeof rest, " kvsname=%s key=ronde-%u", session->name, number);
-    const enum ronde_status status = request(session, "get", rest, "get_result", error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(request(session, "get", rest, "get_result", error));
     if (!find_value(session, "value", value, sizeof value) || strlen(value) != 2 * bytes)
         return fail_answer(session, "get", error);
     for (size_t k = 0; k < bytes; k++) {
@@ -263,46 +259,43 @@ static enum ronde_status begin(struct session *session, struct ronde_error *erro
     /* A launcher that does not answer init is taken for absent. */
     if (send_init(session, &why) != RONDE_OK)
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", why.message);
-    enum ronde_status status = request(session, "get_maxes", "", "maxes", error);
-    if (status == RONDE_OK && !find_number(session, "vallen_max", &longest))
+    RONDE_TRY(request(session, "get_maxes", "", "maxes", error));
+    if (!find_number(session, "vallen_max", &longest))
         return fail_answer(session, "get_maxes", error);
-    if (status == RONDE_OK && longest <= 2 * PIECE_BYTES)
+    if (longest <= 2 * PIECE_BYTES)
         return ronde_fail(error, RONDE_IO,
                           "pmi: the launcher takes values of %u characters, %u are needed", longest,
                           2 * PIECE_BYTES + 1);
-    if (status == RONDE_OK)
-        status = request(session, "get_my_kvsname", "", "my_kvsname", error);
-    if (status == RONDE_OK && !find_value(session, "kvsname", session->name, sizeof session->name))
+    RONDE_TRY(request(session, "get_my_kvsname", "", "my_kvsname", error));
+    if (!find_value(session, "kvsname", session->name, sizeof session->name))
         return fail_answer(session, "get_my_kvsname", error);
-    return status;
+    return RONDE_OK;
 }
 
 /* Rank 0 puts all pieces before the barrier, the others get them after it. */
 static enum ronde_status transfer(struct session *session, bool is_put, unsigned char *data,
                                   size_t bytes, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     uint32_t number = 0;
-    for (size_t at = 0; at < bytes && status == RONDE_OK; at += PIECE_BYTES, number++) {
+    for (size_t at = 0; at < bytes; at += PIECE_BYTES, number++) {
         const size_t length = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
-        status = is_put ? put_piece(session, number, data + at, length, error)
-                        : get_piece(session, number, data + at, length, error);
+        RONDE_TRY(is_put ? put_piece(session, number, data + at, length, error)
+                         : get_piece(session, number, data + at, length, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_pmi_share(const struct ronde_pmi *pmi, void *data, size_t bytes,
                                   struct ronde_error *error)
 {
     struct session session = {.fd = pmi->fd, .deadline_ns = pmi->deadline_ns};
-    enum ronde_status status = begin(&session, error);
-    if (status == RONDE_OK && pmi->rank == 0)
-        status = transfer(&session, true, data, bytes, error);
-    if (status == RONDE_OK)
-        status = request(&session, "barrier_in", "", "barrier_out", error);
-    if (status == RONDE_OK && pmi->rank != 0)
-        status = transfer(&session, false, data, bytes, error);
-    return status == RONDE_OK ? request(&session, "finalize", "", "finalize_ack", error) : status;
+    RONDE_TRY(begin(&session, error));
+    if (pmi->rank == 0)
+        RONDE_TRY(transfer(&session, true, data, bytes, error));
+    RONDE_TRY(request(&session, "barrier_in", "", "barrier_out", error));
+    if (pmi->rank != 0)
+        RONDE_TRY(transfer(&session, false, data, bytes, error));
+    return request(&session, "finalize", "", "finalize_ack", error);
 }
 
 void ronde_pmi_finalize(int fd)

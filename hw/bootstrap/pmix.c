@@ -117,10 +117,8 @@ enum ronde_status ronde_pmix_ranks(uint32_t *out_ranks, struct ronde_error *erro
 {
     struct session session = {.is_first = true};
     *out_ranks = 0;
-    enum ronde_status status = begin(&session, error);
-    if (status != RONDE_OK)
-        return status;
-    status = find_ranks(&session, out_ranks, error);
+    RONDE_TRY(begin(&session, error));
+    const enum ronde_status status = find_ranks(&session, out_ranks, error);
     if (status != RONDE_OK)
         (void)session.finalize(NULL, 0);
     return status;
@@ -206,10 +204,10 @@ static enum ronde_status exchange(struct session *session, const struct ronde_pm
     first.rank = 0;
     session->all = session->own;
     session->all.rank = PMIX_RANK_WILDCARD;
-    if (status == RONDE_OK)
-        status = await_callback(session,
-                                session->fence(&session->all, 1, &collect, 1, on_fence, session),
-                                "the fence", pmix->deadline_ns, error);
+    RONDE_THEN(status,
+               await_callback(session,
+                              session->fence(&session->all, 1, &collect, 1, on_fence, session),
+                              "the fence", pmix->deadline_ns, error));
     if (status == RONDE_OK && pmix->rank != 0)
         status = await_callback(session, session->get_later(&first, KEY, NULL, 0, on_value, session),
                                 "rank 0's address", pmix->deadline_ns, error);
@@ -221,23 +219,20 @@ static enum ronde_status check_own(const struct session *session, const struct r
                                    struct ronde_error *error)
 {
     uint32_t ranks = 0;
-    const enum ronde_status status = find_ranks(session, &ranks, error);
-    if (status == RONDE_OK && (session->own.rank != pmix->rank || ranks != pmix->ranks))
+    RONDE_TRY(find_ranks(session, &ranks, error));
+    if (session->own.rank != pmix->rank || ranks != pmix->ranks)
         return ronde_fail(error, RONDE_UNAVAILABLE,
                           "pmix: knows this as rank %u of %u, its launcher as rank %u of %u",
                           session->own.rank, ranks, pmix->rank, pmix->ranks);
-    return status;
+    return RONDE_OK;
 }
 
 static enum ronde_status run_session(struct session *session, const struct ronde_pmix *pmix,
                                      struct ronde_error *error)
 {
-    enum ronde_status status = begin(session, error);
-    if (status != RONDE_OK)
-        return status;
-    status = check_own(session, pmix, error);
-    if (status == RONDE_OK)
-        status = exchange(session, pmix, error);
+    RONDE_TRY(begin(session, error));
+    enum ronde_status status = check_own(session, pmix, error);
+    RONDE_THEN(status, exchange(session, pmix, error));
     (void)session->finalize(NULL, 0);
     if (pmix->is_open)
         (void)session->finalize(NULL, 0);

@@ -353,12 +353,12 @@ static enum ronde_status open_listener(const struct ronde_join *join,
     *out_listener = join->listener;
     if (join->has_listener)
         return RONDE_OK;
-    enum ronde_status status = ronde_socket_listen(join->host ? join->host : LOOPBACK,
-                                                   join->host ? join->port : 0, out_listener, error);
-    if (status == RONDE_OK && !join->host)
-        status = ronde_token_draw(file->secret, error);
-    if (status != RONDE_OK || join->host)
-        return status;
+    RONDE_TRY(ronde_socket_listen(join->host ? join->host : LOOPBACK, join->host ? join->port : 0,
+                                  out_listener, error));
+    if (!join->host)
+        RONDE_TRY(ronde_token_draw(file->secret, error));
+    if (join->host)
+        return RONDE_OK;
     file->port = ronde_socket_port(*out_listener);
     return ronde_rendezvous_file_write(join->token, file, error);
 }
@@ -463,12 +463,10 @@ static enum ronde_status rendezvous_at_leaf(struct ronde_control_channel *contro
     struct ronde_hello hello;
     const double deadline_ns = ronde_clock_ns() + (double)control->timeout_ns;
     struct ronde_rendezvous_file file = {0};
-    enum ronde_status status =
-        connect_to_root(join, &file, deadline_ns, &control->polls[0].fd, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(connect_to_root(join, &file, deadline_ns, &control->polls[0].fd, error));
     fill_hello(join, join->host ? join->token : file.secret, &hello);
-    status = ronde_socket_send(control->polls[0].fd, &hello, sizeof hello, deadline_ns);
+    const enum ronde_status status =
+        ronde_socket_send(control->polls[0].fd, &hello, sizeof hello, deadline_ns);
     if (status != RONDE_OK)
         return ronde_fail(error, status, "rank 0 takes no greeting");
     return await_connected(control, join, deadline_ns, error);

@@ -307,30 +307,28 @@ static enum ronde_status after_refusal(int fd, short events, double deadline_ns)
 
 enum ronde_status ronde_socket_send(int fd, const void *data, size_t bytes, double deadline_ns)
 {
-    enum ronde_status status = RONDE_OK;
-    for (size_t done = 0; done < bytes && status == RONDE_OK;) {
+    for (size_t done = 0; done < bytes;) {
         const ssize_t moved = send(fd, (const char *)data + done, bytes - done, MSG_NOSIGNAL);
         if (moved >= 0)
             done += (size_t)moved;
         else
-            status = after_refusal(fd, POLLOUT, deadline_ns);
+            RONDE_TRY(after_refusal(fd, POLLOUT, deadline_ns));
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_socket_receive(int fd, void *data, size_t bytes, double deadline_ns)
 {
-    enum ronde_status status = RONDE_OK;
-    for (size_t done = 0; done < bytes && status == RONDE_OK;) {
+    for (size_t done = 0; done < bytes;) {
         const ssize_t moved = recv(fd, (char *)data + done, bytes - done, 0);
         if (moved == 0)
             return RONDE_IO;
         if (moved > 0)
             done += (size_t)moved;
         else
-            status = after_refusal(fd, POLLIN, deadline_ns);
+            RONDE_TRY(after_refusal(fd, POLLIN, deadline_ns));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Either side's address; false if the socket is not connected or bound. */

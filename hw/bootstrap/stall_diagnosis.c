@@ -290,6 +290,6 @@ enum ronde_status ronde_control_timed_out(struct ronde_control_channel *control,
     if (control->polls[0].fd >= 0)
         (void)ronde_frame_send(control->polls[0].fd, RONDE_FRAME_TIMED_OUT, &mine, sizeof mine,
                                ronde_clock_ns());
-    const enum ronde_status status = ronde_control_linger(control, VERDICT_NS, error);
-    return status == RONDE_OK ? fail_locally(control, &mine, error) : status;
+    RONDE_TRY(ronde_control_linger(control, VERDICT_NS, error));
+    return fail_locally(control, &mine, error);
 }

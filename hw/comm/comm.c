@@ -75,10 +75,8 @@ enum ronde_status ronde_comm_join(const struct ronde_join *join,
         ronde_control_set_describe(comm->control, ronde_comm_describe_run, comm);
         status = ronde_comm_find_locality(comm, error);
     }
-    if (status == RONDE_OK)
-        status = ronde_p2p_open(comm, error);
-    if (status == RONDE_OK)
-        status = comm->wire->open(comm, error);
+    RONDE_THEN(status, ronde_p2p_open(comm, error));
+    RONDE_THEN(status, comm->wire->open(comm, error));
     if (status != RONDE_OK) {
         ronde_comm_destroy(comm);
         return status;
@@ -104,12 +102,10 @@ static struct ronde_join join_of(const struct address *address, int listener, ui
 static enum ronde_status open_address(struct address *out, int *out_listener,
                                       struct ronde_error *error)
 {
-    enum ronde_status status = ronde_token_draw(out->token, error);
-    if (status == RONDE_OK)
-        status = ronde_socket_listen(NULL, 0, out_listener, error);
-    if (status == RONDE_OK)
-        out->port = ronde_socket_port(*out_listener);
-    return status;
+    RONDE_TRY(ronde_token_draw(out->token, error));
+    RONDE_TRY(ronde_socket_listen(NULL, 0, out_listener, error));
+    out->port = ronde_socket_port(*out_listener);
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_comm_bootstrap(const struct ronde_root_broadcast *root_broadcast,
@@ -130,8 +126,7 @@ enum ronde_status ronde_comm_bootstrap(const struct ronde_root_broadcast *root_b
     /* Also after a failure: the others are in the broadcast, and port 0 makes them fail too. */
     const enum ronde_status announced =
         root_broadcast->announce(root_broadcast->self, &first, sizeof first, error);
-    if (status == RONDE_OK)
-        status = announced;
+    RONDE_THEN(status, announced);
     if (status == RONDE_OK && first.port == 0)
         status = ronde_fail(error, RONDE_IO, "rank 0 could not open a rendezvous");
     if (status != RONDE_OK) {
@@ -245,8 +240,7 @@ static enum ronde_status split(struct ronde_comm *comm, uint32_t color, uint32_t
     mine.key = key;
     ronde_control_host(comm->control, mine.host, sizeof mine.host);
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status = ronde_control_allgather(comm->control, &mine, sizeof mine, all, error);
+    RONDE_THEN(status, ronde_control_allgather(comm->control, &mine, sizeof mine, all, error));
     if (status == RONDE_OK && color != RONDE_NONE) {
         replace_loopbacks(all, comm->ranks);
         const struct ronde_join join = find_position(comm, all, listener);
@@ -264,11 +258,9 @@ enum ronde_status ronde_comm_split(struct ronde_comm *comm, uint32_t color, uint
                                    struct ronde_comm **out_comm, struct ronde_error *error)
 {
     *out_comm = NULL;
-    enum ronde_status status = ronde_comm_check_process(comm, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_comm_check_process(comm, error));
     ronde_comm_enter(comm);
-    status = split(comm, color, key, out_comm, error);
+    const enum ronde_status status = split(comm, color, key, out_comm, error);
     ronde_comm_leave(comm);
     return status;
 }
@@ -331,11 +323,10 @@ const struct ronde_mem *ronde_comm_mem(struct ronde_comm *comm)
 enum ronde_status ronde_comm_allgather(struct ronde_comm *comm, const void *mine, size_t bytes,
                                        void *out_all, struct ronde_error *error)
 {
-    enum ronde_status status = ronde_comm_check_process(comm, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_comm_check_process(comm, error));
     ronde_comm_enter(comm);
-    status = ronde_control_allgather(comm->control, mine, bytes, out_all, error);
+    const enum ronde_status status =
+        ronde_control_allgather(comm->control, mine, bytes, out_all, error);
     ronde_comm_leave(comm);
     return status;
 }

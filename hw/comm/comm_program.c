@@ -139,8 +139,8 @@ static enum ronde_status settle_launch(const struct ronde_comm_program *program,
         launch->slot_bytes = open_slot_bytes(program, launch);
     if (status == RONDE_OK && has_open_depth)
         launch->depth = open_depth(program, launch);
-    if (status == RONDE_OK)
-        status = ronde_comm_check_protocol(comm, program->loaded->schedule, launch, habits, error);
+    RONDE_THEN(status,
+               ronde_comm_check_protocol(comm, program->loaded->schedule, launch, habits, error));
     /* Oversubscribed, a reader may not be scheduled for long: a short run had better not wait for it at its end either. */
     if (!comm->is_oversubscribed && !overwrites(program->loaded))
         habits->pull_from_bytes[1] = habits->pull_from_bytes[0];
@@ -237,8 +237,7 @@ static enum ronde_status prepare(struct ronde_comm_program *program,
     }
     ronde_send_copies_undo(program);
     enum ronde_status status = settle_launch(program, &launch, &habits, error);
-    if (status == RONDE_OK)
-        status = ronde_loaded_prepare(loaded, &launch, &habits, error);
+    RONDE_THEN(status, ronde_loaded_prepare(loaded, &launch, &habits, error));
     if (status == RONDE_OK) {
         choose_eager(program);
         program->is_rearranged |= ronde_send_copies_choose(program, &launch);
@@ -267,14 +266,13 @@ enum ronde_status ronde_comm_run(struct ronde_comm_program *program,
     struct ronde_comm *comm = program->comm;
     const double start_ns = ronde_clock_ns();
     enum ronde_status status = ronde_comm_check_process(comm, error);
-    if (status == RONDE_OK)
-        status = check_failure(comm, start_ns, error);
+    RONDE_THEN(status, check_failure(comm, start_ns, error));
     if (status == RONDE_OK && comm->is_running)
         status = ronde_fail(error, RONDE_BAD_ARGUMENT, "a run of the communicator is not over");
     if (status == RONDE_OK && is_repeated(program, launch))
         ronde_loaded_repeat(program->loaded);
-    else if (status == RONDE_OK)
-        status = prepare(program, launch, error);
+    else
+        RONDE_THEN(status, prepare(program, launch, error));
     if (status != RONDE_OK)
         return status;
     comm->is_running = true;
@@ -310,9 +308,8 @@ static enum ronde_status fail_run(struct ronde_comm_program *program, const stru
 static enum ronde_status fail_run_late(struct ronde_comm_program *program,
                                        const struct ronde_error *why, struct ronde_error *error)
 {
-    const enum ronde_status status =
-        ronde_control_linger(program->comm->control, RONDE_CONTROL_GRACE_NS, error);
-    return status == RONDE_OK ? fail_run(program, why, error) : status;
+    RONDE_TRY(ronde_control_linger(program->comm->control, RONDE_CONTROL_GRACE_NS, error));
+    return fail_run(program, why, error);
 }
 
 static enum ronde_status fail_step(struct ronde_comm_program *program,
@@ -378,15 +375,15 @@ static enum ronde_status watch(struct ronde_comm_program *program, struct ronde_
     if (program->idle < program->sweeps - program->checked_sweeps)
         program->moved_ns = now_ns;
     program->checked_sweeps = program->sweeps;
-    const enum ronde_status status = ronde_comm_check(comm, now_ns, error);
+    RONDE_TRY(ronde_comm_check(comm, now_ns, error));
     /* One whose time was over before it began, behind others, had no time of its own. */
-    if (status == RONDE_OK && program->deadline_ns > 0 && now_ns > program->deadline_ns)
+    if (program->deadline_ns > 0 && now_ns > program->deadline_ns)
         return ronde_control_timed_out(comm->control,
                                        program->deadline_ns > program->start_ns
                                            ? program->deadline_ns - program->start_ns
                                            : 0,
                                        error);
-    return status;
+    return RONDE_OK;
 }
 
 /* One turn of a run: handshake, lanes, messages, the clock. */
@@ -487,14 +484,11 @@ enum ronde_status ronde_comm_wait(struct ronde_comm_program *program,
                                   struct ronde_result *out_result, struct ronde_error *error)
 {
     bool is_done = false;
-    enum ronde_status status = RONDE_OK;
-    while (status == RONDE_OK && !is_done) {
-        status = ronde_comm_test(program, &is_done, error);
-        if (status == RONDE_OK && !is_done && program->idle > 0)
+    while (!is_done) {
+        RONDE_TRY(ronde_comm_test(program, &is_done, error));
+        if (!is_done && program->idle > 0)
             ronde_comm_rest(program->comm, program->idle);
     }
-    if (status != RONDE_OK)
-        return status;
     program->is_over = false;
     out_result->elapsed_ns = program->end_ns - program->start_ns;
     out_result->protocol = ronde_loaded_protocol(program->loaded);

@@ -9,10 +9,9 @@
 
 static enum ronde_status hybrid_open(struct ronde_comm *comm, struct ronde_error *error)
 {
-    enum ronde_status status = ronde_doorbells_open(comm, error);
-    if (status == RONDE_OK)
-        status = ronde_wire_shm.open(comm, error);
-    return status == RONDE_OK ? ronde_wire_ucx.open(comm, error) : status;
+    RONDE_TRY(ronde_doorbells_open(comm, error));
+    RONDE_TRY(ronde_wire_shm.open(comm, error));
+    return ronde_wire_ucx.open(comm, error);
 }
 
 static void hybrid_close(struct ronde_comm *comm)
@@ -31,8 +30,8 @@ static uint64_t hybrid_default_slot_bytes(const struct ronde_schedule *schedule,
 
 static enum ronde_status hybrid_load(struct ronde_comm_program *program, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_wire_shm.load(program, error);
-    return status == RONDE_OK ? ronde_wire_ucx.load(program, error) : status;
+    RONDE_TRY(ronde_wire_shm.load(program, error));
+    return ronde_wire_ucx.load(program, error);
 }
 
 static void hybrid_unload(struct ronde_comm_program *program)
@@ -52,9 +51,7 @@ static enum ronde_status hybrid_poll(struct ronde_comm_program *program, bool *i
                                      bool *out_is_quiet, struct ronde_error *error)
 {
     bool is_shm_quiet = false;
-    const enum ronde_status status = ronde_wire_shm.poll(program, io_moved, &is_shm_quiet, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_wire_shm.poll(program, io_moved, &is_shm_quiet, error));
     const enum ronde_status ucx_status = ronde_wire_ucx.poll(program, io_moved, out_is_quiet, error);
     *out_is_quiet &= is_shm_quiet;
     return ucx_status;

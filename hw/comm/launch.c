@@ -53,8 +53,8 @@ join_without_manager(const struct ronde_launcher *launcher,
     /* A process that no launcher has started is rank 0 of 1, and needs no token. */
     if (launcher->token[0] == '\0' && launcher->ranks == 1) {
         const struct ronde_join alone = {.token = drawn, .ranks = 1};
-        const enum ronde_status status = ronde_token_draw(drawn, error);
-        return status == RONDE_OK ? ronde_comm_join(&alone, options, mem, out_comm, error) : status;
+        RONDE_TRY(ronde_token_draw(drawn, error));
+        return ronde_comm_join(&alone, options, mem, out_comm, error);
     }
     if (launcher->token[0] == '\0')
         return ronde_fail(error, RONDE_BAD_ARGUMENT,

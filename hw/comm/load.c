@@ -116,10 +116,7 @@ static enum ronde_status load_part(struct ronde_comm_program *program,
                                    const struct ronde_schedule *schedule, struct ronde_error *error)
 {
     const struct ronde_comm *comm = program->comm;
-    enum ronde_status status =
-        ronde_loaded_create_rank(schedule, comm->rank, comm->mem, &program->loaded, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_loaded_create_rank(schedule, comm->rank, comm->mem, &program->loaded, error));
     program->loaded->frame.driver = program;
     program->lanes = ronde_arena_new(program->loaded->arena, program->loaded->lane_count,
                                      sizeof *program->lanes);
@@ -174,10 +171,8 @@ static enum ronde_status load_steps(struct ronde_comm_program *program,
     struct ronde_comm *comm = program->comm;
     program->id = comm->loads++;
     settle_slots(program, schedule, plan);
-    enum ronde_status status = check_loads(program, schedule, error);
-    if (status != RONDE_OK)
-        return status;
-    status = load_part(program, schedule, error);
+    RONDE_TRY(check_loads(program, schedule, error));
+    enum ronde_status status = load_part(program, schedule, error);
     status = ronde_comm_agree(comm, status, error);
     return status == RONDE_OK ? comm->wire->load(program, error) : status;
 }
@@ -251,9 +246,8 @@ static enum ronde_status comm_supports(void *self, const struct ronde_schedule *
 {
     const struct ronde_comm *comm = self;
     struct ronde_habits unused = {0};
-    const enum ronde_status status = ronde_launch_check_rank(schedule, launch, comm->rank, why_not);
-    return status == RONDE_OK ? ronde_comm_check_protocol(comm, schedule, launch, &unused, why_not)
-                              : status;
+    RONDE_TRY(ronde_launch_check_rank(schedule, launch, comm->rank, why_not));
+    return ronde_comm_check_protocol(comm, schedule, launch, &unused, why_not);
 }
 
 static enum ronde_status comm_load(void *self, const struct ronde_schedule *schedule,

@@ -183,15 +183,13 @@ enum ronde_status ronde_comm_find_locality(struct ronde_comm *comm, struct ronde
             ? ronde_control_allgather(comm->control, &locality, sizeof locality, localities, error)
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator of %u ranks",
                          comm->ranks);
-    if (status == RONDE_OK)
-        status = check_transports(comm, localities, error);
+    RONDE_THEN(status, check_transports(comm, localities, error));
     if (status == RONDE_OK) {
         count_processors(comm, localities);
         find_leaders(comm, localities);
         status = try_leaders(comm, localities, error);
     }
-    if (status == RONDE_OK)
-        status = choose_transport(comm, error);
+    RONDE_THEN(status, choose_transport(comm, error));
     ronde_mem_free(comm->mem, localities, comm->ranks, sizeof *localities);
     return status;
 }

@@ -125,9 +125,7 @@ static enum ronde_status verify_unsettled(struct ronde_comm *comm, struct ronde_
         if (at->is_source)
             continue;
         const enum ronde_handshake_state state = catch_up(unsettled, at, why);
-        const enum ronde_status status = status_of(comm, at->rank, state, why);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(status_of(comm, at->rank, state, why));
         is_settled &= at->verified == unsettled->handshake.sequence;
     }
     if (is_settled)
@@ -184,7 +182,6 @@ enum ronde_status ronde_run_handshake_poll(struct ronde_comm_program *program,
                                            struct ronde_error *why)
 {
     const struct ronde_comm *comm = program->comm;
-    enum ronde_status status = RONDE_OK;
     if (program->doubted && program->doubted->is_verified)
         return ronde_fail(
             why, RONDE_REJECTED,
@@ -193,14 +190,14 @@ enum ronde_status ronde_run_handshake_poll(struct ronde_comm_program *program,
             comm->rank, program->doubted->rank, comm->rank,
             (unsigned long long)program->handshake.sequence, program->doubted->rank);
     if (comm->unsettled)
-        status = verify_unsettled(program->comm, why);
-    for (uint32_t n = 0; n < program->peer_count && status == RONDE_OK; n++) {
+        RONDE_TRY(verify_unsettled(program->comm, why));
+    for (uint32_t n = 0; n < program->peer_count; n++) {
         struct ronde_peer *at = &program->peers[n];
         if (needs_handshake(program, at))
-            status =
-                at->is_source ? verify_source(program, at, why) : verify_other(program, at, why);
+            RONDE_TRY(at->is_source ? verify_source(program, at, why)
+                                    : verify_other(program, at, why));
     }
-    return status;
+    return RONDE_OK;
 }
 
 void ronde_run_handshake_drop(struct ronde_comm_program *program)

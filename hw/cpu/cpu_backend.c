@@ -239,10 +239,7 @@ static void choose_habits(struct program *program)
 static enum ronde_status load_parts(struct program *program, const struct ronde_schedule *schedule,
                                     struct ronde_error *error)
 {
-    const enum ronde_status status =
-        ronde_loaded_create(schedule, program->cpu->mem, &program->loaded, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_loaded_create(schedule, program->cpu->mem, &program->loaded, error));
     program->worker_count =
         schedule->ranks < program->cpu->cores ? schedule->ranks : program->cpu->cores;
     struct ronde_arena *arena = program->loaded->arena;
@@ -308,12 +305,10 @@ static enum ronde_status prepare(struct program *program, const struct ronde_lau
         ronde_loaded_repeat(loaded);
         return RONDE_OK;
     }
-    enum ronde_status status = ronde_launch_check(loaded->schedule, launch, error);
-    if (status == RONDE_OK)
-        status = ronde_loaded_prepare(loaded, launch, &program->habits, error);
-    if (status == RONDE_OK)
-        program->is_alone = runs_alone(program, launch);
-    return status;
+    RONDE_TRY(ronde_launch_check(loaded->schedule, launch, error));
+    RONDE_TRY(ronde_loaded_prepare(loaded, launch, &program->habits, error));
+    program->is_alone = runs_alone(program, launch);
+    return RONDE_OK;
 }
 
 /*
@@ -327,9 +322,7 @@ static enum ronde_status cpu_run(void *self, const struct ronde_launch *launch, 
     *out_run = NULL;
     if (program->is_running)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    const enum ronde_status status = prepare(program, launch, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(prepare(program, launch, error));
     start_shares(program, program->is_alone);
     program->is_running = true;
     program->stop = STOP_NOT;

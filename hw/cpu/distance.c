@@ -172,9 +172,8 @@ enum ronde_status ronde_distance_open(const struct ronde_mem *mem,
         distance->tokens ? ronde_bind_open(mem, &distance->bind, error)
                          : ronde_fail(error, RONDE_NO_MEMORY, "no memory to watch %u processors",
                                       distance->workers);
-    if (status == RONDE_OK)
-        status = ronde_thread_pool_create(distance->workers, work, distance, &distance->bind,
-                                          &distance->pool, error);
+    RONDE_THEN(status, ronde_thread_pool_create(distance->workers, work, distance, &distance->bind,
+                                                &distance->pool, error));
     if (status == RONDE_OK)
         *out_distance = distance;
     else

@@ -64,8 +64,8 @@ static enum ronde_status exchange_shares(struct cuda *cuda, enum ronde_status st
                                             .devices = cuda->gpu_count,
                                             .lines_up_to_bytes = (uint32_t)place->lines_up_to_bytes};
     status = ronde_comm_agree(cuda->comm, status, error);
-    if (status == RONDE_OK)
-        status = ronde_control_allgather(cuda->comm->control, &own, sizeof own, cuda->shares, error);
+    RONDE_THEN(status,
+               ronde_control_allgather(cuda->comm->control, &own, sizeof own, cuda->shares, error));
     for (uint32_t p = 0; status == RONDE_OK && p < cuda->comm->ranks; p++)
         if (cuda->shares[p].lines_up_to_bytes < place->lines_up_to_bytes)
             place->lines_up_to_bytes = cuda->shares[p].lines_up_to_bytes;
@@ -130,8 +130,7 @@ enum ronde_status ronde_cuda_open_place(const struct ronde_cuda_place *place, vo
     cuda->place = *place;
     cuda->place.lines_up_to_bytes = lines_limit(place->lines_up_to_bytes);
     enum ronde_status status = make_tables(cuda, error);
-    if (status == RONDE_OK)
-        status = join_all(cuda, error);
+    RONDE_THEN(status, join_all(cuda, error));
     if (cuda->comm && status == RONDE_OK)
         status = open_registry(cuda, error);
     if (cuda->comm)
@@ -172,12 +171,11 @@ static enum ronde_status check_launch(bool is_part, uint32_t first, uint32_t cou
                                       const struct ronde_schedule *schedule,
                                       const struct ronde_launch *launch, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     if (!is_part)
         return ronde_launch_check(schedule, launch, error);
-    for (uint32_t rank = first; rank - first < count && status == RONDE_OK; rank++)
-        status = ronde_launch_check_rank(schedule, launch, rank, error);
-    return status;
+    for (uint32_t rank = first; rank - first < count; rank++)
+        RONDE_TRY(ronde_launch_check_rank(schedule, launch, rank, error));
+    return RONDE_OK;
 }
 
 /* The same of a loaded program. */
@@ -209,19 +207,17 @@ enum ronde_status ronde_cuda_supports(void *self, const struct ronde_schedule *s
         return ronde_fail(why_not, RONDE_BAD_ARGUMENT,
                           "the schedule is for %u ranks, this process has the %u from rank %u on",
                           schedule->ranks, own.ranks, first);
-    enum ronde_status status =
-        check_launch(cuda->comm != NULL, first, own.ranks, schedule, launch, why_not);
-    for (uint32_t g = 0; g < cuda->gpu_count && status == RONDE_OK; g++) {
+    RONDE_TRY(check_launch(cuda->comm != NULL, first, own.ranks, schedule, launch, why_not));
+    for (uint32_t g = 0; g < cuda->gpu_count; g++) {
         uint32_t resident;
         const struct ronde_gpu *gpu = cuda->gpus[g];
-        status = gpu->resident_blocks(gpu->self, launch->dtype, &resident, why_not);
-        if (status == RONDE_OK && resident == 0)
-            status =
-                ronde_fail(why_not, RONDE_UNSUPPORTED,
-                           "no block of %u threads and %u bytes of shared memory fits device %u",
-                           RONDE_BLOCK_THREADS, RONDE_ROOM_BYTES, g);
+        RONDE_TRY(gpu->resident_blocks(gpu->self, launch->dtype, &resident, why_not));
+        if (resident == 0)
+            return ronde_fail(why_not, RONDE_UNSUPPORTED,
+                              "no block of %u threads and %u bytes of shared memory fits device %u",
+                              RONDE_BLOCK_THREADS, RONDE_ROOM_BYTES, g);
     }
-    return status;
+    return RONDE_OK;
 }
 
 void ronde_cuda_unload(void *self)
@@ -255,8 +251,8 @@ static enum ronde_status prepare(struct ronde_cuda_program *program,
 {
     if (program->is_running)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    const enum ronde_status status = check_run(program, launch, error);
-    return status == RONDE_OK ? ronde_cuda_program_prepare(program, launch, error) : status;
+    RONDE_TRY(check_run(program, launch, error));
+    return ronde_cuda_program_prepare(program, launch, error);
 }
 
 enum ronde_status ronde_cuda_run(void *self, const struct ronde_launch *launch, void **out_run,
@@ -264,13 +260,9 @@ enum ronde_status ronde_cuda_run(void *self, const struct ronde_launch *launch, 
 {
     struct ronde_cuda_program *program = self;
     *out_run = NULL;
-    enum ronde_status status = prepare(program, launch, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(prepare(program, launch, error));
     program->launch = *launch;
-    status = ronde_cuda_program_start(program, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_cuda_program_start(program, error));
     program->is_running = true;
     *out_run = program;
     return RONDE_OK;
@@ -288,8 +280,7 @@ enum ronde_status ronde_cuda_wait(void *self, struct ronde_result *out_result,
         return status;
     }
     status = ronde_cuda_program_outcome(program, error);
-    if (status == RONDE_OK)
-        status = ronde_cuda_program_unstage(program, error);
+    RONDE_THEN(status, ronde_cuda_program_unstage(program, error));
     if (status != RONDE_OK)
         return status;
     out_result->elapsed_ns = elapsed_ns;
@@ -315,27 +306,25 @@ enum ronde_status ronde_cuda_prepare(void *self, const struct ronde_launch *laun
                                      struct ronde_error *error)
 {
     struct ronde_cuda_program *program = self;
-    enum ronde_status status = prepare(program, launch, error);
-    if (status == RONDE_OK && ronde_cuda_program_staged_bytes(program) > 0) {
+    RONDE_TRY(prepare(program, launch, error));
+    if (ronde_cuda_program_staged_bytes(program) > 0) {
         program->is_prepared = false;
-        status =
-            ronde_fail(error, RONDE_BAD_ARGUMENT,
-                       "%llu bytes of the buffers are not memory of the device, which runs in a "
-                       "stream need",
-                       (unsigned long long)ronde_cuda_program_staged_bytes(program));
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "%llu bytes of the buffers are not memory of the device, which runs in a "
+                          "stream need",
+                          (unsigned long long)ronde_cuda_program_staged_bytes(program));
     }
     /* The tables must be on the device before any stream starts. */
-    if (status == RONDE_OK)
-        status = ronde_cuda_program_finish(program, NULL, error);
-    return status == RONDE_OK ? ronde_cuda_program_expect_streams(program, launch, error) : status;
+    RONDE_TRY(ronde_cuda_program_finish(program, NULL, error));
+    return ronde_cuda_program_expect_streams(program, launch, error);
 }
 
 enum ronde_status ronde_cuda_give(void *self, const struct ronde_launch *launch,
                                   struct ronde_error *error)
 {
     struct ronde_cuda_program *program = self;
-    const enum ronde_status status = check_run(program, launch, error);
-    return status == RONDE_OK ? ronde_cuda_program_give(program, launch, error) : status;
+    RONDE_TRY(check_run(program, launch, error));
+    return ronde_cuda_program_give(program, launch, error);
 }
 
 uint32_t ronde_cuda_parts(const void *program)
@@ -366,8 +355,8 @@ bool ronde_cuda_is_stopped(const void *self)
 
 enum ronde_status ronde_cuda_check(void *self, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_cuda_program_poll_peers(self, error);
-    return status == RONDE_OK ? ronde_cuda_program_outcome(self, error) : status;
+    RONDE_TRY(ronde_cuda_program_poll_peers(self, error));
+    return ronde_cuda_program_outcome(self, error);
 }
 
 /* Closes devices that were opened. */
@@ -383,28 +372,27 @@ static enum ronde_status open_devices(const struct ronde_cuda_choices *choices, 
                                       const struct ronde_mem *mem,
                                       const struct ronde_gpu ***out_gpus, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     const struct ronde_gpu **gpus = ronde_mem_new(mem, count, sizeof *gpus);
     *out_gpus = gpus;
     if (!gpus)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u devices", count);
-    for (uint32_t g = 0; g < count && status == RONDE_OK; g++)
-        status = ronde_gpu_open(mem, choices->devices ? choices->devices[g] : g, &gpus[g], error);
-    return status;
+    for (uint32_t g = 0; g < count; g++)
+        RONDE_TRY(ronde_gpu_open(mem, choices->devices ? choices->devices[g] : g, &gpus[g], error));
+    return RONDE_OK;
 }
 
 /* Whether there are devices, and those of a list are among them. */
 static enum ronde_status check_devices(const uint32_t *devices, uint32_t count,
                                        uint32_t *out_visible, struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_gpu_count(out_visible, error);
-    for (uint32_t g = 0; status == RONDE_OK && devices && g < count; g++)
+    RONDE_TRY(ronde_gpu_count(out_visible, error));
+    for (uint32_t g = 0; devices && g < count; g++)
         if (devices[g] >= *out_visible)
             return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: device %u, %u are visible",
                               devices[g], *out_visible);
-    if (status == RONDE_OK && devices && count == 0)
+    if (devices && count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "cuda: no device was chosen");
-    return status;
+    return RONDE_OK;
 }
 
 /* CUDA's switch for debugging has every launch wait for its kernel: one that waits for another launch would never end. */
@@ -428,10 +416,8 @@ static enum ronde_status open_chosen(const struct ronde_cuda_choices *choices, u
                                      void **out_self, struct ronde_error *error)
 {
     const struct ronde_gpu **gpus = NULL;
-    if (status == RONDE_OK)
-        status = check_launches(choices, count, error);
-    if (status == RONDE_OK)
-        status = open_devices(choices, count, mem, &gpus, error);
+    RONDE_THEN(status, check_launches(choices, count, error));
+    RONDE_THEN(status, open_devices(choices, count, mem, &gpus, error));
     if (status != RONDE_OK && choices->comm)
         status = ronde_comm_agree(choices->comm, status, error);
     const struct ronde_cuda_place place = {.mem = mem,
@@ -443,8 +429,7 @@ static enum ronde_status open_chosen(const struct ronde_cuda_choices *choices, u
                                            .may_stage_in_host = choices->may_stage_in_host,
                                            .gpu_direct = choices->gpu_direct,
                                            .lines_up_to_bytes = choices->lines_up_to_bytes};
-    if (status == RONDE_OK)
-        status = ronde_cuda_open_place(&place, out_self, error);
+    RONDE_THEN(status, ronde_cuda_open_place(&place, out_self, error));
     if (status != RONDE_OK)
         close_devices(mem, gpus, count);
     else
@@ -503,10 +488,9 @@ static bool has_links(const char *product)
 
 static enum ronde_status cuda_probe(struct ronde_machine *out_machine, struct ronde_error *why_not)
 {
-    const enum ronde_status status = ronde_gpu_probe(out_machine, why_not);
-    if (status == RONDE_OK)
-        out_machine->has_device_links |= has_links(out_machine->product);
-    return status;
+    RONDE_TRY(ronde_gpu_probe(out_machine, why_not));
+    out_machine->has_device_links |= has_links(out_machine->product);
+    return RONDE_OK;
 }
 
 /* Probing kept no device open: devices are opened here, since they belong to the open backend. */

@@ -57,22 +57,19 @@ static enum ronde_status init_tables(struct ronde_cuda_program *program,
     if (!program->parts || !program->fifos)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule on %u devices",
                           parts);
-    const enum ronde_status status =
-        ronde_host_stagings_init(&program->stagings, place->unreachable, place->gpu_count, parts,
-                                 program->mem, place->gpus[0], error);
-    return status == RONDE_OK
-               ? ronde_numbering_init(&program->numbering, program->schedule, program->mem, error)
-               : status;
+    RONDE_TRY(ronde_host_stagings_init(&program->stagings, place->unreachable, place->gpu_count,
+                                       parts, program->mem, place->gpus[0], error));
+    return ronde_numbering_init(&program->numbering, program->schedule, program->mem, error);
 }
 
 static enum ronde_status init_parts(struct ronde_cuda_program *program,
                                     const struct ronde_cuda_place *place, struct ronde_error *error)
 {
-    enum ronde_status status = init_tables(program, place, error);
-    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
-        status = init_part(program, p, place->gpus[p], error);
+    RONDE_TRY(init_tables(program, place, error));
+    for (uint32_t p = 0; p < program->part_count; p++)
+        RONDE_TRY(init_part(program, p, place->gpus[p], error));
     /* No kernel may read a counter of another device before it is cleared. */
-    return status == RONDE_OK ? ronde_cuda_program_finish(program, NULL, error) : status;
+    return ronde_cuda_program_finish(program, NULL, error);
 }
 
 /* Fills the rank map. A communicator's program is one rank per process (proxy.h). */
@@ -111,8 +108,7 @@ ronde_cuda_program_init(struct ronde_cuda_program *program, const struct ronde_c
     program->peers.has_registry = program->registry != NULL;
     program->peers.rank_map = &program->rank_map;
     enum ronde_status status = fill_rank_map(program, place, error);
-    if (status == RONDE_OK)
-        status = init_parts(program, place, error);
+    RONDE_THEN(status, init_parts(program, place, error));
     program->peers.parts = program->parts;
     program->must_disconnect = has_peers(program);
     if (has_peers(program))
@@ -192,20 +188,17 @@ static enum ronde_status prepare_parts(struct ronde_cuda_program *program,
 {
     const struct ronde_habits habits = habits_of(program);
     const bool is_open = program->registry && are_buffers_open(program, launch);
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
+    for (uint32_t p = 0; p < program->part_count; p++) {
         struct ronde_device_program *part = &program->parts[p];
         struct ronde_launch staged;
         const bool was_dirty = part->loaded->is_dirty;
-        status = ronde_staging_enter(&part->staging, launch, part->queue, &staged, error);
-        if (status == RONDE_OK)
-            status = ronde_loaded_prepare(part->loaded, &staged, &habits, error);
-        if (status == RONDE_OK && was_dirty)
-            status = ronde_device_program_clear_counters(part, error);
-        if (status == RONDE_OK)
-            ronde_device_program_offer(part, is_open ? program->registry : NULL, &staged);
+        RONDE_TRY(ronde_staging_enter(&part->staging, launch, part->queue, &staged, error));
+        RONDE_TRY(ronde_loaded_prepare(part->loaded, &staged, &habits, error));
+        if (was_dirty)
+            RONDE_TRY(ronde_device_program_clear_counters(part, error));
+        ronde_device_program_offer(part, is_open ? program->registry : NULL, &staged);
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Whether all parts read messages in place, or none does: each decides by its own buffers only. */
@@ -238,8 +231,7 @@ static enum ronde_status connect_parts(struct ronde_cuda_program *program, struc
     struct ronde_device_links links = {.rank_map = &program->rank_map, .stagings = stagings->fifos};
     /* Processes have allocated them while connecting. */
     enum ronde_status status = program->peers.comm ? RONDE_OK : reserve_parts(program, error);
-    if (status == RONDE_OK)
-        status = ronde_host_stagings_prepare(&program->stagings, program->parts, error);
+    RONDE_THEN(status, ronde_host_stagings_prepare(&program->stagings, program->parts, error));
     for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
         links.fifos = fifos_of(program, p);
         if (stagings->fifos)
@@ -274,16 +266,14 @@ static enum ronde_status prepare(struct ronde_cuda_program *program,
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "launch: protocol %s, devices behind a bridge share slots, not buffers",
                           ronde_protocol_text(launch->protocol));
-    enum ronde_status status = prepare_parts(program, launch, error);
-    if (status == RONDE_OK && !program->registry &&
-        (!agree(program) ||
-         (program->parts[0].loaded->frame.no_pull != 0 && !are_buffers_open(program, launch)))) {
+    RONDE_TRY(prepare_parts(program, launch, error));
+    if (!program->registry && (!agree(program) || (program->parts[0].loaded->frame.no_pull != 0 &&
+                                                   !are_buffers_open(program, launch)))) {
         staged.protocol = RONDE_PROTOCOL_STAGED;
-        status = prepare_parts(program, &staged, error);
+        RONDE_TRY(prepare_parts(program, &staged, error));
     }
-    if (status == RONDE_OK)
-        status = connect_parts(program, error);
-    return status == RONDE_OK ? send_parts(program, launch->timeout_ns, error) : status;
+    RONDE_TRY(connect_parts(program, error));
+    return send_parts(program, launch->timeout_ns, error);
 }
 
 enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
@@ -302,8 +292,7 @@ enum ronde_status ronde_cuda_program_prepare(struct ronde_cuda_program *program,
     }
     if (has_peers(program))
         status = ronde_cuda_peers_settle(peers, &launch, error);
-    if (status == RONDE_OK)
-        status = prepare(program, &launch, error);
+    RONDE_THEN(status, prepare(program, &launch, error));
     /* Also after a failure: the others wait for this rank's status. Without shared memory a communicator's run sends it. */
     if (has_peers(program))
         status = ronde_cuda_peers_agree(peers, program->schedule, &launch, status, error);
@@ -444,11 +433,8 @@ static const struct ronde_lane *find_blocked(const struct ronde_cuda_program *pr
 static enum ronde_status fail_stopped(struct ronde_cuda_program *program, uint32_t stop,
                                       struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
-        status = ronde_device_program_read_lanes(&program->parts[p], error);
-    if (status != RONDE_OK)
-        return status;
+    for (uint32_t p = 0; p < program->part_count; p++)
+        RONDE_TRY(ronde_device_program_read_lanes(&program->parts[p], error));
     char text[RONDE_LANE_TEXT_BYTES] = "all lanes were done";
     const struct ronde_lane *lane = find_blocked(program);
     if (lane)
@@ -499,10 +485,9 @@ enum ronde_status ronde_cuda_program_outcome(struct ronde_cuda_program *program,
 enum ronde_status ronde_cuda_program_unstage(struct ronde_cuda_program *program,
                                              struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++) {
+    for (uint32_t p = 0; p < program->part_count; p++) {
         struct ronde_device_program *part = &program->parts[p];
-        status = ronde_staging_leave(&part->staging, &program->launch, part->queue, error);
+        RONDE_TRY(ronde_staging_leave(&part->staging, &program->launch, part->queue, error));
     }
-    return status;
+    return RONDE_OK;
 }

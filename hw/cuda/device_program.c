@@ -37,11 +37,8 @@ enum ronde_status ronde_device_program_clear_counters(struct ronde_device_progra
                                                       struct ronde_error *error)
 {
     part->lines_start = NULL;
-    enum ronde_status status =
-        part->gpu->clear(part->queue, part->counters.start, part->counters.bytes, error);
-    if (status == RONDE_OK)
-        status = part->gpu->clear(part->queue, part->progress.start, part->progress.bytes, error);
-    return status;
+    RONDE_TRY(part->gpu->clear(part->queue, part->counters.start, part->counters.bytes, error));
+    return part->gpu->clear(part->queue, part->progress.start, part->progress.bytes, error);
 }
 
 /* Everything on the device that depends on the schedule only. A single rank has no connection: one entry more. */
@@ -49,24 +46,19 @@ static enum ronde_status send_program(struct ronde_device_program *part, struct 
 {
     struct ronde_loaded *loaded = part->loaded;
     struct ronde_image *image = &part->program_image;
-    enum ronde_status status = reserve(part->gpu, &part->counters,
-                                       (part->connections + 1) * sizeof(struct ronde_fifo), error);
-    if (status == RONDE_OK)
-        status = reserve(part->gpu, &part->progress,
-                         (loaded->counter_count + 1) * sizeof *loaded->progress, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(reserve(part->gpu, &part->counters,
+                      (part->connections + 1) * sizeof(struct ronde_fifo), error));
+    RONDE_TRY(reserve(part->gpu, &part->progress,
+                      (loaded->counter_count + 1) * sizeof *loaded->progress, error));
     if (!ronde_flatten_program(loaded, part->mem, part->progress.start, image))
         return ronde_fail(error, RONDE_NO_MEMORY,
                           "no memory to load the schedule on a device: %u lanes",
                           loaded->lane_count);
-    status = reserve(part->gpu, &part->program_block, image->bytes, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(reserve(part->gpu, &part->program_block, image->bytes, error));
     image->device = part->program_block.start;
     ronde_flatten_program_pointers(loaded, image);
-    status = send(part, image, error);
-    return status == RONDE_OK ? ronde_device_program_clear_counters(part, error) : status;
+    RONDE_TRY(send(part, image, error));
+    return ronde_device_program_clear_counters(part, error);
 }
 
 /* Slots and lists of the lanes. */
@@ -101,17 +93,13 @@ enum ronde_status ronde_device_program_init(struct ronde_device_program *part,
     part->received = ronde_numbering_first(numbering, end_rank) - part->first_number;
     ronde_image_begin(&part->program_image, mem, NULL);
     ronde_image_begin(&part->launch_image, mem, NULL);
-    enum ronde_status status = ronde_loaded_create_part(schedule, ranks.first_rank,
-                                                        ranks.rank_count, mem, &part->loaded, error);
-    if (status == RONDE_OK)
-        status = gpu->open_queue(gpu->self, &part->queue, error);
-    if (status == RONDE_OK)
-        status = ronde_staging_init(&part->staging, schedule, mem, gpu, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_loaded_create_part(schedule, ranks.first_rank, ranks.rank_count, mem,
+                                       &part->loaded, error));
+    RONDE_TRY(gpu->open_queue(gpu->self, &part->queue, error));
+    RONDE_TRY(ronde_staging_init(&part->staging, schedule, mem, gpu, error));
     part->loaded->data = gpu->memory;
-    status = make_lane_slots(part, schedule, error);
-    return status == RONDE_OK ? send_program(part, error) : status;
+    RONDE_TRY(make_lane_slots(part, schedule, error));
+    return send_program(part, error);
 }
 
 void ronde_device_program_fini(struct ronde_device_program *part)
@@ -165,9 +153,9 @@ enum ronde_status ronde_device_program_move(struct ronde_device_program *part,
     part->counters = (struct ronde_device_block){to->counters, before_slots};
     part->slots = (struct ronde_device_block){to->slots, before_lines - before_slots};
     part->lines = (struct ronde_device_block){to->lines, block_bytes - before_lines};
-    enum ronde_status status = ronde_device_program_clear_counters(part, error);
+    RONDE_TRY(ronde_device_program_clear_counters(part, error));
     /* The others may set counters as soon as they have the block's address, so it must be clear by then. */
-    return status == RONDE_OK ? part->gpu->finish(part->queue, NULL, error) : status;
+    return part->gpu->finish(part->queue, NULL, error);
 }
 
 struct ronde_remote_fifos ronde_device_program_fifos(const struct ronde_device_program *part)
@@ -198,10 +186,7 @@ static enum ronde_status fold(struct ronde_device_program *part, struct ronde_er
 {
     const struct ronde_loaded *loaded = part->loaded;
     uint32_t resident;
-    const enum ronde_status status =
-        part->gpu->resident_blocks(part->gpu->self, loaded->frame.dtype, &resident, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(part->gpu->resident_blocks(part->gpu->self, loaded->frame.dtype, &resident, error));
     if (resident == 0)
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "no block of %u threads and %u bytes of shared memory fits the device",
@@ -217,9 +202,7 @@ static enum ronde_status send_launch(struct ronde_device_program *part, struct r
     if (!ronde_flatten_launch(part->loaded, part->mem, &part->program_image, &part->flat, image))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to launch: %u lanes",
                           part->loaded->lane_count);
-    const enum ronde_status status = reserve(part->gpu, &part->launch_block, image->bytes, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(reserve(part->gpu, &part->launch_block, image->bytes, error));
     image->device = part->launch_block.start;
     ronde_flatten_launch_pointers(part->loaded, &part->flat, image);
     return send(part, image, error);
@@ -234,10 +217,9 @@ enum ronde_status ronde_device_program_send(struct ronde_device_program *part, u
     part->flat.job.program = part->program_block.start;
     part->flat.job.program_bytes = part->program_image.bytes;
     part->given.is_given = 0;
-    enum ronde_status status = clear_lines(part, error);
-    if (status == RONDE_OK)
-        status = fold(part, error);
-    return status == RONDE_OK ? send_launch(part, error) : status;
+    RONDE_TRY(clear_lines(part, error));
+    RONDE_TRY(fold(part, error));
+    return send_launch(part, error);
 }
 
 void ronde_device_program_give(struct ronde_device_program *part, const struct ronde_launch *launch)
@@ -315,15 +297,14 @@ enum ronde_status ronde_device_program_read_lanes(struct ronde_device_program *p
 {
     struct ronde_loaded *loaded = part->loaded;
     struct ronde_lane_slot *lane_slots = part->flat.lane_slots;
-    const enum ronde_status status =
-        part->gpu->read(part->queue, lane_slots,
-                        ronde_image_address(&part->launch_image, lane_slots),
-                        loaded->lane_count * sizeof *lane_slots, error);
-    for (uint32_t l = 0; l < loaded->lane_count && status == RONDE_OK; l++) {
+    RONDE_TRY(part->gpu->read(part->queue, lane_slots,
+                              ronde_image_address(&part->launch_image, lane_slots),
+                              loaded->lane_count * sizeof *lane_slots, error));
+    for (uint32_t l = 0; l < loaded->lane_count; l++) {
         loaded->lanes[l].step = lane_slots[l].lane.step;
         loaded->lanes[l].piece = lane_slots[l].lane.piece;
         loaded->lanes[l].reason = lane_slots[l].lane.reason;
         loaded->lanes[l].about = lane_slots[l].lane.about;
     }
-    return status;
+    return RONDE_OK;
 }

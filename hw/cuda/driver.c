@@ -18,9 +18,7 @@ static const struct ronde_library library = {
 
 enum ronde_status ronde_driver_open(struct ronde_driver *driver, struct ronde_error *why_not)
 {
-    const enum ronde_status status = ronde_library_open(&library, driver, &driver->library, why_not);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_library_open(&library, driver, &driver->library, why_not));
     const int result = driver->start(0);
     return result == RONDE_DRIVER_OK ? RONDE_OK
                                      : ronde_fail(why_not, RONDE_UNAVAILABLE,

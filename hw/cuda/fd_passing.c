@@ -151,9 +151,9 @@ static enum ronde_status wait_readable(const struct receiver *receiver, int fd, 
     *out_ready = poll(&ready, 1, POLL_MS) > 0;
     if (*out_ready)
         return RONDE_OK;
-    const enum ronde_status status = ronde_control_check(receiver->control, error);
-    if (status != RONDE_OK || ronde_clock_ns() < receiver->deadline_ns)
-        return status;
+    RONDE_TRY(ronde_control_check(receiver->control, error));
+    if (ronde_clock_ns() < receiver->deadline_ns)
+        return RONDE_OK;
     size_t k = 0;
     while (receiver->expected[k].descriptor >= 0)
         k++;
@@ -180,13 +180,10 @@ static enum ronde_status receive(struct receiver *receiver, int fd, struct ronde
     const int32_t process = process_of(fd);
     bool is_ready = false;
     uint32_t number = 0;
-    enum ronde_status status = RONDE_OK;
     if (!find(receiver, process, RONDE_NONE))
         return RONDE_OK;
-    while (status == RONDE_OK && !is_ready)
-        status = wait_readable(receiver, fd, &is_ready, error);
-    if (status != RONDE_OK)
-        return status;
+    while (!is_ready)
+        RONDE_TRY(wait_readable(receiver, fd, &is_ready, error));
     const int descriptor = receive_with(fd, &number);
     struct ronde_fd_delivery *delivery = find(receiver, process, number);
     if (descriptor >= 0 && delivery) {

@@ -79,17 +79,15 @@ enum ronde_status ronde_handles_exchange(struct ronde_handles *handles, enum ron
                                          struct ronde_error *error)
 {
     struct ronde_comm *comm = handles->comm;
-    if (status == RONDE_OK)
-        status = open_socket(handles, error);
+    RONDE_THEN(status, open_socket(handles, error));
     /* All agree first, so that no process waits for descriptors of one that has failed. */
     status = ronde_comm_agree(comm, status, error);
     for (uint32_t k = 0; status == RONDE_OK && k < handles->most; k++)
         handles->own[k] = (struct ronde_handle_offer){handles->mine[k], handles->fd_socket.address};
-    if (status == RONDE_OK)
-        status = ronde_control_allgather(comm->control, handles->own,
-                                         handles->most * sizeof *handles->own, handles->all, error);
-    if (status == RONDE_OK)
-        status = send_all(handles, error);
+    RONDE_THEN(status,
+               ronde_control_allgather(comm->control, handles->own,
+                                       handles->most * sizeof *handles->own, handles->all, error));
+    RONDE_THEN(status, send_all(handles, error));
     return status == RONDE_OK ? receive_all(handles, error) : status;
 }
 

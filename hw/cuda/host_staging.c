@@ -103,12 +103,9 @@ static enum ronde_status prepare(const struct ronde_host_stagings *stagings, uin
     struct ronde_host_staging *staging = &stagings->stagings[device];
     const struct ronde_frame *frame = &part->loaded->frame;
     const uint64_t counter_bytes = (part->connections + 1) * sizeof(struct ronde_fifo);
-    enum ronde_status status = reserve(stagings, &staging->counters, counter_bytes, error);
-    if (status == RONDE_OK)
-        status = reserve(stagings, &staging->regions[frame->has_lines],
-                         ronde_shm_region_length(frame) * part->received + 1, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(reserve(stagings, &staging->counters, counter_bytes, error));
+    RONDE_TRY(reserve(stagings, &staging->regions[frame->has_lines],
+                      ronde_shm_region_length(frame) * part->received + 1, error));
     if (stagings->is_abandoned)
         memset(staging->counters.start, 0, counter_bytes);
     clear_lines(staging, frame, stagings->is_abandoned);

@@ -71,8 +71,8 @@ enum ronde_status ronde_rank_map_fill(struct ronde_rank_map *rank_map,
                                       uint32_t own, uint32_t schedule_ranks,
                                       struct ronde_error *error)
 {
-    const enum ronde_status status = check_ranks(shares, processes, schedule_ranks, error);
-    return status == RONDE_OK ? add_all(rank_map, shares, processes, own, error) : status;
+    RONDE_TRY(check_ranks(shares, processes, schedule_ranks, error));
+    return add_all(rank_map, shares, processes, own, error);
 }
 
 void ronde_rank_map_free(struct ronde_rank_map *rank_map)
@@ -111,23 +111,23 @@ static enum ronde_status exchange(const struct ronde_cuda_peers *peers, const st
                                   struct report *all, struct ronde_error *error)
 {
     const struct ronde_comm *comm = peers->comm;
-    enum ronde_status status =
-        ronde_control_allgather(comm->control, mine, sizeof *mine, all, error);
-    for (uint32_t rank = 0; rank < comm->ranks && status == RONDE_OK; rank++)
+    RONDE_TRY(ronde_control_allgather(comm->control, mine, sizeof *mine, all, error));
+    for (uint32_t rank = 0; rank < comm->ranks; rank++)
         if (all[rank].error.status != RONDE_OK)
-            status = ronde_fail(error, all[rank].error.status, "rank %u: %.480s", rank,
-                                all[rank].error.message);
+            return ronde_fail(error, all[rank].error.status, "rank %u: %.480s", rank,
+                              all[rank].error.message);
     /* Messages that are to be read in place, however short, do not travel in lines. */
-    for (uint32_t rank = 1; rank < comm->ranks && status == RONDE_OK; rank++)
+    for (uint32_t rank = 1; rank < comm->ranks; rank++)
         if (all[0].handshake.offers != all[rank].handshake.offers)
-            status = ronde_fail(error, RONDE_REJECTED,
-                                "ranks 0 and %u disagree about the protocol: one of them asks for "
-                                "pull",
-                                rank);
-    for (uint32_t rank = 1; rank < comm->ranks && status == RONDE_OK; rank++)
+            return ronde_fail(error, RONDE_REJECTED,
+                              "ranks 0 and %u disagree about the protocol: one of them asks for "
+                              "pull",
+                              rank);
+    for (uint32_t rank = 1; rank < comm->ranks; rank++)
         if (!ronde_handshake_is_same(&all[0].handshake, &all[rank].handshake))
-            status = ronde_handshake_refuse(0, &all[0].handshake, rank, &all[rank].handshake, error);
-    return status;
+            RONDE_TRY(
+                ronde_handshake_refuse(0, &all[0].handshake, rank, &all[rank].handshake, error));
+    return RONDE_OK;
 }
 
 /* Sends a step's status to the others. A failure of this process's own is returned before one of theirs. */
@@ -206,9 +206,8 @@ enum ronde_status ronde_cuda_peers_connect(struct ronde_cuda_peers *peers,
     const struct ronde_launch plan = {.slot_bytes = peers->slot_bytes, .depth = peers->depth};
     struct report mine = make_report(numbering->schedule, &plan);
     status = share_status(peers, &mine, all, status, error);
-    if (status == RONDE_OK)
-        status = share_status(peers, &mine, all,
-                              ronde_share_exchange(peers, numbering, fifos, error), error);
+    RONDE_THEN(status, share_status(peers, &mine, all,
+                                    ronde_share_exchange(peers, numbering, fifos, error), error));
     ronde_mem_free(comm->mem, all, comm->ranks, sizeof *all);
     return status;
 }

@@ -70,13 +70,9 @@ static enum ronde_status enqueue_between(struct ronde_cuda_program *program, voi
     struct ronde_device_program *part = &program->parts[0];
     const struct ronde_gpu *gpu = part->gpu;
     void *const progress = program->progress;
-    enum ronde_status status =
-        gpu->call(part->queue, *stream, ronde_cuda_progress_begin, progress, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_device_program_start(part, stream, error);
-    if (status == RONDE_OK)
-        status = gpu->call(part->queue, *stream, ronde_cuda_progress_end, progress, error);
+    RONDE_TRY(gpu->call(part->queue, *stream, ronde_cuda_progress_begin, progress, error));
+    enum ronde_status status = ronde_device_program_start(part, stream, error);
+    RONDE_THEN(status, gpu->call(part->queue, *stream, ronde_cuda_progress_end, progress, error));
     if (status != RONDE_OK)
         give_up(program, stream);
     return status;
@@ -125,10 +121,9 @@ enum ronde_status ronde_cuda_enqueue(void *self, void *const *streams, struct ro
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "no launch of the program was prepared");
     if (program->progress)
         return enqueue_between(program, streams, error);
-    enum ronde_status status = keep_captured(program, streams, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_cuda_program_start_parts(program, streams, &started, error);
+    RONDE_TRY(keep_captured(program, streams, error));
+    const enum ronde_status status =
+        ronde_cuda_program_start_parts(program, streams, &started, error);
     if (status != RONDE_OK && program->part_count > 1) {
         await_streams(program, streams, started);
         ronde_cuda_program_abandon(program);
@@ -140,21 +135,19 @@ enum ronde_status ronde_cuda_mark(void *self, void *const *streams, uint64_t *ou
                                   struct ronde_error *error)
 {
     struct ronde_cuda_program *program = self;
-    enum ronde_status status = RONDE_OK;
     *out_mark = ++program->marks;
-    for (uint32_t p = 0; p < program->part_count && status == RONDE_OK; p++)
-        status = program->parts[p].gpu->mark(program->parts[p].queue, streams[p], *out_mark, error);
-    return status;
+    for (uint32_t p = 0; p < program->part_count; p++)
+        RONDE_TRY(program->parts[p].gpu->mark(program->parts[p].queue, streams[p], *out_mark, error));
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_cuda_follow(void *self, void *const *streams, struct ronde_error *error)
 {
     const struct ronde_cuda_program *program = self;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t p = 0; p < program->part_count && program->marks > 0 && status == RONDE_OK; p++)
-        status = program->parts[p].gpu->follow(program->parts[p].queue, streams[p], program->marks,
-                                               error);
-    return status;
+    for (uint32_t p = 0; p < program->part_count && program->marks > 0; p++)
+        RONDE_TRY(program->parts[p].gpu->follow(program->parts[p].queue, streams[p], program->marks,
+                                                error));
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_cuda_is_past(void *self, uint64_t mark, bool *out_past,

@@ -79,8 +79,8 @@ static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
         *io_moved = true;
         return ronde_device_program_start(proxy->part, NULL, error);
     }
-    const enum ronde_status status = poll_kernel(proxy, &is_over, error);
-    for (uint64_t e = 0; e < loaded->end_count && status == RONDE_OK; e++) {
+    RONDE_TRY(poll_kernel(proxy, &is_over, error));
+    for (uint64_t e = 0; e < loaded->end_count; e++) {
         struct ronde_end *end = &loaded->ends[e];
         if (!is_mine(host, e))
             continue;
@@ -88,13 +88,13 @@ static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
         *io_moved |= count != end->count;
         end->count = count;
     }
-    if (status == RONDE_OK && is_over) {
+    if (is_over) {
         host->lane_count = 0;
         if (__atomic_load_n(&proxy->words[1], __ATOMIC_ACQUIRE) != RONDE_STOP_NOT)
             return ronde_fail(error, RONDE_TIMEOUT, "rank %u: the kernel was ended early",
                               host->comm->rank);
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_cuda_proxy_load(struct ronde_cuda_proxy *proxy, struct ronde_comm *comm,
@@ -104,8 +104,7 @@ enum ronde_status ronde_cuda_proxy_load(struct ronde_cuda_proxy *proxy, struct r
 {
     proxy->part = part;
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status = ronde_comm_load(comm, part->loaded->schedule, NULL, &proxy->host, error);
+    RONDE_THEN(status, ronde_comm_load(comm, part->loaded->schedule, NULL, &proxy->host, error));
     if (status != RONDE_OK)
         return status;
     proxy->host->drive = drive;
@@ -118,8 +117,7 @@ enum ronde_status ronde_cuda_proxy_load(struct ronde_cuda_proxy *proxy, struct r
         if (status == RONDE_OK)
             proxy->memory = memory;
     }
-    if (status == RONDE_OK)
-        status = ronde_cuda_numa_find(part->gpu, comm->mem, &proxy->numa, error);
+    RONDE_THEN(status, ronde_cuda_numa_find(part->gpu, comm->mem, &proxy->numa, error));
     status = ronde_cuda_direct_open(&proxy->direct, proxy->host, part->gpu, wish, status, error);
     return ronde_comm_agree(comm, status, error);
 }
@@ -245,8 +243,7 @@ static enum ronde_status check_all(struct ronde_comm *comm, bool can, bool *out_
     enum ronde_status status =
         all ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status = ronde_control_allgather(comm->control, &mine, sizeof mine, all, error);
+    RONDE_THEN(status, ronde_control_allgather(comm->control, &mine, sizeof mine, all, error));
     *out_all = status == RONDE_OK;
     for (uint32_t rank = 0; status == RONDE_OK && rank < comm->ranks; rank++)
         *out_all &= all[rank] != 0;
@@ -295,8 +292,7 @@ enum ronde_status ronde_cuda_direct_open(struct ronde_cuda_direct *direct,
     if (status == RONDE_OK && !can && wish == RONDE_GPU_DIRECT_ON)
         status = ronde_fail(error, why_not.status, "%s", why_not.message);
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status = check_all(comm, can, &do_all, error);
+    RONDE_THEN(status, check_all(comm, can, &do_all, error));
     if (status == RONDE_OK && do_all)
         status = reserve(direct, host, error);
     if (direct->memory)

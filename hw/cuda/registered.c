@@ -165,9 +165,7 @@ static enum ronde_status find_pieces(const struct ronde_registry *registry,
     const unsigned char *at = registration->start;
     const unsigned char *const end = at + registration->bytes;
     while (at < end) {
-        const enum ronde_status status = add_piece(registry, registration, at, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(add_piece(registry, registration, at, error));
         const struct ronde_allocation *first = registration->pieces;
         const struct ronde_allocation *piece = &first[registration->piece_count - 1];
         if (piece != first && (piece->start != at || piece->sharing != first->sharing ||
@@ -286,20 +284,18 @@ static enum ronde_status attach_all(const struct ronde_registry *registry,
 {
     const uint32_t ranks = registry->comm->ranks;
     const struct reading_device *device = &registry->devices[g];
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t p = 0; p < ranks && status == RONDE_OK; p++) {
+    for (uint32_t p = 0; p < ranks; p++) {
         struct mapped_share *mapping = &registration->mappings[(size_t)g * ranks + p];
         mapping->count = (uint32_t)all[p].pieces;
         if (p == registry->comm->rank && mapping->count > 0)
             mapping->start = registration->pieces[0].start;
         else if (mapping->count > 0)
-            status = attach_one(registry, handles, p, device->gpu, mapping, error);
-        if (status == RONDE_OK)
-            status = device->gpu->write(device->queue,
-                                        device->table + (size_t)registration->index * ranks + p,
-                                        &mapping->start, sizeof mapping->start, error);
+            RONDE_TRY(attach_one(registry, handles, p, device->gpu, mapping, error));
+        RONDE_TRY(device->gpu->write(device->queue,
+                                     device->table + (size_t)registration->index * ranks + p,
+                                     &mapping->start, sizeof mapping->start, error));
     }
-    return status == RONDE_OK ? device->gpu->finish(device->queue, NULL, error) : status;
+    return device->gpu->finish(device->queue, NULL, error);
 }
 
 /* Exchanges the handles of what was brought, and maps it everywhere. */
@@ -342,10 +338,8 @@ static enum ronde_status add(struct ronde_registry *registry, void *start, uint6
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
     status = ronde_comm_agree(comm, status, error);
     const bool is_made = status == RONDE_OK;
-    if (status == RONDE_OK)
-        status = compare(registry, made, all, &most, error);
-    if (status == RONDE_OK)
-        status = ronde_comm_agree(comm, share(registry, made, all, most, error), error);
+    RONDE_THEN(status, compare(registry, made, all, &most, error));
+    RONDE_THEN(status, ronde_comm_agree(comm, share(registry, made, all, most, error), error));
     ronde_mem_free(registry->mem, all, comm->ranks, sizeof *all);
     if (status == RONDE_OK) {
         registry->all[made->index] = made;
@@ -387,8 +381,7 @@ static enum ronde_status drop(struct ronde_registry *registry,
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", comm->ranks);
     /* All are past the runs that read it, which is what the caller has waited for. */
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status = compare(registry, registration, all, &most, error);
+    RONDE_THEN(status, compare(registry, registration, all, &most, error));
     for (uint32_t p = 1; p < comm->ranks && status == RONDE_OK; p++)
         if (all[p].index != all[0].index)
             status =

@@ -96,11 +96,9 @@ enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct rond
 {
     struct cudaDeviceProp properties;
     memset(out_machine, 0, sizeof *out_machine);
-    enum ronde_status status = ronde_gpu_count(&out_machine->devices, why_not);
-    if (status == RONDE_OK && cudaGetDeviceProperties(&properties, 0) != cudaSuccess)
-        status = refuse(cudaGetLastError(), CUDART_VERSION, why_not);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_gpu_count(&out_machine->devices, why_not));
+    if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess)
+        return refuse(cudaGetLastError(), CUDART_VERSION, why_not);
     out_machine->cores = out_machine->devices * (uint32_t)properties.multiProcessorCount;
     out_machine->max_ranks = RONDE_MAX_RANKS;
     out_machine->default_slot_bytes = RONDE_CUDA_SLOT_BYTES;
@@ -375,17 +373,12 @@ static enum ronde_status check_device(struct ronde_device *device, struct ronde_
 static enum ronde_status open_context(struct ronde_device *device, struct ronde_error *error)
 {
     struct ronde_driver *driver = &device->driver;
-    enum ronde_status status = ronde_driver_open(driver, error);
-    if (status == RONDE_OK)
-        status =
-            ronde_device_check(cudaInitDevice(device->number, 0, 0), "opening the device", error);
-    if (status == RONDE_OK)
-        status = ronde_driver_check(driver, driver->device(&device->handle, device->number),
-                                    "looking for the device", error);
-    return status == RONDE_OK
-               ? ronde_driver_check(driver, driver->keep_context(&device->context, device->handle),
-                                    "opening the device", error)
-               : status;
+    RONDE_TRY(ronde_driver_open(driver, error));
+    RONDE_TRY(ronde_device_check(cudaInitDevice(device->number, 0, 0), "opening the device", error));
+    RONDE_TRY(ronde_driver_check(driver, driver->device(&device->handle, device->number),
+                                 "looking for the device", error));
+    return ronde_driver_check(driver, driver->keep_context(&device->context, device->handle),
+                              "opening the device", error);
 }
 
 static void close_context(struct ronde_device *device)
@@ -439,12 +432,9 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
                                      .is_over = is_over,
                                      .finish = finish};
     enum ronde_status status = check_device(device, error);
-    if (status == RONDE_OK)
-        status = open_context(device, error);
-    if (status == RONDE_OK)
-        status = load_kernels(device, error);
-    if (status == RONDE_OK)
-        status = ronde_device_open_memory(device, error);
+    RONDE_THEN(status, open_context(device, error));
+    RONDE_THEN(status, load_kernels(device, error));
+    RONDE_THEN(status, ronde_device_open_memory(device, error));
     if (status != RONDE_OK) {
         close_context(device);
         ronde_mem_free(mem, device, 1, sizeof *device);

@@ -51,16 +51,16 @@ enum ronde_status ronde_gpu_probe(struct ronde_machine *out_machine, struct rond
 {
     struct gpu_calls gpus;
     memset(out_machine, 0, sizeof *out_machine);
-    const enum ronde_status status = load(&gpus, why_not);
-    return status == RONDE_OK ? gpus.probe(out_machine, why_not) : status;
+    RONDE_TRY(load(&gpus, why_not));
+    return gpus.probe(out_machine, why_not);
 }
 
 enum ronde_status ronde_gpu_count(uint32_t *out_count, struct ronde_error *why_not)
 {
     struct gpu_calls gpus;
     *out_count = 0;
-    const enum ronde_status status = load(&gpus, why_not);
-    return status == RONDE_OK ? gpus.count(out_count, why_not) : status;
+    RONDE_TRY(load(&gpus, why_not));
+    return gpus.count(out_count, why_not);
 }
 
 enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
@@ -68,8 +68,8 @@ enum ronde_status ronde_gpu_open(const struct ronde_mem *mem, uint32_t number,
 {
     struct gpu_calls gpus;
     *out_gpu = NULL;
-    const enum ronde_status status = load(&gpus, error);
-    return status == RONDE_OK ? gpus.open(mem, number, out_gpu, error) : status;
+    RONDE_TRY(load(&gpus, error));
+    return gpus.open(mem, number, out_gpu, error);
 }
 
 void ronde_gpu_close(const struct ronde_mem *mem, const struct ronde_gpu *gpu)

@@ -80,10 +80,8 @@ static enum ronde_status share_part(struct exchange *exchange, uint32_t part,
     struct ronde_share *share = &exchange->handles.mine[part];
     const uint32_t device = peers->rank_map->own + part;
     own->bytes = block_bytes(peers, exchange->numbering, device);
-    const enum ronde_status status =
-        mine->gpu->share(mine->gpu->self, peers->sharing, own->bytes, &own->start, share, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(
+        mine->gpu->share(mine->gpu->self, peers->sharing, own->bytes, &own->start, share, error));
     own->sharing = share->sharing;
     const struct ronde_remote_fifos fifos = fifos_in(own->start, peers, exchange->numbering, device);
     for (uint32_t p = 0; p < peers->rank_map->own_count; p++)
@@ -108,13 +106,12 @@ static void mark_handles(struct exchange *exchange, uint32_t part)
 /* Shares the blocks of all devices here. */
 static enum ronde_status share_all(struct exchange *exchange, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t p = 0; p < exchange->peers->rank_map->own_count && status == RONDE_OK; p++) {
+    for (uint32_t p = 0; p < exchange->peers->rank_map->own_count; p++) {
         mark_peers(exchange, p);
         mark_handles(exchange, p);
-        status = share_part(exchange, p, error);
+        RONDE_TRY(share_part(exchange, p, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Maps a device's block for one of the devices here. */
@@ -162,8 +159,7 @@ enum ronde_status ronde_share_exchange(struct ronde_cuda_peers *peers,
         status = share_all(&exchange, error);
     status = has_room ? ronde_handles_exchange(&exchange.handles, status, error)
                       : ronde_comm_agree(peers->comm, status, error);
-    if (status == RONDE_OK)
-        status = attach_all(&exchange, error);
+    RONDE_THEN(status, attach_all(&exchange, error));
     ronde_handles_close(&exchange.handles);
     return status;
 }

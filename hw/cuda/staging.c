@@ -130,9 +130,7 @@ enum ronde_status ronde_staging_enter(struct ronde_staging *staging,
     for (int is_out = 0; is_out < 2; is_out++)
         for (uint32_t rank = first; rank < end; rank++)
             add_rank(staging, launch, is_out == 0, rank);
-    const enum ronde_status status = send(staging, queue, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(send(staging, queue, error));
     for (int is_out = 0; is_out < 2; is_out++)
         for (uint32_t rank = first; rank < end; rank++) {
             translate_rank(staging, launch, is_out == 0, rank, pointers);
@@ -158,10 +156,9 @@ enum ronde_status ronde_staging_leave(struct ronde_staging *staging,
     own.out = launch->out ? staging->buffers + 2 * (size_t)staging->schedule->ranks : NULL;
     if (image->bytes == 0)
         return RONDE_OK;
-    const enum ronde_status status =
-        staging->gpu->read(queue, image->block, staging->block, image->bytes, error);
+    RONDE_TRY(staging->gpu->read(queue, image->block, staging->block, image->bytes, error));
     const uint32_t end = staging->first_rank + staging->rank_count;
-    for (uint32_t rank = staging->first_rank; rank < end && status == RONDE_OK; rank++)
+    for (uint32_t rank = staging->first_rank; rank < end; rank++)
         for (uint32_t b = 0; b < ronde_schedule_blocks(staging->schedule, false); b++) {
             const struct ronde_stretch block =
                 ronde_launch_block(staging->schedule, &own, rank, false, b);
@@ -170,5 +167,5 @@ enum ronde_status ronde_staging_leave(struct ronde_staging *staging,
             if (shadow)
                 memcpy(block.start, shadow, block.bytes);
         }
-    return status;
+    return RONDE_OK;
 }

@@ -29,12 +29,9 @@ static bool has_attribute(const struct ronde_vmm *vmm, int device, int attribute
 static enum ronde_status look(struct ronde_vmm *vmm, struct ronde_error *why_not)
 {
     int device = 0;
-    enum ronde_status status = ronde_driver_open(&vmm->driver, why_not);
-    if (status == RONDE_OK)
-        status = ronde_driver_check(&vmm->driver, vmm->driver.device(&device, vmm->number),
-                                    "looking for the device", why_not);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_driver_open(&vmm->driver, why_not));
+    RONDE_TRY(ronde_driver_check(&vmm->driver, vmm->driver.device(&device, vmm->number),
+                                 "looking for the device", why_not));
     if (!has_attribute(vmm, device, RONDE_DRIVER_HAS_MAPPING))
         return ronde_fail(why_not, RONDE_UNAVAILABLE, "GPU %d has no memory by handles",
                           vmm->number);
@@ -202,8 +199,7 @@ enum ronde_status ronde_vmm_create(struct ronde_vmm *vmm, enum ronde_sharing sha
     size_t length = 0;
     *out_block = NULL;
     enum ronde_status status = ronde_vmm_supports(vmm, sharing, error);
-    if (status == RONDE_OK)
-        status = whole(vmm, sharing, bytes, &length, error);
+    RONDE_THEN(status, whole(vmm, sharing, bytes, &length, error));
     if (status != RONDE_OK)
         return status;
     const int result = vmm->driver.create(&handle, length, &kind, 0);
@@ -351,11 +347,10 @@ static enum ronde_status import_all(const struct ronde_vmm *vmm, const struct ro
         void *const shared = share->sharing == RONDE_SHARING_FABRIC
                                  ? (void *)words
                                  : (void *)(intptr_t)share->descriptor;
-        if (status == RONDE_OK)
-            status = ronde_driver_check(&vmm->driver,
-                                        vmm->driver.import_handle(&handles[k], shared,
-                                                                  handle_kind(share->sharing)),
-                                        "importing memory of another process", error);
+        RONDE_THEN(status, ronde_driver_check(&vmm->driver,
+                                              vmm->driver.import_handle(&handles[k], shared,
+                                                                        handle_kind(share->sharing)),
+                                              "importing memory of another process", error));
     }
     return status;
 }
@@ -370,8 +365,7 @@ enum ronde_status ronde_vmm_import(struct ronde_vmm *vmm, const struct ronde_sha
     enum ronde_status status =
         handles && lengths ? import_all(vmm, shares, bytes, count, handles, lengths, error)
                            : ronde_fail(error, RONDE_NO_MEMORY, "no memory to map %u pieces", count);
-    if (status == RONDE_OK)
-        status = map(vmm, handles, lengths, count, out_block, error);
+    RONDE_THEN(status, map(vmm, handles, lengths, count, out_block, error));
     /* The mapping keeps the memory alive. */
     for (uint32_t k = 0; handles && k < count; k++)
         if (handles[k] != 0)

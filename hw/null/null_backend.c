@@ -137,8 +137,8 @@ static enum ronde_status prepare(struct ronde_loaded *loaded, const struct ronde
         ronde_loaded_repeat(loaded);
         return RONDE_OK;
     }
-    const enum ronde_status status = ronde_launch_check(loaded->schedule, launch, error);
-    return status == RONDE_OK ? ronde_loaded_prepare(loaded, launch, &habits, error) : status;
+    RONDE_TRY(ronde_launch_check(loaded->schedule, launch, error));
+    return ronde_loaded_prepare(loaded, launch, &habits, error);
 }
 
 /*
@@ -158,9 +158,7 @@ static enum ronde_status null_run(void *self, const struct ronde_launch *launch,
     *out_run = NULL;
     if (program->is_running)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the program is running already");
-    const enum ronde_status status = prepare(program->loaded, launch, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(prepare(program->loaded, launch, error));
     program->start_ns = start_ns;
     program->end_ns = ronde_clock_ns();
     program->is_running = true;

@@ -166,8 +166,7 @@ static enum ronde_status check_failures(struct ronde_p2p_state *state, bool has_
                 look_for_losses(state, now_ns);
         }
         /* A failure found just now. */
-        if (status == RONDE_OK)
-            status = ronde_control_known(comm->control, error);
+        RONDE_THEN(status, ronde_control_known(comm->control, error));
     }
     if (status != RONDE_OK)
         end_all(state);
@@ -229,9 +228,7 @@ static enum ronde_status check_post(struct ronde_p2p_state *state, const void *b
     *out_peer = NULL;
     if (ronde_comm_is_foreign(comm))
         return ronde_comm_check_process(comm, error);
-    const enum ronde_status status = ronde_control_known(comm->control, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_control_known(comm->control, error));
     if (!buffer && bytes > 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "a message of %llu bytes has no buffer",
                           (unsigned long long)bytes);

@@ -104,10 +104,7 @@ static enum ronde_status make_replica(const struct ronde_comm_program *program, 
 {
     const struct ronde_comm *comm = program->comm;
     const struct ronde_loaded *own = program->loaded;
-    const enum ronde_status status =
-        ronde_loaded_create_rank(own->schedule, rank, comm->mem, &out->loaded, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_loaded_create_rank(own->schedule, rank, comm->mem, &out->loaded, error));
     struct ronde_loaded *part = out->loaded;
     ronde_shm_layout_place(program->direct_write.layout, program, part);
     place_progress(&program->direct_write, part);
@@ -132,9 +129,7 @@ static enum ronde_status find_remote_ends(struct ronde_comm_program *program,
             continue;
         struct ronde_receiver_replica *receiver = &direct_write->replicas[at - program->peers];
         if (!receiver->loaded) {
-            const enum ronde_status status = make_replica(program, at->rank, receiver, error);
-            if (status != RONDE_OK)
-                return status;
+            RONDE_TRY(make_replica(program, at->rank, receiver, error));
         }
         direct_write->remote_ends[e] =
             (struct ronde_remote_end){&receiver->loaded->tasks[port->channel], port->number};

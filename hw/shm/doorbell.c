@@ -57,10 +57,9 @@ enum ronde_status ronde_doorbells_open(struct ronde_comm *comm, struct ronde_err
     if (status == RONDE_OK)
         pipe_fd.fd = comm->doorbells->own[1];
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status = ronde_control_allgather(comm->control, &pipe_fd, sizeof pipe_fd, pipe_fds, error);
-    if (status == RONDE_OK)
-        status = open_others(comm, pipe_fds, error);
+    RONDE_THEN(status,
+               ronde_control_allgather(comm->control, &pipe_fd, sizeof pipe_fd, pipe_fds, error));
+    RONDE_THEN(status, open_others(comm, pipe_fds, error));
     ronde_mem_free(comm->mem, pipe_fds, comm->ranks, sizeof *pipe_fds);
     /* A rank's own descriptor must stay open until all ranks have opened it. */
     return ronde_comm_agree(comm, status, error);

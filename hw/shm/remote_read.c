@@ -90,14 +90,9 @@ static enum ronde_status probe_cma(struct ronde_comm *comm, struct ronde_remote_
 {
     const volatile uint64_t word = word_of((uint64_t)(uintptr_t)&word, comm->rank);
     const struct probe mine = {(uint64_t)(uintptr_t)&word, (int32_t)getpid(), 0};
-    enum ronde_status status =
-        ronde_control_allgather(comm->control, &mine, sizeof mine, probes, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_control_allgather(comm->control, &mine, sizeof mine, probes, error));
     const struct probe_result found = probe_all(comm, remote, probes);
-    status = ronde_control_allgather(comm->control, &found, sizeof found, results, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_control_allgather(comm->control, &found, sizeof found, results, error));
     for (uint32_t rank = 0; rank < comm->ranks; rank++)
         if (results[rank].reason != 0 && ronde_comm_is_local(comm, rank)) {
             note_refusal(comm, rank, &results[rank]);
@@ -126,8 +121,7 @@ ronde_remote_read_open(struct ronde_comm *comm, const struct ronde_memory_descri
             : ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator of %u ranks",
                          comm->ranks);
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status = probe_cma(comm, out_remote, probes, results, error);
+    RONDE_THEN(status, probe_cma(comm, out_remote, probes, results, error));
     ronde_mem_free(mem, probes, comm->ranks, sizeof *probes);
     ronde_mem_free(mem, results, comm->ranks, sizeof *results);
     return status;

@@ -144,13 +144,11 @@ static enum ronde_status share_memory(struct ronde_comm *comm, uint64_t bytes, s
         status = create_file((size_t)bytes, &fd, error);
     shared_fd.fd = fd;
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status =
-            ronde_control_allgather(comm->control, &shared_fd, sizeof shared_fd, shared_fds, error);
+    RONDE_THEN(status, ronde_control_allgather(comm->control, &shared_fd, sizeof shared_fd,
+                                               shared_fds, error));
     if (status == RONDE_OK && comm->rank != leader)
         status = open_file(shared_fds[leader], &fd, error);
-    if (status == RONDE_OK)
-        status = map_file(fd, (size_t)bytes, out, error);
+    RONDE_THEN(status, map_file(fd, (size_t)bytes, out, error));
     /* The leader's descriptor must stay open until all have used it. */
     status = ronde_comm_agree(comm, status, error);
     if (status != RONDE_OK)
@@ -176,8 +174,8 @@ static enum ronde_status shm_open_segment(struct ronde_comm *comm, struct ronde_
         shm ? RONDE_OK : ronde_fail(error, RONDE_NO_MEMORY, "no memory for a communicator");
     comm->wire_self = shm;
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status = share_memory(comm, shm_bytes + ronde_p2p_shm_bytes(comm), &shm->shared, error);
+    RONDE_THEN(status,
+               share_memory(comm, shm_bytes + ronde_p2p_shm_bytes(comm), &shm->shared, error));
     if (status != RONDE_OK)
         return status;
     struct ronde_memory_descriptor *descriptors =
@@ -276,8 +274,7 @@ static enum ronde_status shm_load(struct ronde_comm_program *program, struct ron
     enum ronde_status status =
         segment ? ronde_remote_read_reserve(&shm->remote, comm->mem, program->slot_bytes, error)
                 : ronde_fail(error, RONDE_NO_MEMORY, "no memory to load the schedule");
-    if (status == RONDE_OK)
-        status = ronde_shm_layout_open(program, &segment->layout, error);
+    RONDE_THEN(status, ronde_shm_layout_open(program, &segment->layout, error));
     status = ronde_comm_agree(comm, status, error);
     if (status != RONDE_OK)
         return status;

@@ -207,9 +207,7 @@ static enum ronde_status open_alone(struct ronde_comm *comm, struct ronde_error 
         net->remotes[rank].net = net;
         net->remotes[rank].rank = rank;
     }
-    const enum ronde_status status = open_context(comm->ranks, &net->context, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(open_context(comm->ranks, &net->context, error));
     net->reaches_devices = ronde_ucx_reaches_devices(net->context, &net->device_memory);
     return open_worker(net, error);
 }
@@ -281,8 +279,7 @@ enum ronde_status ronde_net_open(struct ronde_comm *comm, struct ronde_error *er
             status = fail_ucx(got, "asking for an address", error);
     }
     status = ronde_comm_agree(comm, status, error);
-    if (status == RONDE_OK)
-        status = allgather_padded(net, mine, bytes, error);
+    RONDE_THEN(status, allgather_padded(net, mine, bytes, error));
     if (mine)
         ucp_worker_release_address(net->worker, mine);
     if (status == RONDE_OK)

@@ -112,8 +112,7 @@ enum ronde_status ronde_links_load(struct ronde_comm_program *program, struct ro
         program->net_self = links;
         status = list_ends(links, error);
     }
-    if (status == RONDE_OK)
-        status = make_links(links, error);
+    RONDE_THEN(status, make_links(links, error));
     if (status == RONDE_OK) {
         links->next = net->programs;
         net->programs = links;
