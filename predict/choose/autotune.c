@@ -52,8 +52,7 @@ enum ronde_status ronde_autotune_open(const struct ronde_tune_options *options,
     how.is_run = true;
     if (!out_autotune->only_hears)
         status = ronde_selector_open(&how, request, &out_autotune->selector, refusal);
-    if (status == RONDE_OK)
-        status = make_room(out_autotune, refusal);
+    RONDE_THEN(status, make_room(out_autotune, refusal));
     /* The others wait for what rank 0 has to say, also where that is that it cannot. */
     return status == RONDE_OK || hooks->ranks > 0
                ? RONDE_OK
@@ -109,14 +108,13 @@ static enum ronde_status find_basis(struct ronde_autotune *autotune, const char 
                                     uint32_t cores, uint64_t count, struct ronde_error *error)
 {
     struct ronde_selector *selector = &autotune->selector;
-    enum ronde_status status = RONDE_OK;
     if (autotune->is_autotune) {
         selector->basis = RONDE_BASIS_RACE;
         snprintf(selector->words, sizeof selector->words, "a race before each size, out of place");
     } else {
-        status = ronde_selector_rely(selector, NULL, backend, cores, error);
+        RONDE_TRY(ronde_selector_rely(selector, NULL, backend, cores, error));
     }
-    return status == RONDE_OK ? leave_out(autotune, count, error) : status;
+    return leave_out(autotune, count, error);
 }
 
 enum ronde_status ronde_autotune_enter(struct ronde_autotune *autotune, const char *backend,
@@ -157,13 +155,11 @@ static enum ronde_status run_round(struct ronde_autotune *autotune, uint32_t can
 static enum ronde_status qualify(struct ronde_autotune *autotune, uint32_t candidate,
                                  uint64_t count, double *out_ns, struct ronde_error *error)
 {
-    enum ronde_status status = load(autotune, candidate, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(load(autotune, candidate, error));
     autotune->hooks.aim(autotune->hooks.self, candidate, count);
-    status = time_runs(autotune, candidate, LEAST_RUNS, out_ns, error);
-    if (status != RONDE_OK || *out_ns * LEAST_RUNS >= ROUND_NS)
-        return status;
+    RONDE_TRY(time_runs(autotune, candidate, LEAST_RUNS, out_ns, error));
+    if (*out_ns * LEAST_RUNS >= ROUND_NS)
+        return RONDE_OK;
     return run_round(autotune, candidate, *out_ns, out_ns, error);
 }
 
@@ -178,16 +174,15 @@ static enum ronde_status qualify_all(struct ronde_autotune *autotune, uint64_t c
                                      struct ronde_error *error)
 {
     struct ronde_selector *selector = &autotune->selector;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < selector->choice.count && status == RONDE_OK; i++) {
+    for (uint32_t i = 0; i < selector->choice.count; i++) {
         const char *name = selector->choice.candidates[i].request.algorithm;
         selector->quotes[i] = (struct ronde_quote){.engine = "race"};
         if (!selector->choice.candidates[i].is_eligible)
             continue;
         say(autotune, name);
-        status = qualify(autotune, i, count, &selector->quotes[i].time_ns, error);
+        RONDE_TRY(qualify(autotune, i, count, &selector->quotes[i].time_ns, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /** The median of the rounds. */
@@ -300,10 +295,9 @@ static enum ronde_status decide(struct ronde_autotune *autotune, uint64_t count,
 enum ronde_status ronde_autotune_pick(struct ronde_autotune *autotune, uint64_t count,
                                       struct ronde_decision *out_decision, struct ronde_error *error)
 {
-    const enum ronde_status status = autotune->is_autotune
-                                         ? race_all(autotune, count, out_decision, error)
-                                         : decide(autotune, count, out_decision, error);
-    return status == RONDE_OK ? load(autotune, out_decision->best, error) : status;
+    RONDE_TRY(autotune->is_autotune ? race_all(autotune, count, out_decision, error)
+                                    : decide(autotune, count, out_decision, error));
+    return load(autotune, out_decision->best, error);
 }
 
 void ronde_autotune_close(struct ronde_autotune *autotune)

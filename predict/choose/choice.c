@@ -276,8 +276,7 @@ settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
             const struct ronde_pricer *pricer, uint32_t without, double slack,
             struct ronde_quote *quotes, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    while (status == RONDE_OK) {
+    while (true) {
         const uint32_t best = find_cheapest(choice, quotes, load, without, TIMED);
         const double best_ns = time_of(choice, quotes, best);
         uint32_t next = RONDE_NONE;
@@ -287,9 +286,9 @@ settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
             next = find_cheapest(choice, quotes, load, without, BOUND);
         if (next == RONDE_NONE || best_ns * (1.0 - slack) <= compared_ns(choice, quotes, next))
             break;
-        status = settle(choice, next, load, pricer, best_ns, quotes, error);
+        RONDE_TRY(settle(choice, next, load, pricer, best_ns, quotes, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_choice_price(const struct ronde_choice *choice,
@@ -297,14 +296,10 @@ enum ronde_status ronde_choice_price(const struct ronde_choice *choice,
                                      const struct ronde_pricer *pricer,
                                      struct ronde_quote *out_quotes, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++)
-        status = pricer->price(pricer->self, &choice->candidates[i], load, choice->mem,
-                               &out_quotes[i], error);
-    if (status == RONDE_OK)
-        status = settle_best(choice, load, pricer, RONDE_NONE, WINNER_SLACK, out_quotes, error);
-    if (status != RONDE_OK)
-        return status;
+    for (uint32_t i = 0; i < choice->count; i++)
+        RONDE_TRY(pricer->price(pricer->self, &choice->candidates[i], load, choice->mem,
+                                &out_quotes[i], error));
+    RONDE_TRY(settle_best(choice, load, pricer, RONDE_NONE, WINNER_SLACK, out_quotes, error));
     const uint32_t best = ronde_choice_best(choice, out_quotes, RONDE_NONE);
     return settle_best(choice, load, pricer, best, SECOND_SLACK, out_quotes, error);
 }
@@ -330,27 +325,26 @@ enum ronde_status ronde_choice_settle(const struct ronde_choice *choice,
                                       const struct ronde_pricer *pricer, struct ronde_quote *quotes,
                                       struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; i < choice->count && status == RONDE_OK; i++) {
+    for (uint32_t i = 0; i < choice->count; i++) {
         uint32_t least = ronde_choice_least_of(choice, quotes, i);
-        while (status == RONDE_OK && quotes[least].is_bound) {
-            status = settle(choice, least, load, pricer, INFINITY, quotes, error);
+        while (quotes[least].is_bound) {
+            RONDE_TRY(settle(choice, least, load, pricer, INFINITY, quotes, error));
             least = ronde_choice_least_of(choice, quotes, i);
         }
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_choice_time(const struct ronde_choice *choice, uint32_t candidate,
                                     const struct ronde_load *load, const struct ronde_pricer *pricer,
                                     struct ronde_quote *out_quote, struct ronde_error *error)
 {
-    enum ronde_status status = pricer->price(pricer->self, &choice->candidates[candidate], load,
-                                             choice->mem, out_quote, error);
-    while (status == RONDE_OK && out_quote->is_bound)
-        status = pricer->settle(pricer->self, &choice->candidates[candidate], load, INFINITY,
-                                INFINITY, out_quote, error);
-    return status;
+    RONDE_TRY(pricer->price(pricer->self, &choice->candidates[candidate], load, choice->mem,
+                            out_quote, error));
+    while (out_quote->is_bound)
+        RONDE_TRY(pricer->settle(pricer->self, &choice->candidates[candidate], load, INFINITY,
+                                 INFINITY, out_quote, error));
+    return RONDE_OK;
 }
 
 uint64_t ronde_candidate_steps(const struct ronde_candidate *candidate,

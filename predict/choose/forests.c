@@ -68,10 +68,8 @@ static enum ronde_status take(void *self, const char *name, struct ronde_schedul
         ronde_schedule_destroy(schedule);
         return RONDE_OK;
     }
-    const enum ronde_status status =
-        ronde_choice_take(planting->choice, planting->request, name, schedule, &candidate, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(
+        ronde_choice_take(planting->choice, planting->request, name, schedule, &candidate, error));
     if (planting->is_quick)
         candidate->most_steps = most_steps(schedule, made);
     return RONDE_OK;
@@ -119,9 +117,9 @@ ronde_choice_add_forests(struct ronde_choice *choice, const struct ronde_compile
         (options->is_placed && options->placement == RONDE_PLACE_SCATTERED) || request->order ||
         request->channel_orders || request->channels > 0 || request->shape_count > 0)
         return RONDE_OK;
-    const enum ronde_status status = plant(&planting, error);
-    if (status != RONDE_OK || !is_only || !choice->lacks_forests || choice->count > planting.first)
-        return status;
+    RONDE_TRY(plant(&planting, error));
+    if (!is_only || !choice->lacks_forests || choice->count > planting.first)
+        return RONDE_OK;
     planting.is_quick = planting.was_long = false;
     return plant(&planting, error);
 }

@@ -376,9 +376,7 @@ static enum ronde_status read_row(struct reader *reader, const char *collective,
     if (!parse_whole(number, 1, UINT32_MAX, &ranks))
         return refuse(reader, error, "ranks \"%.40s\" is not a whole number above 0", number);
     row.ranks = (uint32_t)ranks;
-    const enum ronde_status status = read_times(reader, rest, &row, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(read_times(reader, rest, &row, error));
     if (ronde_collective_parse(collective, &row.collective))
         row.algorithm = name_of(row.collective, algorithm);
     if (row.algorithm)
@@ -408,8 +406,7 @@ static enum ronde_status read_line(struct reader *reader, struct ronde_error *er
 
 static enum ronde_status read_lines(struct reader *reader, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    while (status == RONDE_OK && fgets(reader->text, sizeof reader->text, reader->file)) {
+    while (fgets(reader->text, sizeof reader->text, reader->file)) {
         const size_t length = strcspn(reader->text, "\n");
         reader->line++;
         /* The last number of a file that was cut off is a number, too. */
@@ -420,14 +417,14 @@ static enum ronde_status read_lines(struct reader *reader, struct ronde_error *e
                 LINE_BYTES - 1);
         reader->text[length] = '\0';
         if (reader->text[0] != '\0' && reader->text[0] != '#')
-            status = read_line(reader, error);
+            RONDE_TRY(read_line(reader, error));
     }
-    if (status == RONDE_OK && ferror(reader->file))
+    if (ferror(reader->file))
         return ronde_fail(error, RONDE_IO, "%s: cannot be read", reader->path);
-    for (int h = 0; status == RONDE_OK && h < HEADER_COUNT; h++)
+    for (int h = 0; h < HEADER_COUNT; h++)
         if (!reader->has[h])
-            status = refuse(reader, error, "ends without a line of %s", header_names[h]);
-    return status;
+            return refuse(reader, error, "ends without a line of %s", header_names[h]);
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_measured_read(const char *path, const struct ronde_mem *mem,

@@ -66,15 +66,15 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, uint64_t 
     struct ronde_prediction prediction;
     one.load.count = count;
     one.load.slot_bytes = slot_bytes;
-    const enum ronde_status status = ronde_forecast_replay(&one, "flat", &prediction, error);
-    if (status == RONDE_OK) {
-        const struct ronde_time_params *time = &ronde_platform_facts(one.platform)->time;
-        *out_ns = prediction.time_ns - ronde_time_launch_ns(time, one.schedule, &one.load) +
-                  time->launch_ns;
-        if (out_link_ns)
-            *out_link_ns = (*out_ns - time->launch_ns) * prediction.result.busiest_utilisation;
-    }
-    return status;
+    RONDE_TRY(ronde_forecast_replay(&one, "flat", &prediction, error));
+
+    const struct ronde_time_params *time = &ronde_platform_facts(one.platform)->time;
+    *out_ns =
+        prediction.time_ns - ronde_time_launch_ns(time, one.schedule, &one.load) + time->launch_ns;
+    if (out_link_ns)
+        *out_link_ns = (*out_ns - time->launch_ns) * prediction.result.busiest_utilisation;
+
+    return RONDE_OK;
 }
 
 bool ronde_outline_is_quick(const struct ronde_forecast *forecast)
@@ -194,10 +194,9 @@ static enum ronde_status find_period(const struct ronde_forecast *forecast,
     double few_ns = 0, more_ns = 0;
     enum ronde_status status =
         replay(forecast, slot->count, slot_bytes, &slot->first_ns, NULL, error);
-    if (status == RONDE_OK)
-        status = replay(forecast, FEW_PIECES * slot->count, slot_bytes, &few_ns, NULL, error);
-    if (status == RONDE_OK)
-        status = replay(forecast, MORE_PIECES * slot->count, slot_bytes, &more_ns, NULL, error);
+    RONDE_THEN(status, replay(forecast, FEW_PIECES * slot->count, slot_bytes, &few_ns, NULL, error));
+    RONDE_THEN(status,
+               replay(forecast, MORE_PIECES * slot->count, slot_bytes, &more_ns, NULL, error));
     slot->period_ns = (more_ns - few_ns) / (MORE_PIECES - FEW_PIECES);
     slot->is_known = status == RONDE_OK;
     return status;
@@ -282,9 +281,9 @@ static enum ronde_status find_axes(const struct ronde_platform *platform,
     struct ronde_torus torus;
     if (take_axes(platform, request))
         return RONDE_OK;
-    const enum ronde_status status = ronde_torus_find(platform, mem, &torus, error);
-    if (status != RONDE_OK || torus.axes < 2 || torus.axes > RONDE_MAX_SHAPE)
-        return status;
+    RONDE_TRY(ronde_torus_find(platform, mem, &torus, error));
+    if (torus.axes < 2 || torus.axes > RONDE_MAX_SHAPE)
+        return RONDE_OK;
     request->shape_count = torus.axes;
     for (uint32_t axis = 0; axis < torus.axes; axis++)
         request->shape[axis] = torus.radix[torus.axes - 1 - axis];

@@ -50,12 +50,9 @@ static enum ronde_status find_facts(struct ronde_plan *plan, uint32_t index,
         return RONDE_OK;
     load.count = load.count > 0 ? 1 : 0;
     /* A bound will do that knows the latency: links are hardly shared by messages of one element. */
-    enum ronde_status status =
-        pricer->price(pricer->self, candidate, &load, selector->choice.mem, &quote, error);
-    while (status == RONDE_OK && quote.is_bound && quote.bound_of < RONDE_BOUND_OF_OUTLINE)
-        status = pricer->settle(pricer->self, candidate, &load, INFINITY, INFINITY, &quote, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(pricer->price(pricer->self, candidate, &load, selector->choice.mem, &quote, error));
+    while (quote.is_bound && quote.bound_of < RONDE_BOUND_OF_OUTLINE)
+        RONDE_TRY(pricer->settle(pricer->self, candidate, &load, INFINITY, INFINITY, &quote, error));
     facts->latency_ns = quote.time_ns;
     facts->sent_blocks = ronde_schedule_volume(candidate->schedule).sent;
     facts->is_known = true;
@@ -67,9 +64,7 @@ static enum ronde_status plan_row(struct ronde_selector *selector, uint64_t coun
                                   struct ronde_plan_row *row, struct ronde_error *error)
 {
     const uint32_t candidates = selector->choice.count;
-    enum ronde_status status = ronde_selector_decide(selector, count, &row->decision, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_selector_decide(selector, count, &row->decision, error));
     row->quotes = ronde_mem_new(ronde_mem_default(), candidates, sizeof *row->quotes);
     if (!row->quotes)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u prices", candidates);
@@ -253,14 +248,12 @@ static enum ronde_status find_lead(const struct ronde_plan *plan, const uint32_t
 {
     const struct ronde_selector *selector = plan->selector;
     struct ronde_quote quotes[2];
-    enum ronde_status status = RONDE_OK;
     load->count = count;
-    for (int i = 0; i < 2 && status == RONDE_OK; i++)
-        status = ronde_choice_time(&selector->choice, pair[i], load, &selector->pricer, &quotes[i],
-                                   error);
-    if (status == RONDE_OK)
-        *out_lead = lead_of(plan, pair, quotes[0].time_ns, quotes[1].time_ns);
-    return status;
+    for (int i = 0; i < 2; i++)
+        RONDE_TRY(ronde_choice_time(&selector->choice, pair[i], load, &selector->pricer, &quotes[i],
+                                    error));
+    *out_lead = lead_of(plan, pair, quotes[0].time_ns, quotes[1].time_ns);
+    return RONDE_OK;
 }
 
 /** Where a line through the leads at two sizes crosses nought, on a scale of ratios, on a grid and strictly between both. */
@@ -357,11 +350,11 @@ enum ronde_status ronde_plan_make(struct ronde_selector *selector, const uint64_
     plan->facts = ronde_mem_new(ronde_mem_default(), candidates, sizeof *plan->facts);
     if (!plan->facts)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u candidates", candidates);
-    enum ronde_status status = plan_rows(plan, sizes, count, error);
-    for (uint32_t i = 0; status == RONDE_OK && i + 1 < plan->row_count; i++)
+    RONDE_TRY(plan_rows(plan, sizes, count, error));
+    for (uint32_t i = 0; i + 1 < plan->row_count; i++)
         if (is_change(plan, plan->rows[i].decision.best, plan->rows[i + 1].decision.best))
-            status = find_change(plan, &plan->rows[i], &plan->rows[i + 1], error);
-    return status;
+            RONDE_TRY(find_change(plan, &plan->rows[i], &plan->rows[i + 1], error));
+    return RONDE_OK;
 }
 
 void ronde_plan_free(struct ronde_plan *plan)

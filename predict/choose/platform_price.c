@@ -23,12 +23,10 @@ ronde_platform_pricer_open(const struct ronde_platform *platform,
     for (uint32_t link = 0; link < ronde_platform_link_count(platform); link++)
         platform_pricer.fastest_GBps =
             fmax(platform_pricer.fastest_GBps, ronde_platform_link(platform, link)->rate_GBps);
-    const enum ronde_status status =
-        ronde_platform_network(platform, ranks, 0, &platform_pricer.network,
-                               &platform_pricer.is_uniform, error);
-    if (status == RONDE_OK)
-        *out_pricer = platform_pricer;
-    return status;
+    RONDE_TRY(ronde_platform_network(platform, ranks, 0, &platform_pricer.network,
+                                     &platform_pricer.is_uniform, error));
+    *out_pricer = platform_pricer;
+    return RONDE_OK;
 }
 
 struct ronde_load ronde_platform_pricer_load(const struct ronde_platform_pricer *platform_pricer,
@@ -88,34 +86,30 @@ static enum ronde_status price_on_network(const struct ronde_platform_pricer *pl
                                           struct ronde_quote *out_quote, struct ronde_error *error)
 {
     struct ronde_network network;
-    enum ronde_status status = network_of(platform_pricer, forecast, &network, error);
+    RONDE_TRY(network_of(platform_pricer, forecast, &network, error));
     const struct ronde_pricer pricer = ronde_network_pricer(&network);
-    if (status == RONDE_OK)
-        status = pricer.price(pricer.self, candidate, &forecast->load, ronde_mem_default(),
-                              out_quote, error);
+    RONDE_TRY(pricer.price(pricer.self, candidate, &forecast->load, ronde_mem_default(), out_quote,
+                           error));
     /* A longest path is one of messages that each go alone, which only the routes can certify. */
-    if (status == RONDE_OK)
-        out_quote->is_exact = out_quote->is_exact && platform_pricer->is_uniform &&
-                              !shares_ports(candidate) &&
-                              strcmp(out_quote->engine, "closed_form") == 0;
-    return status;
+    out_quote->is_exact = out_quote->is_exact && platform_pricer->is_uniform &&
+                          !shares_ports(candidate) && strcmp(out_quote->engine, "closed_form") == 0;
+    return RONDE_OK;
 }
 
 static enum ronde_status replay(const struct ronde_forecast *forecast, const char *engine,
                                 struct ronde_quote *out_quote, struct ronde_error *error)
 {
     struct ronde_prediction prediction;
-    const enum ronde_status status = ronde_forecast_replay(forecast, engine, &prediction, error);
-    if (status == RONDE_OK)
-        *out_quote =
-            (struct ronde_quote){.time_ns = prediction.time_ns,
-                                 .engine = prediction.engine,
-                                 .slot_bytes = forecast->load.slot_bytes,
-                                 .is_bound = prediction.result.is_beyond,
-                                 .bound_of = RONDE_BOUND_OF_PIECES,
-                                 .is_exact = prediction.result.is_contention_free &&
-                                             !ronde_prediction_has(&prediction, "approximate")};
-    return status;
+    RONDE_TRY(ronde_forecast_replay(forecast, engine, &prediction, error));
+    *out_quote =
+        (struct ronde_quote){.time_ns = prediction.time_ns,
+                             .engine = prediction.engine,
+                             .slot_bytes = forecast->load.slot_bytes,
+                             .is_bound = prediction.result.is_beyond,
+                             .bound_of = RONDE_BOUND_OF_PIECES,
+                             .is_exact = prediction.result.is_contention_free &&
+                                         !ronde_prediction_has(&prediction, "approximate")};
+    return RONDE_OK;
 }
 
 /* What a replay by an engine of the machine's own may go through: a tenth of a second's work. */
@@ -168,7 +162,6 @@ static enum ronde_status bound(const struct ronde_platform_pricer *platform_pric
                                const struct ronde_mem *mem, struct ronde_quote *out_quote,
                                struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     if (!candidate->outline)
         candidate->outline = ronde_outline_create(mem);
     if (!candidate->memo)
@@ -180,17 +173,14 @@ static enum ronde_status bound(const struct ronde_platform_pricer *platform_pric
     const bool is_quick = ronde_outline_is_quick(forecast);
     forecast->sim.memo = candidate->memo;
     if (is_quick)
-        status = ronde_outline_find(forecast, false, outline, error);
-    if (status == RONDE_OK)
-        *out_quote =
-            (struct ronde_quote){.time_ns = is_quick
-                                                ? ronde_outline_bound(outline, forecast->load.count)
-                                                : least_time(platform_pricer, forecast, outline),
-                                 .engine = "flat",
-                                 .is_bound = true,
-                                 .bound_of =
-                                     is_quick ? RONDE_BOUND_OF_OUTLINE : RONDE_BOUND_OF_BYTES};
-    return status;
+        RONDE_TRY(ronde_outline_find(forecast, false, outline, error));
+    *out_quote =
+        (struct ronde_quote){.time_ns = is_quick ? ronde_outline_bound(outline, forecast->load.count)
+                                                 : least_time(platform_pricer, forecast, outline),
+                             .engine = "flat",
+                             .is_bound = true,
+                             .bound_of = is_quick ? RONDE_BOUND_OF_OUTLINE : RONDE_BOUND_OF_BYTES};
+    return RONDE_OK;
 }
 
 /** Slots to replay a load with, one that holds all of it first, and their estimates. */
@@ -323,9 +313,7 @@ static enum ronde_status tighten(const struct ronde_forecast *forecast,
                                  struct ronde_error *error)
 {
     struct slots slots = {.count = 0};
-    const enum ronde_status status = list_slots(forecast, candidate, &slots, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(list_slots(forecast, candidate, &slots, error));
     quote->time_ns = fmax(quote->time_ns, ESTIMATED * slots.estimated_ns[least_slot(&slots)]);
     quote->bound_of = RONDE_BOUND_OF_PIECES;
     return RONDE_OK;
@@ -380,16 +368,14 @@ static enum ronde_status try_pieces(struct search *search, const struct ronde_ou
 {
     const struct ronde_forecast *forecast = search->forecast;
     const double bound_ns = ronde_outline_bound(outline, forecast->load.count);
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t s = CONTENDED_FIRST; status == RONDE_OK && s < RONDE_OUTLINE_SLOTS;
-         s += CONTENDED_STEP) {
+    for (uint32_t s = CONTENDED_FIRST; s < RONDE_OUTLINE_SLOTS; s += CONTENDED_STEP) {
         const uint64_t slot_bytes = ronde_outline_slot_bytes(s);
         if (search->quote->time_ns > RONDE_OUTLINE_CLEARLY * bound_ns &&
             steps_of(forecast, slot_bytes) <= CONTENDED_STEPS &&
             steps_of(forecast, slot_bytes) > ronde_forecast_steps(forecast))
-            status = try_slot(search, slot_bytes, error);
+            RONDE_TRY(try_slot(search, slot_bytes, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /** With links shared: of the load cut by default and, where pieces help, by the slots that look best. */
@@ -404,8 +390,7 @@ static enum ronde_status find_time(struct search *search, bool is_open,
     *quote = (struct ronde_quote){.time_ns = INFINITY, .engine = "none"};
     if (is_open && candidate->outline->likes_pieces) {
         status = list_slots(forecast, candidate, &slots, error);
-        if (status == RONDE_OK)
-            status = try_best(search, slots, error);
+        RONDE_THEN(status, try_best(search, slots, error));
     }
     /* Trees that were packed for the machine, and what a user wrote, come with a cut that suits them. */
     if (status == RONDE_OK &&
@@ -495,20 +480,19 @@ static enum ronde_status price_slots(const struct ronde_platform_pricer *platfor
                                      const struct ronde_forecast *forecast,
                                      struct ronde_quote *quote, struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
     quote->slot_bytes = forecast->load.slot_bytes;
-    for (uint32_t s = RONDE_OUTLINE_SLOTS; s-- > 0 && status == RONDE_OK;) {
+    for (uint32_t s = RONDE_OUTLINE_SLOTS; s-- > 0;) {
         struct ronde_forecast cut = *forecast;
         struct ronde_quote found = {.is_exact = false};
         cut.load.slot_bytes = ronde_outline_slot_bytes(s);
         if (ronde_forecast_steps(&cut) <= MOST_CUT_STEPS)
-            status = price_on_network(platform_pricer, candidate, &cut, &found, error);
-        if (status == RONDE_OK && found.is_exact && found.time_ns * AS_GOOD < quote->time_ns) {
+            RONDE_TRY(price_on_network(platform_pricer, candidate, &cut, &found, error));
+        if (found.is_exact && found.time_ns * AS_GOOD < quote->time_ns) {
             *quote = found;
             quote->slot_bytes = cut.load.slot_bytes;
         }
     }
-    return status;
+    return RONDE_OK;
 }
 
 static enum ronde_status price(const void *self, struct ronde_candidate *candidate,
@@ -519,16 +503,13 @@ static enum ronde_status price(const void *self, struct ronde_candidate *candida
     struct ronde_forecast forecast = forecast_of(platform_pricer, candidate, load);
     const char *engine =
         load->count > 0 && !platform_pricer->is_stretched ? own_engine(platform_pricer) : NULL;
-    enum ronde_status status = RONDE_OK;
     if (engine && (platform_pricer->engine || is_short(candidate, &forecast.load)))
         return replay(&forecast, engine, out_quote, error);
     if (engine || !has_routes(platform_pricer))
         return price_on_network(platform_pricer, candidate, &forecast, out_quote, error);
     *out_quote = (struct ronde_quote){.is_exact = false};
     if (platform_pricer->is_uniform)
-        status = price_on_network(platform_pricer, candidate, &forecast, out_quote, error);
-    if (status != RONDE_OK)
-        return status;
+        RONDE_TRY(price_on_network(platform_pricer, candidate, &forecast, out_quote, error));
     if (!out_quote->is_exact)
         return bound(platform_pricer, &forecast, candidate, mem, out_quote, error);
     return load->slot_bytes == 0 && candidate->algorithm

@@ -138,10 +138,9 @@ enum ronde_status ronde_forecast_replay(const struct ronde_forecast *forecast, c
                                         struct ronde_error *error)
 {
     struct ronde_sim_result result = {0};
-    const enum ronde_status status = run_job(forecast, engine, &forecast->sim, &result, error);
-    if (status == RONDE_OK)
-        *out_prediction = ronde_forecast_replayed(forecast, &result);
-    return status;
+    RONDE_TRY(run_job(forecast, engine, &forecast->sim, &result, error));
+    *out_prediction = ronde_forecast_replayed(forecast, &result);
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_forecast_graph(const struct ronde_forecast *forecast,
@@ -201,23 +200,19 @@ enum ronde_status ronde_forecast_keep(const struct ronde_forecast *forecast, con
                           "%llu steps are too many to keep the times of (at most %u)",
                           (unsigned long long)steps, RONDE_KEPT_STEPS);
     out_kept->sim = forecast->sim;
-    enum ronde_status status = ronde_forecast_graph(forecast, &out_kept->dag, error);
-    if (status == RONDE_OK)
-        status = prepare(out_kept, forecast->platform, error);
-    if (status == RONDE_OK)
-        status = run_job(forecast, engine, &out_kept->sim, &out_kept->result, error);
-    return status == RONDE_OK ? explain(out_kept, error) : status;
+    RONDE_TRY(ronde_forecast_graph(forecast, &out_kept->dag, error));
+    RONDE_TRY(prepare(out_kept, forecast->platform, error));
+    RONDE_TRY(run_job(forecast, engine, &out_kept->sim, &out_kept->result, error));
+    return explain(out_kept, error);
 }
 
 enum ronde_status ronde_scene_keep(struct ronde_kept *kept, const struct ronde_platform *platform,
                                    const char *engine, struct ronde_error *error)
 {
-    enum ronde_status status = prepare(kept, platform, error);
-    if (status == RONDE_OK)
-        /* Scenes are graphs, not jobs: no quotient and no period speaks for several schedules. */
-        status = ronde_sim_graph_run(platform, kept->replay.dag, engine, &kept->sim,
-                                     ronde_mem_default(), &kept->result, error);
-    return status == RONDE_OK ? explain(kept, error) : status;
+    RONDE_TRY(prepare(kept, platform, error));
+    RONDE_TRY(ronde_sim_graph_run(platform, kept->replay.dag, engine, &kept->sim,
+                                  ronde_mem_default(), &kept->result, error));
+    return explain(kept, error);
 }
 
 void ronde_kept_release(struct ronde_kept *kept)
@@ -286,9 +281,7 @@ enum ronde_status ronde_forecast_closed_form(const struct ronde_forecast *foreca
         ronde_algorithm_find(forecast->request.collective, forecast->request.algorithm, error);
     if (!algorithm)
         return RONDE_BAD_ARGUMENT;
-    const enum ronde_status status = network_of(forecast, &network, &prediction, &is_uniform, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(network_of(forecast, &network, &prediction, &is_uniform, error));
     const struct ronde_price price = algorithm->price(&forecast->request, &forecast->load, &network);
     prediction.time_ns = price.time_ns;
     if (!is_uniform)
@@ -306,12 +299,9 @@ enum ronde_status ronde_forecast_dag(const struct ronde_forecast *forecast,
     struct ronde_prediction prediction = prediction_of(forecast, "dag", 0.0);
     struct ronde_network network;
     bool is_uniform = false;
-    enum ronde_status status = network_of(forecast, &network, &prediction, &is_uniform, error);
-    if (status == RONDE_OK)
-        status = ronde_dag_price(forecast->schedule, &forecast->load, &network, ronde_mem_default(),
-                                 &prediction.time_ns, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(network_of(forecast, &network, &prediction, &is_uniform, error));
+    RONDE_TRY(ronde_dag_price(forecast->schedule, &forecast->load, &network, ronde_mem_default(),
+                              &prediction.time_ns, error));
     if (!is_uniform)
         limit_by_links(forecast, &prediction);
     *out_prediction = prediction;
@@ -347,9 +337,7 @@ enum ronde_status ronde_record_replay(const struct ronde_forecast *forecast, con
                                       struct ronde_sim_result *out_result, struct ronde_error *error)
 {
     struct ronde_prediction prediction;
-    const enum ronde_status status = ronde_forecast_replay(forecast, engine, &prediction, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_forecast_replay(forecast, engine, &prediction, error));
     *out_record = ronde_record_predicted(forecast, &prediction);
     if (out_result)
         *out_result = prediction.result;
@@ -360,10 +348,9 @@ enum ronde_status ronde_record_keep(const struct ronde_forecast *forecast, const
                                     struct ronde_record *out_record, struct ronde_kept *out_kept,
                                     struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_forecast_keep(forecast, engine, out_kept, error);
-    if (status == RONDE_OK)
-        *out_record = ronde_record_replayed(forecast, &out_kept->result);
-    return status;
+    RONDE_TRY(ronde_forecast_keep(forecast, engine, out_kept, error));
+    *out_record = ronde_record_replayed(forecast, &out_kept->result);
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_record_closed_form(const struct ronde_forecast *forecast,
@@ -371,18 +358,16 @@ enum ronde_status ronde_record_closed_form(const struct ronde_forecast *forecast
                                            struct ronde_error *error)
 {
     struct ronde_prediction prediction;
-    const enum ronde_status status = ronde_forecast_closed_form(forecast, &prediction, error);
-    if (status == RONDE_OK)
-        *out_record = ronde_record_predicted(forecast, &prediction);
-    return status;
+    RONDE_TRY(ronde_forecast_closed_form(forecast, &prediction, error));
+    *out_record = ronde_record_predicted(forecast, &prediction);
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_record_dag(const struct ronde_forecast *forecast,
                                    struct ronde_record *out_record, struct ronde_error *error)
 {
     struct ronde_prediction prediction;
-    const enum ronde_status status = ronde_forecast_dag(forecast, &prediction, error);
-    if (status == RONDE_OK)
-        *out_record = ronde_record_predicted(forecast, &prediction);
-    return status;
+    RONDE_TRY(ronde_forecast_dag(forecast, &prediction, error));
+    *out_record = ronde_record_predicted(forecast, &prediction);
+    return RONDE_OK;
 }

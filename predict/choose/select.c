@@ -41,10 +41,8 @@ ask_platform(const struct ronde_select_query *query, const struct candidates *al
                                                .op = query->op,
                                                .slot_bytes = query->slot_bytes};
     struct ronde_platform_pricer own;
-    const enum ronde_status status =
-        ronde_platform_pricer_open(query->platform, &options, query->request.ranks, &own, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(
+        ronde_platform_pricer_open(query->platform, &options, query->request.ranks, &own, error));
     const struct ronde_load load = ronde_platform_pricer_load(&own, query->count);
     const struct ronde_pricer pricer = ronde_platform_pricer_pricer(&own);
     selection->basis = RONDE_BASIS_PLATFORM;
@@ -102,20 +100,17 @@ static enum ronde_status decide(const struct ronde_select_query *query,
                                 struct ronde_selection *selection, struct ronde_error *error)
 {
     uint32_t best = RONDE_NONE;
-    enum ronde_status status = RONDE_OK;
     if (query->platform)
-        status = ask_platform(query, all, selection, &best, error);
-    if (status == RONDE_OK && best == RONDE_NONE && query->backend)
-        status = ask_table(query, all, mem, selection, &best, error);
-    if (status == RONDE_OK && best == RONDE_NONE)
-        status = ask_default(query, all, selection, &best, error);
-    if (status == RONDE_OK && best == RONDE_NONE)
+        RONDE_TRY(ask_platform(query, all, selection, &best, error));
+    if (best == RONDE_NONE && query->backend)
+        RONDE_TRY(ask_table(query, all, mem, selection, &best, error));
+    if (best == RONDE_NONE)
+        RONDE_TRY(ask_default(query, all, selection, &best, error));
+    if (best == RONDE_NONE)
         return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm of %s has %s on %u ranks",
                           ronde_collective_text(query->request.collective),
                           query->needs_v_form ? "blocks of different lengths" : "a price",
                           query->request.ranks);
-    if (status != RONDE_OK)
-        return status;
     ronde_measured_say(selection->left_out, selection->words, sizeof selection->words);
     selection->algorithm = all->choice.candidates[best].algorithm->name;
     selection->time_ns = all->quotes[best].time_ns;
@@ -127,17 +122,16 @@ enum ronde_status ronde_select(const struct ronde_select_query *query, const str
 {
     struct candidates all = {.quotes = NULL};
     struct ronde_selection selection = {.algorithm = NULL};
-    enum ronde_status status = ronde_choice_init(&query->request, mem, &all.choice, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_choice_init(&query->request, mem, &all.choice, error));
     const uint32_t count = all.choice.count;
     /* What cannot do what is asked is not chosen, whatever it costs. */
     for (uint32_t c = 0; c < count; c++)
         if (query->needs_v_form && all.choice.candidates[c].schedule->v_form == RONDE_V_NONE)
             all.choice.candidates[c].is_eligible = false;
     all.quotes = ronde_mem_new(mem, count, sizeof *all.quotes);
-    status = all.quotes ? decide(query, &all, mem, &selection, error)
-                        : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u prices", count);
+    const enum ronde_status status =
+        all.quotes ? decide(query, &all, mem, &selection, error)
+                   : ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u prices", count);
     if (status == RONDE_OK)
         *out_selection = selection;
     ronde_mem_free(mem, all.quotes, count, sizeof *all.quotes);

@@ -53,9 +53,8 @@ static enum ronde_status set_up(struct ronde_selector *selector,
                                 const struct ronde_platform *platform, struct ronde_error *error)
 {
     drop_quotes(selector);
-    const enum ronde_status status =
-        ronde_choice_set_up(&selector->choice, platform, &selector->options, error);
-    return status == RONDE_OK ? reserve_quotes(selector, error) : status;
+    RONDE_TRY(ronde_choice_set_up(&selector->choice, platform, &selector->options, error));
+    return reserve_quotes(selector, error);
 }
 
 /** Prices on a platform that was read before, or here, as so many ranks see it. */
@@ -64,13 +63,10 @@ static enum ronde_status open_platform(struct ronde_selector *selector,
                                        struct ronde_error *error)
 {
     const struct ronde_platform *used = platform ? platform : selector->own;
-    enum ronde_status status = ronde_platform_pricer_open(used, &selector->options, ranks,
-                                                          &selector->platform_pricer, error);
-    if (status == RONDE_OK && !selector->options.is_run &&
-        ranks == selector->choice.candidates[0].request.ranks)
-        status = set_up(selector, used, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_platform_pricer_open(used, &selector->options, ranks,
+                                         &selector->platform_pricer, error));
+    if (!selector->options.is_run && ranks == selector->choice.candidates[0].request.ranks)
+        RONDE_TRY(set_up(selector, used, error));
     selector->pricer = ronde_platform_pricer_pricer(&selector->platform_pricer);
     selector->basis = RONDE_BASIS_PLATFORM;
     snprintf(selector->words, sizeof selector->words, "price on %s (%s)",
@@ -83,13 +79,9 @@ static enum ronde_status open_typical(struct ronde_selector *selector, const cha
                                       const char *backend, struct ronde_error *error)
 {
     const uint32_t ranks = selector->choice.candidates[0].request.ranks;
-    enum ronde_status status = read_platform(topology, &selector->own, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(read_platform(topology, &selector->own, error));
     const uint32_t hosts = ronde_platform_facts(selector->own)->hosts;
-    status = open_platform(selector, NULL, ranks < hosts ? ranks : hosts, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(open_platform(selector, NULL, ranks < hosts ? ranks : hosts, error));
     selector->platform_pricer.is_stretched = ranks > hosts;
     const size_t length = strlen(selector->words);
     selector->basis = RONDE_BASIS_TYPICAL;
@@ -113,11 +105,10 @@ static enum ronde_status open_measured(struct ronde_selector *selector, const ch
                                        uint32_t cores, struct ronde_error *error)
 {
     const struct ronde_compile_request *request = &selector->choice.candidates[0].request;
-    const enum ronde_status status =
-        ronde_measured_find(backend, request->collective, request->ranks, cores,
-                            ronde_mem_default(), &selector->table, &selector->measured, error);
-    if (status != RONDE_OK || !selector->table)
-        return status;
+    RONDE_TRY(ronde_measured_find(backend, request->collective, request->ranks, cores,
+                                  ronde_mem_default(), &selector->table, &selector->measured, error));
+    if (!selector->table)
+        return RONDE_OK;
     selector->pricer = ronde_measured_pricer(&selector->measured);
     selector->basis = RONDE_BASIS_MEASURED;
     snprintf(selector->words, sizeof selector->words, "times measured on %s, %u ranks, %s, %s",
@@ -162,9 +153,8 @@ enum ronde_status ronde_selector_open(const struct ronde_tune_options *options,
                                       struct ronde_selector *out_selector, struct ronde_error *error)
 {
     *out_selector = (struct ronde_selector){.options = *options};
-    const enum ronde_status status =
-        ronde_choice_init(request, ronde_mem_default(), &out_selector->choice, error);
-    return status == RONDE_OK ? reserve_quotes(out_selector, error) : status;
+    RONDE_TRY(ronde_choice_init(request, ronde_mem_default(), &out_selector->choice, error));
+    return reserve_quotes(out_selector, error);
 }
 
 enum ronde_status ronde_selector_offer(struct ronde_selector *selector,
@@ -172,8 +162,8 @@ enum ronde_status ronde_selector_offer(struct ronde_selector *selector,
                                        struct ronde_error *error)
 {
     drop_quotes(selector);
-    const enum ronde_status status = ronde_choice_offer(&selector->choice, schedule, name, error);
-    return status == RONDE_OK ? reserve_quotes(selector, error) : status;
+    RONDE_TRY(ronde_choice_offer(&selector->choice, schedule, name, error));
+    return reserve_quotes(selector, error);
 }
 
 enum ronde_status ronde_selector_rely(struct ronde_selector *selector,
@@ -181,12 +171,11 @@ enum ronde_status ronde_selector_rely(struct ronde_selector *selector,
                                       uint32_t cores, struct ronde_error *error)
 {
     const uint32_t ranks = selector->choice.candidates[0].request.ranks;
-    enum ronde_status status = RONDE_OK;
     if (!platform && !selector->options.topology)
         return open_backend(selector, backend, cores, error);
     if (!platform)
-        status = read_platform(selector->options.topology, &selector->own, error);
-    return status == RONDE_OK ? open_platform(selector, platform, ranks, error) : status;
+        RONDE_TRY(read_platform(selector->options.topology, &selector->own, error));
+    return open_platform(selector, platform, ranks, error);
 }
 
 void ronde_selector_close(struct ronde_selector *selector)
@@ -255,13 +244,11 @@ enum ronde_status ronde_selector_decide(struct ronde_selector *selector, uint64_
                                         struct ronde_error *error)
 {
     struct ronde_decision decision = {.load = load_of(selector, count)};
-    enum ronde_status status = ronde_choice_price(&selector->choice, &decision.load,
-                                                  &selector->pricer, selector->quotes, error);
-    if (status == RONDE_OK && selector->settles_all)
-        status = ronde_choice_settle(&selector->choice, &decision.load, &selector->pricer,
-                                     selector->quotes, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_choice_price(&selector->choice, &decision.load, &selector->pricer,
+                                 selector->quotes, error));
+    if (selector->settles_all)
+        RONDE_TRY(ronde_choice_settle(&selector->choice, &decision.load, &selector->pricer,
+                                      selector->quotes, error));
     decision.best = ronde_choice_best(&selector->choice, selector->quotes, RONDE_NONE);
     decision.second = ronde_choice_best(&selector->choice, selector->quotes, decision.best);
     if (decision.best == RONDE_NONE)

@@ -64,13 +64,12 @@ static enum ronde_status place(struct making *making)
     candidate->host_of = ronde_mem_new(making->site->mem, ranks, sizeof *candidate->host_of);
     if (!candidate->host_of)
         return ronde_fail(making->error, RONDE_NO_MEMORY, "no memory to place %u ranks", ranks);
-    enum ronde_status status = RONDE_OK;
     if (setup->host_of)
         memcpy(candidate->host_of, setup->host_of, ranks * sizeof *candidate->host_of);
     else
-        status = ronde_place(&making->site->nodes, candidate->placement, ranks, candidate->host_of,
-                             making->error);
-    return status;
+        RONDE_TRY(ronde_place(&making->site->nodes, candidate->placement, ranks, candidate->host_of,
+                              making->error));
+    return RONDE_OK;
 }
 
 static void forget_identity(struct making *making)
@@ -194,9 +193,7 @@ static enum ronde_status find_whether_channels_differ(struct making *making, boo
         !is_one_request(&site->compared_request, &candidate->request)) {
         const struct ronde_compile_request request = candidate->request;
         candidate->request.channels = 2;
-        const enum ronde_status status = compile(making);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(compile(making));
         site->compared = candidate->algorithm;
         site->compared_request = request;
         site->differ = has_other_channels(candidate->schedule, base);
@@ -280,17 +277,14 @@ static enum ronde_status make(struct making *making)
     if (ranks > hosts)
         return ronde_fail(making->error, RONDE_BAD_INPUT, "%s has %u hosts, fewer than %u ranks",
                           ronde_platform_path(making->site->platform), hosts, ranks);
-    enum ronde_status status = place(making);
-    if (status == RONDE_OK)
-        status = ronde_grid_find(making->site->platform, &making->site->nodes, making->site->mem,
-                                 making->candidate, making->error);
-    if (status == RONDE_OK && !making->setup->given)
-        status = compile_for_machine(making);
-    if (status == RONDE_OK)
-        status = apply(making);
-    if (status == RONDE_OK)
-        forget_identity(making);
-    return status;
+    RONDE_TRY(place(making));
+    RONDE_TRY(ronde_grid_find(making->site->platform, &making->site->nodes, making->site->mem,
+                              making->candidate, making->error));
+    if (!making->setup->given)
+        RONDE_TRY(compile_for_machine(making));
+    RONDE_TRY(apply(making));
+    forget_identity(making);
+    return RONDE_OK;
 }
 
 /** Makes a candidate on a site, of the schedules of others where these are of the same request. */
@@ -322,8 +316,7 @@ enum ronde_status ronde_candidate_open(const struct ronde_setup *setup, const st
 {
     struct site site = site_of(setup->platform, mem);
     enum ronde_status status = ronde_nodes_find(setup->platform, mem, &site.nodes, error);
-    if (status == RONDE_OK)
-        status = open_candidate(setup, &site, NULL, 0, out_candidate, error);
+    RONDE_THEN(status, open_candidate(setup, &site, NULL, 0, out_candidate, error));
     ronde_nodes_free(&site.nodes, mem);
     return status;
 }
@@ -420,16 +413,14 @@ static bool takes_turns(const struct ronde_compile_request *request)
 static enum ronde_status add_turns(struct setting_up *up, const struct ronde_candidate *base,
                                    struct ronde_setup *setup, uint32_t first)
 {
-    enum ronde_status status = RONDE_OK;
     if (base->request.ranks > MOST_TURNING_RANKS || setup->placement != RONDE_PLACE_FILE ||
         !takes_turns(&base->request))
-        return status;
-    for (uint32_t channels = 4; channels <= RONDE_MOST_SETUP_CHANNELS && status == RONDE_OK;
-         channels *= 2) {
+        return RONDE_OK;
+    for (uint32_t channels = 4; channels <= RONDE_MOST_SETUP_CHANNELS; channels *= 2) {
         setup->request.channels = channels;
-        status = add(up, base, setup, first);
+        RONDE_TRY(add(up, base, setup, first));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /** With the channels of the machine, half of them, and the algorithm's own. */
@@ -446,8 +437,7 @@ static enum ronde_status add_channels(struct setting_up *up, const struct ronde_
         setup->request.channels = channels;
         status = add(up, base, setup, first);
     }
-    if (status == RONDE_OK)
-        status = add_turns(up, base, setup, first);
+    RONDE_THEN(status, add_turns(up, base, setup, first));
     setup->request.channels = 0;
     return status;
 }
@@ -474,13 +464,12 @@ static enum ronde_status add_placements(struct setting_up *up, const struct rond
                                 .placement = up->options->placement};
     if (up->options->is_placed)
         return add_channels(up, base, &setup, first);
-    enum ronde_status status = RONDE_OK;
-    for (size_t i = 0; i < sizeof tries / sizeof tries[0] && status == RONDE_OK; i++) {
+    for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++) {
         setup.is_placed = i > 0;
         setup.placement = tries[i];
-        status = add_channels(up, base, &setup, first);
+        RONDE_TRY(add_channels(up, base, &setup, first));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /** Whether any set-up of a candidate is asked for. */
@@ -505,9 +494,8 @@ ronde_choice_set_up(struct ronde_choice *choice, const struct ronde_platform *pl
         status = add_placements(&up, &choice->candidates[i]);
         hand_over(&up, &choice->candidates[i], first);
     }
-    if (status == RONDE_OK)
-        status = ronde_choice_add_forests(&up.all, &choice->candidates[0].request, platform,
-                                          options, error);
+    RONDE_THEN(status, ronde_choice_add_forests(&up.all, &choice->candidates[0].request, platform,
+                                                options, error));
     if (status == RONDE_OK && up.all.count == 0)
         status =
             ronde_fail(error, RONDE_UNSUPPORTED, "%s: no %s of %s is possible there",

@@ -68,9 +68,7 @@ enum ronde_status ronde_sweep_open(const struct ronde_sweep_options *options,
     *out_sweep = (struct ronde_sweep){.options = *options,
                                       .topology = ronde_platform_path(platform),
                                       .machine = ronde_platform_facts(platform)->name};
-    const enum ronde_status status = check(options, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check(options, error));
     out_sweep->points =
         ronde_mem_new(ronde_mem_default(), size_of(out_sweep), sizeof *out_sweep->points);
     if (!out_sweep->points)
@@ -170,9 +168,7 @@ enum ronde_status ronde_sweep_take(struct ronde_sweep *sweep, const char *line,
     double time_ns = 0.0, busbw_GBps = 0.0;
     for (size_t i = 0; i < KEYS; i++)
         fields[i] = ronde_field_null(names[i]);
-    const enum ronde_status status = ronde_json_read(line, fields, KEYS, texts, sizeof texts, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_json_read(line, fields, KEYS, texts, sizeof texts, error));
     if (!number_of(&fields[KEY_TIME], &time_ns) || !number_of(&fields[KEY_BUSBW], &busbw_GBps) ||
         time_ns < 0.0 || busbw_GBps < 0.0)
         return ronde_fail(error, RONDE_BAD_INPUT,

@@ -36,15 +36,14 @@ static enum ronde_status compile_companion(const struct ronde_companion *compani
                                                   .ranks = hosts};
     if (!companion->path[0])
         return ronde_compile(&request, ronde_mem_default(), NULL, out_schedule, error);
-    const enum ronde_status status =
-        ronde_schedule_file_open(companion->path, NULL, out_schedule, error);
-    if (status == RONDE_OK && (*out_schedule)->ranks != hosts)
+    RONDE_TRY(ronde_schedule_file_open(companion->path, NULL, out_schedule, error));
+    if ((*out_schedule)->ranks != hosts)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--with: %s is for %u ranks, not for %u: name its hosts, as in "
                           "FILE:SIZE:0-%u",
                           companion->path, (*out_schedule)->ranks, hosts,
                           (*out_schedule)->ranks - 1);
-    return status;
+    return RONDE_OK;
 }
 
 /* A companion's ranks: one per host it names, else as many as the main collective has. */
@@ -55,10 +54,7 @@ static enum ronde_status open_companion(struct ronde_co_run *co_run, uint32_t in
     const struct ronde_companion *companion = &co_run->scenario->companions[index];
     const struct ronde_host_list *hosts = &companion->hosts;
     const uint32_t ranks = hosts->all ? hosts->count : forecast->schedule->ranks;
-    const enum ronde_status status =
-        compile_companion(companion, ranks, &co_run->schedules[index], error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(compile_companion(companion, ranks, &co_run->schedules[index], error));
     struct ronde_forecast *own = &co_run->forecasts[index];
     *own = *forecast;
     own->schedule = co_run->schedules[index];
@@ -83,18 +79,18 @@ enum ronde_status ronde_co_run_open(const struct ronde_scenario *scenario,
                                                     "--straggler: rank %u of %u ranks",
                                                     scenario->stragglers[i].rank, ranks),
                                          error);
-    enum ronde_status status =
-        ronde_platform_copy(forecast->platform, ronde_mem_default(), &out_co_run->machine, error);
-    for (uint32_t i = 0; i < scenario->degraded_count && status == RONDE_OK; i++)
-        status = ronde_scenario_refuse(scenario, RONDE_SCENARIO_DEGRADE, i,
-                                       ronde_platform_degrade(out_co_run->machine,
-                                                              scenario->degraded[i].link,
-                                                              scenario->degraded[i].factor, error),
-                                       error);
-    for (uint32_t i = 0; i < scenario->companion_count && status == RONDE_OK; i++)
-        status = ronde_scenario_refuse(scenario, RONDE_SCENARIO_WITH, i,
-                                       open_companion(out_co_run, i, forecast, error), error);
-    return status;
+    RONDE_TRY(
+        ronde_platform_copy(forecast->platform, ronde_mem_default(), &out_co_run->machine, error));
+    for (uint32_t i = 0; i < scenario->degraded_count; i++)
+        RONDE_TRY(ronde_scenario_refuse(scenario, RONDE_SCENARIO_DEGRADE, i,
+                                        ronde_platform_degrade(out_co_run->machine,
+                                                               scenario->degraded[i].link,
+                                                               scenario->degraded[i].factor, error),
+                                        error));
+    for (uint32_t i = 0; i < scenario->companion_count; i++)
+        RONDE_TRY(ronde_scenario_refuse(scenario, RONDE_SCENARIO_WITH, i,
+                                        open_companion(out_co_run, i, forecast, error), error));
+    return RONDE_OK;
 }
 
 /* "all_reduce ring 4M on 8 ranks" */
@@ -117,16 +113,12 @@ static enum ronde_status add_collective(struct ronde_co_run *co_run,
     struct ronde_co_run_part *part = &co_run->parts[parts->count];
     struct ronde_forecast as_it_is = *forecast;
     struct ronde_record record;
-    enum ronde_status status = ronde_record_replay(forecast, engine, &record, NULL, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_record_replay(forecast, engine, &record, NULL, error));
     memset(part, 0, sizeof *part);
     name_collective(part, forecast);
     part->alone_ns = record.time_ns;
     as_it_is.platform = co_run->machine;
-    status = ronde_forecast_graph(&as_it_is, &parts->dags[parts->count], error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_forecast_graph(&as_it_is, &parts->dags[parts->count], error));
     parts->scene_parts[parts->count] =
         (struct ronde_scene_part){parts->dags[parts->count], forecast->sim.host_of};
     parts->count++;
@@ -177,9 +169,8 @@ static enum ronde_status guess_repeats(const struct ronde_co_run *co_run, struct
         const struct ronde_background *flow = &co_run->scenario->backgrounds[i];
         double rate = 0;
         status = rate_of(co_run->machine, flow, &rate, error);
-        if (status == RONDE_OK)
-            status = set_repeats(flow, ceil(longest_ns * rate / (double)flow->bytes) + 1,
-                                 &parts->repeats[i], error);
+        RONDE_THEN(status, set_repeats(flow, ceil(longest_ns * rate / (double)flow->bytes) + 1,
+                                       &parts->repeats[i], error));
         status =
             ronde_scenario_refuse(co_run->scenario, RONDE_SCENARIO_BACKGROUND, i, status, error);
     }
@@ -197,10 +188,7 @@ static enum ronde_status add_flows(struct ronde_co_run *co_run, struct parts *pa
         struct ronde_dag **dag = &parts->dags[parts->count];
         char size[RONDE_SIZE_TEXT_BYTES];
         ronde_dag_destroy(*dag, ronde_mem_default());
-        const enum ronde_status status =
-            ronde_scene_flow(flow->bytes, parts->repeats[i], ronde_mem_default(), dag, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_scene_flow(flow->bytes, parts->repeats[i], ronde_mem_default(), dag, error));
         parts->flow_hosts[i][0] = flow->src;
         parts->flow_hosts[i][1] = flow->dst;
         parts->scene_parts[parts->count] = (struct ronde_scene_part){*dag, parts->flow_hosts[i]};
@@ -220,18 +208,16 @@ static enum ronde_status replay_once(struct ronde_co_run *co_run, const struct p
 {
     const struct ronde_scenario *scenario = co_run->scenario;
     ronde_kept_release(kept);
-    enum ronde_status status =
-        ronde_scene_create(parts->scene_parts, parts->count, scenario->stragglers,
-                           scenario->straggler_count, ronde_mem_default(), &kept->scene, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_scene_create(parts->scene_parts, parts->count, scenario->stragglers,
+                                 scenario->straggler_count, ronde_mem_default(), &kept->scene,
+                                 error));
     kept->sim = forecast->sim;
     kept->sim.host_of = kept->scene->host_of;
     kept->sim.release_ns = scenario->straggler_count > 0 ? kept->scene->release_ns : NULL;
-    status = ronde_scene_keep(kept, co_run->machine, engine, error);
-    for (uint32_t i = 0; i < parts->count && status == RONDE_OK; i++)
+    RONDE_TRY(ronde_scene_keep(kept, co_run->machine, engine, error));
+    for (uint32_t i = 0; i < parts->count; i++)
         co_run->parts[i].together_ns = ronde_scene_end_ns(kept->scene, kept->sim.out_finish_ns, i);
-    return status;
+    return RONDE_OK;
 }
 
 /* Whether every flow lasted; one that did not gets half as many messages again as it seems to need. */
@@ -264,15 +250,13 @@ static enum ronde_status replay_all(struct ronde_co_run *co_run, struct parts *p
                                     struct ronde_kept *kept, struct ronde_error *error)
 {
     bool lasted = false;
-    enum ronde_status status = guess_repeats(co_run, parts, error);
-    while (status == RONDE_OK && !lasted) {
-        status = add_flows(co_run, parts, error);
-        if (status == RONDE_OK)
-            status = replay_once(co_run, parts, forecast, engine, kept, error);
-        if (status == RONDE_OK)
-            status = prolong_flows(co_run, parts, &lasted, error);
+    RONDE_TRY(guess_repeats(co_run, parts, error));
+    while (!lasted) {
+        RONDE_TRY(add_flows(co_run, parts, error));
+        RONDE_TRY(replay_once(co_run, parts, forecast, engine, kept, error));
+        RONDE_TRY(prolong_flows(co_run, parts, &lasted, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Steps of all collectives: a scenario's graph has them all. */
@@ -318,8 +302,7 @@ run_as_job(struct ronde_co_run *co_run, const struct ronde_forecast *forecast, c
     as_it_is.sim.release_ns = co_run->scenario->straggler_count > 0 ? release_ns : NULL;
     enum ronde_status status = ronde_record_replay(forecast, engine, out_record, NULL, error);
     *part = (struct ronde_co_run_part){.alone_ns = out_record->time_ns};
-    if (status == RONDE_OK)
-        status = ronde_record_replay(&as_it_is, engine, out_record, &out_kept->result, error);
+    RONDE_THEN(status, ronde_record_replay(&as_it_is, engine, out_record, &out_kept->result, error));
     ronde_mem_free(ronde_mem_default(), release_ns, ranks, sizeof *release_ns);
     if (status != RONDE_OK)
         return status;
@@ -351,8 +334,7 @@ enum ronde_status ronde_co_run_run(struct ronde_co_run *co_run,
                                                       error),
                                        error);
     parts.collectives = parts.count;
-    if (status == RONDE_OK)
-        status = replay_all(co_run, &parts, forecast, engine, out_kept, error);
+    RONDE_THEN(status, replay_all(co_run, &parts, forecast, engine, out_kept, error));
     for (uint32_t i = 0; i < RONDE_MAX_PARTS; i++)
         ronde_dag_destroy(parts.dags[i], ronde_mem_default());
     if (status != RONDE_OK)

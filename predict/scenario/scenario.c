@@ -106,12 +106,11 @@ static enum ronde_status parse_range(const char *text, struct ronde_host_list *h
     char head[32];
     const char *tail = cut(text, '-', head, sizeof head);
     uint64_t first = 0, last = 0;
-    enum ronde_status status =
-        ronde_number_parse("host", tail ? head : text, 0, UINT32_MAX - 1, &first, error);
+    RONDE_TRY(ronde_number_parse("host", tail ? head : text, 0, UINT32_MAX - 1, &first, error));
     last = first;
-    if (status == RONDE_OK && tail)
-        status = ronde_number_parse("host", tail, 0, UINT32_MAX - 1, &last, error);
-    return status == RONDE_OK ? add_hosts(hosts, first, last, error) : status;
+    if (tail)
+        RONDE_TRY(ronde_number_parse("host", tail, 0, UINT32_MAX - 1, &last, error));
+    return add_hosts(hosts, first, last, error);
 }
 
 static enum ronde_status parse_hosts(const char *text, struct ronde_host_list *hosts,
@@ -179,13 +178,9 @@ static enum ronde_status add_background(struct ronde_scenario *scenario, const c
     struct ronde_background background = {0, 0, 0};
     if (!size)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "\"%s\" is not S>D:SIZE, e.g. 0>4:1M", value);
-    enum ronde_status status = ronde_count_parse("host", src, 0, &background.src, error);
-    if (status == RONDE_OK)
-        status = ronde_count_parse("host", dst, 0, &background.dst, error);
-    if (status == RONDE_OK)
-        status = ronde_size_parse(size, &background.bytes, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_count_parse("host", src, 0, &background.src, error));
+    RONDE_TRY(ronde_count_parse("host", dst, 0, &background.dst, error));
+    RONDE_TRY(ronde_size_parse(size, &background.bytes, error));
     if (background.src == background.dst || background.bytes == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "\"%s\": a flow needs two hosts and at least one byte", value);
@@ -205,12 +200,11 @@ static enum ronde_status add_degraded(struct ronde_scenario *scenario, const cha
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "\"%s\" is not LINK=FACTOR, e.g. nic0=0.5",
                           value);
     memcpy(degraded.link, value, (size_t)(equals - value));
-    const enum ronde_status status = parse_factor("factor", equals + 1, &degraded.factor, error);
-    if (status == RONDE_OK && scenario->degraded_count == RONDE_SCENARIO_STATEMENTS)
+    RONDE_TRY(parse_factor("factor", equals + 1, &degraded.factor, error));
+    if (scenario->degraded_count == RONDE_SCENARIO_STATEMENTS)
         return too_many("degrade", error);
-    if (status == RONDE_OK)
-        scenario->degraded[scenario->degraded_count++] = degraded;
-    return status;
+    scenario->degraded[scenario->degraded_count++] = degraded;
+    return RONDE_OK;
 }
 
 /* One of a straggler's settings. */
@@ -236,16 +230,13 @@ static enum ronde_status add_straggler(struct ronde_scenario *scenario, const ch
                                        struct ronde_error *error)
 {
     struct ronde_straggler straggler = {0, 0, 1};
-    enum ronde_status status = RONDE_OK;
     bool has_rank = false;
-    for (const char *text = value; text && status == RONDE_OK;) {
+    for (const char *text = value; text;) {
         char setting[64];
         const char *rest = cut(text, ',', setting, sizeof setting);
-        status = set_straggler(&straggler, rest ? setting : text, &has_rank, error);
+        RONDE_TRY(set_straggler(&straggler, rest ? setting : text, &has_rank, error));
         text = rest;
     }
-    if (status != RONDE_OK)
-        return status;
     if (!has_rank || !(strstr(value, "delay=") || strstr(value, "slow=")))
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "\"%s\" is not rank=R,delay=TIME, e.g. rank=7,delay=2ms", value);
@@ -278,10 +269,9 @@ static enum ronde_status add_statement(struct ronde_scenario *scenario, size_t k
 {
     const uint32_t *count =
         (const uint32_t *)(const void *)((char *)scenario + statements[kind].count);
-    const enum ronde_status status = statements[kind].add(scenario, value, error);
-    if (status == RONDE_OK)
-        scenario->lines[kind][*count - 1] = scenario->line;
-    return status;
+    RONDE_TRY(statements[kind].add(scenario, value, error));
+    scenario->lines[kind][*count - 1] = scenario->line;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_scenario_refuse(const struct ronde_scenario *scenario,

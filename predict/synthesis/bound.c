@@ -205,11 +205,9 @@ static enum ronde_status bound_certainly(struct bounding *bounding, double *out_
 {
     enum ronde_status status = bound_copies(bounding, RONDE_BROADCAST, false, error);
     double least_GBps = bounding->bound->GBps, rate = INFINITY;
-    if (status == RONDE_OK)
-        status = bound_copies(bounding, RONDE_BROADCAST, true, error);
+    RONDE_THEN(status, bound_copies(bounding, RONDE_BROADCAST, true, error));
     least_GBps = fmin(least_GBps, bounding->bound->GBps);
-    if (status == RONDE_OK)
-        status = bound_parts(bounding, &rate, error);
+    RONDE_THEN(status, bound_parts(bounding, &rate, error));
     *out_GBps = fmin(least_GBps, rate * bounding->graph.unit_GBps);
     return status;
 }
@@ -235,12 +233,10 @@ static enum ronde_status bound_all_reduce(struct bounding *bounding, struct rond
     double certain_GBps = INFINITY;
     enum ronde_status status = bound_certainly(bounding, &certain_GBps, error);
     bound->numerator = bound->denominator = 0;
-    if (status == RONDE_OK)
-        status = bound_copies(bounding, RONDE_ALL_GATHER, true, error);
+    RONDE_THEN(status, bound_copies(bounding, RONDE_ALL_GATHER, true, error));
     first = *bound;
     bound->numerator = bound->denominator = 0;
-    if (status == RONDE_OK)
-        status = bound_copies(bounding, RONDE_ALL_GATHER, false, error);
+    RONDE_THEN(status, bound_copies(bounding, RONDE_ALL_GATHER, false, error));
     if (status != RONDE_OK)
         return status;
     if (first.GBps < bound->GBps) { /* the slower half is the one to name */
@@ -398,13 +394,10 @@ static enum ronde_status find_wiring(struct bounding *bounding,
 {
     const uint32_t ranks = bounding->request->ranks;
     struct ronde_turns *turns = &bounding->turns;
-    enum ronde_status status = RONDE_OK;
     /* What is refused for its size needs no symmetry first. */
     if (can_turn(bounding->request) && ranks <= RONDE_WIRING_RANKS &&
         ranks <= ronde_platform_facts(platform)->hosts)
-        status = ronde_turns_find(platform, ranks, bounding->pool, turns, error);
-    if (status != RONDE_OK)
-        return status;
+        RONDE_TRY(ronde_turns_find(platform, ranks, bounding->pool, turns, error));
     return ronde_wiring_find_turned(platform, ranks, turns->count > 0 ? turns : NULL,
                                     bounding->pool, &bounding->wiring, error);
 }
@@ -414,11 +407,9 @@ static enum ronde_status find_bound(struct bounding *bounding,
 {
     struct ronde_bound *bound = bounding->bound;
     enum ronde_status status = find_wiring(bounding, platform, error);
-    if (status == RONDE_OK)
-        status = ronde_graph_make(&bounding->wiring, bounding->pool, &bounding->graph, error);
+    RONDE_THEN(status, ronde_graph_make(&bounding->wiring, bounding->pool, &bounding->graph, error));
     bound->certain_GBps = 0;
-    if (status == RONDE_OK)
-        status = bound_rate(bounding, error);
+    RONDE_THEN(status, bound_rate(bounding, error));
     if (bound->certain_GBps <= 0)
         bound->certain_GBps = bound->GBps;
     return status == RONDE_OK ? bound_latency(bounding, error) : status;

@@ -354,10 +354,8 @@ enum ronde_status ronde_emit(const struct ronde_emission *emission, struct ronde
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a schedule of %u ranks",
                           emission->ranks);
     enum ronde_status status = ronde_builder_create(&request, pool->mem, &building.builder, error);
-    if (status == RONDE_OK)
-        status = build(&building, error);
-    if (status == RONDE_OK)
-        status = count_connections(&building, &out_emitted->connections, error);
+    RONDE_THEN(status, build(&building, error));
+    RONDE_THEN(status, count_connections(&building, &out_emitted->connections, error));
     if (status != RONDE_OK) {
         ronde_builder_destroy(building.builder);
         return status;

@@ -325,10 +325,9 @@ enum ronde_status ronde_graph_make(const struct ronde_wiring *wiring, struct ron
     if (!making.has_memory || !list_arcs(&making, pool))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the graph of %u ranks",
                           wiring->ranks);
-    const enum ronde_status status = number_places(&making, error);
-    if (status == RONDE_OK)
-        set_capacities(&making);
-    return status;
+    RONDE_TRY(number_places(&making, error));
+    set_capacities(&making);
+    return RONDE_OK;
 }
 
 void ronde_graph_reverse(struct ronde_graph *graph)

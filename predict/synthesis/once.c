@@ -132,26 +132,21 @@ static enum ronde_status pack_both(struct making *making, uint32_t trees,
     const enum ronde_collective collective = making->request->collective;
     const bool goes_up = ronde_collective_traits(collective)->reduces;
     const bool goes_down = collective == RONDE_ALL_REDUCE || !goes_up;
-    enum ronde_status status = RONDE_OK;
     out->GBps = out->trees_GBps = INFINITY;
     if (goes_up) {
-        status = pack(making, true, trees, &making->up, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(pack(making, true, trees, &making->up, error));
         out->trees = making->up.trees;
         out->GBps = rate_of(making, &making->up, making->up.time);
         out->trees_GBps = rate_of(making, &making->up, making->up.bound_time);
     }
     if (!goes_down)
-        return status;
-    status = pack(making, false, trees, &making->down, error);
-    if (status != RONDE_OK)
-        return status;
+        return RONDE_OK;
+    RONDE_TRY(pack(making, false, trees, &making->down, error));
     out->trees = making->down.trees;
     out->GBps = in_series(out->GBps, rate_of(making, &making->down, making->down.time));
     out->trees_GBps =
         in_series(out->trees_GBps, rate_of(making, &making->down, making->down.bound_time));
-    return status;
+    return RONDE_OK;
 }
 
 static uint32_t common_multiple(uint32_t a, uint32_t b)
@@ -170,10 +165,10 @@ static enum ronde_status pack_all(struct making *making, struct ronde_synthesis 
                                   struct ronde_error *error)
 {
     const struct making none = *making;
-    enum ronde_status status = pack_both(making, making->request->trees, out, error);
+    RONDE_TRY(pack_both(making, making->request->trees, out, error));
     const uint32_t up = making->up.trees, down = making->down.trees;
-    if (status != RONDE_OK || up == down || up == 0 || down == 0)
-        return status;
+    if (up == down || up == 0 || down == 0)
+        return RONDE_OK;
     const uint32_t counts[] = {up, down, common_multiple(up, down)};
     struct making best = none;
     double best_GBps = 0;
@@ -182,9 +177,7 @@ static enum ronde_status pack_all(struct making *making, struct ronde_synthesis 
         struct ronde_synthesis made = *out;
         if (counts[i] > most_trees(making))
             continue;
-        status = pack_both(&trial, counts[i], &made, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(pack_both(&trial, counts[i], &made, error));
         if (made.GBps <= best_GBps)
             continue;
         best = trial;
@@ -192,7 +185,7 @@ static enum ronde_status pack_all(struct making *making, struct ronde_synthesis 
         *out = made;
     }
     *making = best;
-    return status;
+    return RONDE_OK;
 }
 
 /*
@@ -332,9 +325,7 @@ static enum ronde_status pack_few(struct making *making, struct ronde_synthesis 
     if (making->symmetry)
         making->wiring.may_take = NULL;
     const bool is_ready = !making->symmetry && (!out->is_joint || connections >= 4);
-    const enum ronde_status status = is_ready ? RONDE_OK : pack_plain(making, out, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(is_ready ? RONDE_OK : pack_plain(making, out, error));
     /* All that runs up and down needs a connection each way. */
     const bool is_both = making->request->collective == RONDE_ALL_REDUCE;
     const struct ronde_neighbours_task task = {.wiring = &making->wiring,
@@ -361,8 +352,7 @@ static enum ronde_status emit_few(struct making *making, struct ronde_schedule *
     enum ronde_status status = emit(making, out_schedule, out, &refusal);
     if (status == RONDE_UNSUPPORTED && is_limited && n * n <= MOST_EDGES) {
         status = pack_few(making, out, &unused);
-        if (status == RONDE_OK)
-            status = emit(making, out_schedule, out, &unused);
+        RONDE_THEN(status, emit(making, out_schedule, out, &unused));
         if (status == RONDE_OK || status == RONDE_NO_MEMORY)
             return status == RONDE_OK ? status : ronde_fail(error, status, "%s", unused.message);
     }
@@ -376,13 +366,10 @@ static enum ronde_status make(struct making *making, const struct ronde_platform
     const struct ronde_synthesis_request *request = making->request;
     out->is_joint = false;
     ronde_synthesis_say(&request->progress, "finding routes", 0, 0);
-    enum ronde_status status =
-        ronde_wiring_find(platform, request->ranks, making->pool, &making->wiring, error);
-    if (status == RONDE_OK)
-        status = ronde_graph_make(&making->wiring, making->pool, &making->graph, error);
-    if (status == RONDE_OK)
-        status = pack_best(making, out, error);
-    return status == RONDE_OK ? emit_few(making, out_schedule, out, error) : status;
+    RONDE_TRY(ronde_wiring_find(platform, request->ranks, making->pool, &making->wiring, error));
+    RONDE_TRY(ronde_graph_make(&making->wiring, making->pool, &making->graph, error));
+    RONDE_TRY(pack_best(making, out, error));
+    return emit_few(making, out_schedule, out, error);
 }
 
 enum ronde_status ronde_synthesis_once(const struct ronde_platform *platform,

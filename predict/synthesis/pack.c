@@ -203,9 +203,7 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
     struct ronde_packing found = {.trees = trees};
     struct ronde_balance balance;
     found.bound_time = bound_of(task, trees, packing->entering);
-    const enum ronde_status status = grow(packing, &found, &balance, found.bound_time, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(grow(packing, &found, &balance, found.bound_time, error));
     const uint64_t steps = steps_of(task, found.forest.tree_count);
     for (size_t level = 0; level < SLACK_COUNT; level++) {
         ronde_balance_aim(&balance, found.bound_time * (1 + slacks[level]));
@@ -232,9 +230,7 @@ static enum ronde_status beat(struct packing *packing, uint32_t trees, bool *out
     found.bound_time = bound_of(task, trees, packing->entering);
     const double wanted = trees / (share_of(packing, &packing->best) * GAIN * task->rate_GBps);
     const double time = fmax(found.bound_time, wanted);
-    const enum ronde_status status = grow(packing, &found, &balance, time, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(grow(packing, &found, &balance, time, error));
     const bool is_balanced = ronde_balance_search(&balance, steps_of(task, found.forest.tree_count));
     if (is_balanced && !ronde_flatten(&found.forest, balance.limit, task->progress, packing->pool))
         return no_memory(packing, found.forest.tree_count, error);
@@ -250,12 +246,11 @@ static enum ronde_status try_trees(struct packing *packing, uint32_t trees,
                                    struct ronde_error *error)
 {
     bool is_better = true;
-    enum ronde_status status = RONDE_OK;
     if (packing->task->arrivals == 0 || packing->best.trees == 0)
         return pack_trees(packing, trees, error);
-    while (status == RONDE_OK && is_better)
-        status = beat(packing, trees, &is_better, error);
-    return status;
+    while (is_better)
+        RONDE_TRY(beat(packing, trees, &is_better, error));
+    return RONDE_OK;
 }
 
 /* The share of the bound that so many trees allow, and 0 for a number that was tried. */
@@ -359,8 +354,8 @@ enum ronde_status ronde_joint_pack(const struct ronde_joint_task *task, struct r
                                            .most_trees = most_trees(n),
                                            .most_height = task->most_height,
                                            .progress = task->progress};
-    const enum ronde_status status = ronde_pack(&packed, pool, out_packing, error);
-    for (uint32_t t = 0; status == RONDE_OK && t < out_packing->forest.tree_count; t++)
+    RONDE_TRY(ronde_pack(&packed, pool, out_packing, error));
+    for (uint32_t t = 0; t < out_packing->forest.tree_count; t++)
         ronde_forest_centre(&out_packing->forest, t, room);
-    return status;
+    return RONDE_OK;
 }

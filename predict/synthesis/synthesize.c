@@ -142,8 +142,8 @@ ronde_synthesize_all(const struct ronde_platform *platform,
                      const struct ronde_synthesis_taker *taker, struct ronde_error *error)
 {
     struct ronde_synthesis known = {.trees = 0};
-    const enum ronde_status status = find_bound(platform, request, mem, &known.bound, error);
-    return status == RONDE_OK ? make_all(platform, request, mem, taker, &known, error) : status;
+    RONDE_TRY(find_bound(platform, request, mem, &known.bound, error));
+    return make_all(platform, request, mem, taker, &known, error);
 }
 
 /* Schedules that were made, as candidates. */
@@ -158,11 +158,10 @@ static enum ronde_status enter(void *self, const char *name, struct ronde_schedu
 {
     struct contest *contest = self;
     struct ronde_candidate *candidate;
-    const enum ronde_status status =
-        ronde_choice_take(&contest->choice, &contest->request, name, schedule, &candidate, error);
-    if (status == RONDE_OK)
-        contest->made[contest->choice.count - 1] = *made;
-    return status;
+    RONDE_TRY(
+        ronde_choice_take(&contest->choice, &contest->request, name, schedule, &candidate, error));
+    contest->made[contest->choice.count - 1] = *made;
+    return RONDE_OK;
 }
 
 /* The fastest for the load; of the others a bound is enough. */
@@ -172,10 +171,7 @@ static enum ronde_status find_fastest(struct contest *contest, const struct rond
                                       struct ronde_synthesis *out, struct ronde_error *error)
 {
     struct ronde_quote quotes[TRIALS];
-    const enum ronde_status status =
-        ronde_choice_price(&contest->choice, load, pricer, quotes, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_choice_price(&contest->choice, load, pricer, quotes, error));
     const uint32_t best = ronde_choice_best(&contest->choice, quotes, RONDE_NONE);
     if (best == RONDE_NONE)
         return ronde_fail(error, RONDE_UNSUPPORTED,
@@ -197,11 +193,10 @@ static enum ronde_status take_if_faster(struct ronde_selector *selector,
                                         struct ronde_synthesis *out, struct ronde_error *error)
 {
     struct ronde_decision decision;
-    enum ronde_status status = ronde_selector_rely(selector, platform, NULL, 0, error);
-    if (status == RONDE_OK)
-        status = ronde_selector_decide(selector, count, &decision, error);
-    if (status != RONDE_OK || selector->quotes[decision.best].time_ns >= out->time_ns)
-        return status;
+    RONDE_TRY(ronde_selector_rely(selector, platform, NULL, 0, error));
+    RONDE_TRY(ronde_selector_decide(selector, count, &decision, error));
+    if (selector->quotes[decision.best].time_ns >= out->time_ns)
+        return RONDE_OK;
     ronde_schedule_destroy(*schedule);
     *schedule = ronde_choice_take_schedule(&selector->choice, decision.best);
     out->algorithm = selector->choice.candidates[decision.best].request.algorithm;
@@ -225,8 +220,7 @@ static enum ronde_status keep_faster(const struct ronde_platform *platform,
     struct ronde_selector selector;
     ronde_synthesis_say(&request->progress, "pricing the algorithms there are", 0, 0);
     enum ronde_status status = ronde_selector_open(&options, &asked, &selector, &why);
-    if (status == RONDE_OK)
-        status = take_if_faster(&selector, platform, count, schedule, out, &why);
+    RONDE_THEN(status, take_if_faster(&selector, platform, count, schedule, out, &why));
     ronde_selector_close(&selector);
     return status == RONDE_OK || status == RONDE_UNSUPPORTED
                ? RONDE_OK
@@ -251,8 +245,7 @@ static enum ronde_status synthesize_for_size(const struct ronde_platform *platfo
     const struct ronde_synthesis_taker taker = {&contest, enter};
     struct ronde_platform_pricer own;
     enum ronde_status status = make_all(platform, request, mem, &taker, out, error);
-    if (status == RONDE_OK)
-        status = ronde_platform_pricer_open(platform, &options, request->ranks, &own, error);
+    RONDE_THEN(status, ronde_platform_pricer_open(platform, &options, request->ranks, &own, error));
     if (status == RONDE_OK) {
         const struct ronde_pricer pricer = ronde_platform_pricer_pricer(&own);
         const struct ronde_load load = ronde_platform_pricer_load(&own, count);
@@ -277,10 +270,7 @@ enum ronde_status ronde_synthesize(const struct ronde_platform *platform,
 {
     *out_schedule = NULL;
     *out_synthesis = (struct ronde_synthesis){.trees = 0};
-    const enum ronde_status status =
-        find_bound(platform, request, mem, &out_synthesis->bound, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(find_bound(platform, request, mem, &out_synthesis->bound, error));
     return request->bytes > 0 && request->most_height == 0
                ? synthesize_for_size(platform, request, mem, out_schedule, out_synthesis, error)
                : ronde_synthesis_once(platform, request, mem, out_schedule, out_synthesis, error);

@@ -148,11 +148,8 @@ static enum ronde_status find_route(struct finding *finding, uint32_t from, uint
     do {
         if (!grow(finding->pool, &finding->links, 0, &finding->link_room, *out_count))
             return no_memory(finding, error);
-        const enum ronde_status status =
-            ronde_router_route(finding->router, from, to, finding->link_room, finding->links,
-                               out_count, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_router_route(finding->router, from, to, finding->link_room, finding->links,
+                                     out_count, error));
     } while (*out_count > finding->link_room);
     return RONDE_OK;
 }
@@ -203,19 +200,16 @@ static void find_media(struct ronde_wiring *wiring, uint32_t *seen)
 static enum ronde_status find_pairs(struct finding *finding, struct ronde_error *error)
 {
     const struct ronde_wiring *wiring = finding->wiring;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t i = 0; status == RONDE_OK && i < ronde_wiring_source_count(wiring); i++)
-        for (uint32_t j = 0; status == RONDE_OK && j < wiring->ranks; j++)
-            status = add_pair(finding, i, j, error);
-    return status;
+    for (uint32_t i = 0; i < ronde_wiring_source_count(wiring); i++)
+        for (uint32_t j = 0; j < wiring->ranks; j++)
+            RONDE_TRY(add_pair(finding, i, j, error));
+    return RONDE_OK;
 }
 
 static enum ronde_status find_all(struct finding *finding, struct ronde_error *error)
 {
     struct ronde_wiring *wiring = finding->wiring;
-    const enum ronde_status status = find_pairs(finding, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(find_pairs(finding, error));
     uint32_t *seen = ronde_store_new(finding->pool, wiring->wire_count, sizeof *seen);
     if (!seen)
         return no_memory(finding, error);
@@ -349,13 +343,10 @@ enum ronde_status ronde_wiring_find_turned(const struct ronde_platform *platform
                                            struct ronde_error *error)
 {
     struct finding finding = {.wiring = out_wiring, .pool = pool, .link_room = USUAL_LINKS};
-    enum ronde_status status = check(platform, ranks, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check(platform, ranks, error));
     *out_wiring = (struct ronde_wiring){.platform = platform, .ranks = ranks, .turns = turns};
-    status = prepare(&finding, platform, error);
-    if (status == RONDE_OK)
-        status = turns ? find_turned(&finding, error) : find_all(&finding, error);
+    enum ronde_status status = prepare(&finding, platform, error);
+    RONDE_THEN(status, turns ? find_turned(&finding, error) : find_all(&finding, error));
     ronde_router_destroy(finding.router);
     return status;
 }

@@ -38,10 +38,7 @@ static enum ronde_status forecast_of(const struct ronde_workload *workload,
                                                   .ranks = call->ranks,
                                                   .root = call->root},
                                       .host_of = hosts_of(workload, call)};
-    const enum ronde_status status =
-        ronde_candidate_open(&setup, ronde_mem_default(), out_candidate, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_candidate_open(&setup, ronde_mem_default(), out_candidate, error));
     *out_forecast = ronde_candidate_forecast(out_candidate, options->platform, &how);
     ronde_forecast_set_count(out_forecast, ronde_collective_count(call->collective, call->ranks,
                                                                   call->bytes, RONDE_UINT8));
@@ -80,8 +77,7 @@ enum ronde_status workload_call_alone(const struct ronde_workload *workload,
         forecast_of(workload, options, call, algorithm, &candidate, &forecast, error);
     if (status == RONDE_OK && !is_asked(options, call, algorithm))
         status = check_candidate(&forecast, error);
-    if (status == RONDE_OK)
-        status = ronde_forecast_replay(&forecast, "auto", &prediction, error);
+    RONDE_THEN(status, ronde_forecast_replay(&forecast, "auto", &prediction, error));
     if (status == RONDE_OK)
         *out_ns = prediction.time_ns;
     ronde_candidate_close(&candidate, ronde_mem_default());
@@ -196,10 +192,7 @@ settle_time(const struct ronde_workload *workload, const struct ronde_workload_s
 {
     const struct ronde_workload_ask ask = {call->collective, hosts_of(workload, call), call->ranks,
                                            call->bytes};
-    const enum ronde_status status =
-        options->time(options->time_context, &ask, &call->alone_ns, &call->algorithm, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(options->time(options->time_context, &ask, &call->alone_ns, &call->algorithm, error));
     call->dag = make_meeting(call->ranks, call->alone_ns, mem);
     return call->dag ? RONDE_OK : no_memory(error);
 }
@@ -221,10 +214,8 @@ static enum ronde_status settle(const struct ronde_workload *workload,
     if (!name)
         return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm of %s serves %u ranks",
                           ronde_collective_text(call->collective), call->ranks);
-    const enum ronde_status status = workload_call_set(workload, options, call, name, mem, error);
-    return status == RONDE_OK
-               ? workload_call_alone(workload, options, call, name, &call->alone_ns, error)
-               : status;
+    RONDE_TRY(workload_call_set(workload, options, call, name, mem, error));
+    return workload_call_alone(workload, options, call, name, &call->alone_ns, error);
 }
 
 /* The kind of an item, added where there is none such yet. */
@@ -300,10 +291,9 @@ enum ronde_status workload_calls_open(const struct ronde_workload *workload,
             return no_memory(error);
         calls->all[calls->call_of[i]].count++;
     }
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t c = 0; c < calls->count && status == RONDE_OK; c++)
-        status = settle(workload, options, &calls->all[c], calls->mem, error);
-    return status;
+    for (uint32_t c = 0; c < calls->count; c++)
+        RONDE_TRY(settle(workload, options, &calls->all[c], calls->mem, error));
+    return RONDE_OK;
 }
 
 void workload_calls_close(struct workload_calls *calls)

@@ -58,20 +58,17 @@ static void index_pattern(struct pattern *pattern)
 static enum ronde_status make_patterns(struct expanding *expanding,
                                        const struct ronde_workload_sim *options)
 {
-    enum ronde_status status = RONDE_OK;
     expanding->patterns =
         ronde_store_new(&expanding->store, expanding->calls->count, sizeof *expanding->patterns);
     if (expanding->store.is_short)
         return no_memory(expanding);
-    for (uint32_t c = 0; c < expanding->calls->count && status == RONDE_OK; c++) {
+    for (uint32_t c = 0; c < expanding->calls->count; c++) {
         const struct workload_call *call = &expanding->calls->all[c];
         struct pattern *pattern = &expanding->patterns[c];
         if (!call->dag)
             continue;
-        status = workload_call_messages(expanding->workload, options, call, expanding->store.mem,
-                                        &pattern->steps, expanding->error);
-        if (status != RONDE_OK)
-            break;
+        RONDE_TRY(workload_call_messages(expanding->workload, options, call, expanding->store.mem,
+                                         &pattern->steps, expanding->error));
         const size_t steps = pattern->steps->work_count;
         pattern->launch_ns = call->dag->launch_ns;
         pattern->first =
@@ -85,7 +82,7 @@ static enum ronde_status make_patterns(struct expanding *expanding,
         if (pattern->cpus > expanding->most_cpus)
             expanding->most_cpus = pattern->cpus;
     }
-    return status;
+    return RONDE_OK;
 }
 
 static void free_patterns(struct expanding *expanding)
@@ -165,16 +162,16 @@ static enum ronde_status add_first(struct expanding *expanding, uint32_t w,
 {
     const struct ronde_workload *workload = expanding->workload;
     const uint32_t previous = expanding->matching->previous[w];
-    enum ronde_status status = ronde_workload_add(expanding->made, work, expanding->error);
-    for (uint32_t d = 0; d < workload->works[w].dep_count && status == RONDE_OK; d++) {
+    RONDE_TRY(ronde_workload_add(expanding->made, work, expanding->error));
+    for (uint32_t d = 0; d < workload->works[w].dep_count; d++) {
         const struct ronde_work_dep dep = workload->deps[workload->works[w].first_dep + d];
-        status = wait_for(expanding,
-                          dep.on_start ? expanding->begin[dep.work] : expanding->end[dep.work],
-                          dep.on_start);
+        RONDE_TRY(wait_for(expanding,
+                           dep.on_start ? expanding->begin[dep.work] : expanding->end[dep.work],
+                           dep.on_start));
     }
-    if (status == RONDE_OK && previous != RONDE_NONE)
-        status = wait_for(expanding, expanding->end[previous], false);
-    return status;
+    if (previous != RONDE_NONE)
+        RONDE_TRY(wait_for(expanding, expanding->end[previous], false));
+    return RONDE_OK;
 }
 
 /* A step of a schedule as the item of a rank; `own` is the item that starts the collective there. */
@@ -191,14 +188,14 @@ static enum ronde_status add_step(struct expanding *expanding, const struct patt
         work.peer = expanding->workload->members[group->first_member + work.peer];
         work.tag += own->tag;
     }
-    enum ronde_status status = ronde_workload_add(expanding->made, &work, expanding->error);
-    for (uint32_t d = 0; d < steps->works[s].dep_count && status == RONDE_OK; d++) {
+    RONDE_TRY(ronde_workload_add(expanding->made, &work, expanding->error));
+    for (uint32_t d = 0; d < steps->works[s].dep_count; d++) {
         const struct ronde_work_dep dep = steps->deps[steps->works[s].first_dep + d];
-        status = wait_for(expanding, begin + 1 + pattern->place[dep.work], dep.on_start);
+        RONDE_TRY(wait_for(expanding, begin + 1 + pattern->place[dep.work], dep.on_start));
     }
-    if (status == RONDE_OK && steps->works[s].dep_count == 0)
-        status = wait_for(expanding, begin, false);
-    return status;
+    if (steps->works[s].dep_count == 0)
+        RONDE_TRY(wait_for(expanding, begin, false));
+    return RONDE_OK;
 }
 
 static enum ronde_status add_collective(struct expanding *expanding, uint32_t w)
@@ -215,33 +212,30 @@ static enum ronde_status add_collective(struct expanding *expanding, uint32_t w)
     own.tag = expanding->first_tag[instance];
     own.cpu =
         expanding->first_cpu + expanding->workload->groups[own.group].family * expanding->most_cpus;
-    enum ronde_status status = add_first(expanding, w, &own);
-    for (uint32_t i = from; i < to && status == RONDE_OK; i++)
-        status = add_step(expanding, pattern, &own, pattern->items[i], begin);
+    RONDE_TRY(add_first(expanding, w, &own));
+    for (uint32_t i = from; i < to; i++)
+        RONDE_TRY(add_step(expanding, pattern, &own, pattern->items[i], begin));
     own.duration_ns = 0;
-    if (status == RONDE_OK)
-        status = ronde_workload_add(expanding->made, &own, expanding->error);
-    if (status == RONDE_OK)
-        status = wait_for(expanding, begin, false);
-    for (uint32_t i = from; i < to && status == RONDE_OK; i++)
+    RONDE_TRY(ronde_workload_add(expanding->made, &own, expanding->error));
+    RONDE_TRY(wait_for(expanding, begin, false));
+    for (uint32_t i = from; i < to; i++)
         if (pattern->is_exit[pattern->items[i]])
-            status = wait_for(expanding, begin + 1 + (i - from), false);
-    return status;
+            RONDE_TRY(wait_for(expanding, begin + 1 + (i - from), false));
+    return RONDE_OK;
 }
 
 static enum ronde_status add_items(struct expanding *expanding)
 {
     const struct ronde_workload *workload = expanding->workload;
-    enum ronde_status status =
-        ronde_workload_create(workload->ranks, ronde_workload_text(workload, workload->path),
-                              expanding->store.mem, &expanding->made, expanding->error);
-    for (uint32_t w = 0; w < workload->work_count && status == RONDE_OK; w++) {
+    RONDE_TRY(ronde_workload_create(workload->ranks, ronde_workload_text(workload, workload->path),
+                                    expanding->store.mem, &expanding->made, expanding->error));
+    for (uint32_t w = 0; w < workload->work_count; w++) {
         struct ronde_work own = workload->works[w];
         own.name = 0;
-        status = own.kind == RONDE_WORK_COLLECTIVE ? add_collective(expanding, w)
-                                                   : add_first(expanding, w, &own);
+        RONDE_TRY(own.kind == RONDE_WORK_COLLECTIVE ? add_collective(expanding, w)
+                                                    : add_first(expanding, w, &own));
     }
-    return status;
+    return RONDE_OK;
 }
 
 static enum ronde_status expand(struct expanding *expanding,
@@ -257,8 +251,7 @@ static enum ronde_status expand(struct expanding *expanding,
         ronde_store_new(&expanding->store, instances, sizeof *expanding->first_tag);
     if (status == RONDE_OK && expanding->store.is_short)
         status = no_memory(expanding);
-    if (status == RONDE_OK)
-        status = number_tags(expanding);
+    RONDE_THEN(status, number_tags(expanding));
     if (status == RONDE_OK) {
         number_items(expanding);
         status = add_items(expanding);
@@ -280,12 +273,9 @@ ronde_workload_expand(const struct ronde_workload *workload,
                                   .error = error};
     *out_workload = NULL;
     enum ronde_status status = workload_calls_check(workload, options, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_match(workload, mem, &matching, error);
-    if (status == RONDE_OK)
-        status = workload_calls_open(workload, &matching, options, &calls, error);
-    if (status == RONDE_OK)
-        status = expand(&expanding, options);
+    RONDE_THEN(status, ronde_workload_match(workload, mem, &matching, error));
+    RONDE_THEN(status, workload_calls_open(workload, &matching, options, &calls, error));
+    RONDE_THEN(status, expand(&expanding, options));
     free_patterns(&expanding);
     workload_calls_close(&calls);
     ronde_workload_matching_free(&matching);

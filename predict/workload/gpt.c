@@ -317,9 +317,7 @@ enum ronde_status ronde_gpt_print(const struct ronde_gpt *gpt, const struct rond
 {
     struct ronde_text_out out = {.mem = mem};
     *out_text = NULL;
-    const enum ronde_status status = check(gpt, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check(gpt, error));
     struct stage stage = {.gpt = gpt, .out = &out, .layers = gpt->layers / gpt->pp};
     stage.sequences = gpt->batch / ((double)gpt->dp * gpt->micro);
     stage.activation_bytes =

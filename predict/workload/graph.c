@@ -295,8 +295,7 @@ workload_graph_make(const struct ronde_workload *workload, const struct workload
     enum ronde_status status = RONDE_OK;
     if (!find_all_ends(&making))
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for the graph of a workload");
-    if (status == RONDE_OK)
-        status = reserve(&making, error);
+    RONDE_THEN(status, reserve(&making, error));
     if (status == RONDE_OK)
         fill(&making);
     ronde_store_clear(&making.store);

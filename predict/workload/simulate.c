@@ -261,14 +261,10 @@ static enum ronde_status replay(struct simulation *simulation, struct replayed *
     memset(replayed, 0, sizeof *replayed);
     replayed->store.mem = mem;
     workload_order_free(&simulation->order);
-    enum ronde_status status =
-        workload_order_find(simulation->workload, &simulation->matching, &simulation->calls, mem,
-                            &simulation->order, error);
-    if (status == RONDE_OK)
-        status = workload_graph_make(simulation->workload, &simulation->matching, &simulation->calls,
-                                     &simulation->order, mem, &replayed->graph, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(workload_order_find(simulation->workload, &simulation->matching, &simulation->calls,
+                                  mem, &simulation->order, error));
+    RONDE_TRY(workload_graph_make(simulation->workload, &simulation->matching, &simulation->calls,
+                                  &simulation->order, mem, &replayed->graph, error));
     replayed->graph.dag.alpha_ns = facts->time.alpha_ns;
     replayed->graph.dag.lane_GBps = facts->time.lane_GBps;
     const uint32_t ops = replayed->graph.dag.op_count;
@@ -406,11 +402,9 @@ static enum ronde_status try_one(struct simulation *simulation, uint32_t index,
     struct workload_call *call = &simulation->calls.all[index];
     const char *before = call->algorithm;
     struct replayed replayed;
-    enum ronde_status status = workload_call_set(simulation->workload, simulation->options, call,
-                                                 algorithm, simulation->mem, error);
-    if (status != RONDE_OK)
-        return status;
-    status = replay(simulation, &replayed, error);
+    RONDE_TRY(workload_call_set(simulation->workload, simulation->options, call, algorithm,
+                                simulation->mem, error));
+    const enum ronde_status status = replay(simulation, &replayed, error);
     *out_ns = replayed.result.time_ns;
     free_replayed(&replayed);
     const enum ronde_status back = workload_call_set(simulation->workload, simulation->options,
@@ -484,20 +478,14 @@ ronde_workload_simulate(const struct ronde_workload *workload,
     struct replayed replayed = {.store = {.mem = mem}};
     *out_result = (struct ronde_workload_result){.store = {.mem = mem}};
     enum ronde_status status = workload_calls_check(workload, options, error);
-    if (status == RONDE_OK)
-        status = ronde_workload_match(workload, mem, &simulation.matching, error);
-    if (status == RONDE_OK)
-        status =
-            workload_calls_open(workload, &simulation.matching, options, &simulation.calls, error);
-    if (status == RONDE_OK)
-        status = reserve_result(&simulation, out_result, error);
-    if (status == RONDE_OK)
-        status = replay(&simulation, &replayed, error);
-    if (status == RONDE_OK)
-        status = account(&simulation, &replayed, out_result, error);
+    RONDE_THEN(status, ronde_workload_match(workload, mem, &simulation.matching, error));
+    RONDE_THEN(status, workload_calls_open(workload, &simulation.matching, options,
+                                           &simulation.calls, error));
+    RONDE_THEN(status, reserve_result(&simulation, out_result, error));
+    RONDE_THEN(status, replay(&simulation, &replayed, error));
+    RONDE_THEN(status, account(&simulation, &replayed, out_result, error));
     free_replayed(&replayed);
-    if (status == RONDE_OK)
-        status = try_all(&simulation, out_result, error);
+    RONDE_THEN(status, try_all(&simulation, out_result, error));
     if (status == RONDE_OK && out_result->call_count > 0)
         qsort(out_result->calls, out_result->call_count, sizeof *out_result->calls, by_path);
     workload_order_free(&simulation.order);
