@@ -176,39 +176,35 @@ static uint32_t short_length(const struct setup *setup)
 static enum ronde_status measure_slopes(struct raw *raw, uint32_t first, uint32_t end,
                                         struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t run = 2 * first; status == RONDE_OK && run < 2 * end; run++) {
+    for (uint32_t run = 2 * first; run < 2 * end; run++) {
         struct setup setup = long_run(run / 2);
         if (run % 2 == 0)
             setup.length = short_length(&setup);
         if (setup.probe == RONDE_PROBE_MESSAGES)
             setup.bytes *= setup.length;
         say(raw, run < SMALL_RUNS ? "latency and step costs" : "caches");
-        status =
-            measure(raw, &setup, run % 2 == 0 ? &raw->few[run / 2] : &raw->many[run / 2], error);
+        RONDE_TRY(
+            measure(raw, &setup, run % 2 == 0 ? &raw->few[run / 2] : &raw->many[run / 2], error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Sizes on the outside, so that a disturbance of the machine hits all kinds of one size alike. */
 static enum ronde_status measure_streams(struct raw *raw, struct ronde_error *error)
 {
     const uint32_t cores = raw->bench->cores;
-    enum ronde_status status = RONDE_OK;
-    for (size_t i = 0; status == RONDE_OK && i < STREAMS; i++) {
+    for (size_t i = 0; i < STREAMS; i++) {
         const uint64_t bytes = raw->bench->stream_bytes[i];
         /* In place, so that the sender's own copy moves nothing. */
         const struct setup across = {RONDE_PROBE_STREAM, 1, bytes, 0, 1, true, 2};
         const struct setup parallel = {RONDE_PROBE_STREAM, 1, bytes, 1, cores, true, 2};
         const struct setup reduce = {RONDE_PROBE_REDUCE, 1, bytes, 1, cores, false, 2};
         say(raw, "copies and reductions");
-        status = measure(raw, &across, &raw->across[i], error);
-        if (status == RONDE_OK)
-            status = measure(raw, &parallel, &raw->all_cores[i], error);
-        if (status == RONDE_OK)
-            status = measure(raw, &reduce, &raw->reduce[i], error);
+        RONDE_TRY(measure(raw, &across, &raw->across[i], error));
+        RONDE_TRY(measure(raw, &parallel, &raw->all_cores[i], error));
+        RONDE_TRY(measure(raw, &reduce, &raw->reduce[i], error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* ns per hop or message. */
@@ -435,9 +431,7 @@ static enum ronde_status open_bench(const struct ronde_calibrate_options *option
                                     struct bench *out_bench, struct ronde_error *error)
 {
     struct ronde_target target = {0};
-    const enum ronde_status status = ronde_target_open_modelled(options->backend, &target, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_target_open_modelled(options->backend, &target, error));
     out_bench->is_device = target.machine.devices > 0;
     out_bench->cores = out_bench->is_device ? target.machine.cores : ronde_usable_cores();
     out_bench->slot_bytes = options->benchmark.slot_bytes ? options->benchmark.slot_bytes
@@ -471,10 +465,8 @@ static enum ronde_status measure_all(struct raw *raw, struct ronde_calibration_r
     raw->probes =
         3 * (uint32_t)STREAMS + (has_caches(raw->bench) ? 2 * SLOPE_COUNT + CACHES : 2 * PAIR);
     enum ronde_status status = measure_slopes(raw, HOP, PAIR, error);
-    if (status == RONDE_OK)
-        status = measure_streams(raw, error);
-    if (status == RONDE_OK)
-        status = measure_caches(raw, report, error);
+    RONDE_THEN(status, measure_streams(raw, error));
+    RONDE_THEN(status, measure_caches(raw, report, error));
     ronde_reporter_end(&raw->bench->options->reporter);
     return status;
 }
@@ -490,10 +482,8 @@ enum ronde_status ronde_calibrate(const struct ronde_calibrate_options *options,
     bench.how.slot_bytes = bench.slot_bytes;
     bench.how.dtype = RONDE_FLOAT32;
     bench.how.op = RONDE_SUM;
-    if (status == RONDE_OK)
-        status = watch_processors(&bench, error);
-    if (status == RONDE_OK)
-        status = measure_all(&raw, &report, error);
+    RONDE_THEN(status, watch_processors(&bench, error));
+    RONDE_THEN(status, measure_all(&raw, &report, error));
     report.moved = ronde_distance_missed(bench.distance);
     ronde_distance_close(bench.distance);
     if (status != RONDE_OK)

@@ -295,9 +295,7 @@ static enum ronde_status fit_network(struct fit *fit, struct ronde_error *error)
     if (table->axis_count > 0)
         return RONDE_OK;
     if (table->alloc_path) {
-        const enum ronde_status status = message_groups_read(table, network, &is_known, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(message_groups_read(table, network, &is_known, error));
     }
     if (!is_known && most_exchanging(fit) > GROUP_HOSTS * network->node_hosts)
         group_consecutive(network, table->ranks);
@@ -401,17 +399,13 @@ static void describe(struct fit *fit)
 
 static enum ronde_status fit_all(struct fit *fit, struct ronde_error *error)
 {
-    enum ronde_status status = collect_messages(fit, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(collect_messages(fit, error));
     fit_rate(fit);
     fit_ends(fit);
     describe(fit);
     collect_exchanges(fit);
     fit_fresh(fit);
-    status = fit_network(fit, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(fit_network(fit, error));
     fit_sums(fit);
     fit_inside(fit);
     return RONDE_OK;
@@ -440,8 +434,7 @@ enum ronde_status ronde_calibrate_from_table(const struct ronde_calibrate_table 
     struct fit fit = {.table = table, .report = out_report};
     memset(out_report, 0, sizeof *out_report);
     enum ronde_status status = check_shape(table, error);
-    if (status == RONDE_OK)
-        status = message_rows_read(table->path, &fit.rows, error);
+    RONDE_THEN(status, message_rows_read(table->path, &fit.rows, error));
     if (status == RONDE_OK) {
         fit.messages.points = malloc((fit.rows.count + 1) * sizeof *fit.messages.points);
         fit.exchanges.points = malloc((fit.rows.count + 1) * sizeof *fit.exchanges.points);
@@ -462,10 +455,8 @@ enum ronde_status ronde_calibration_store(const struct ronde_calibration_report 
                                           const char *path, struct ronde_error *error)
 {
     struct ronde_output_file output;
-    enum ronde_status status = ronde_output_file_open(path, &output, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_platform_write(&report->calibration, output.file, error);
+    RONDE_TRY(ronde_output_file_open(path, &output, error));
+    const enum ronde_status status = ronde_platform_write(&report->calibration, output.file, error);
     const enum ronde_status closed = ronde_output_file_close(&output, status, error);
     return status == RONDE_OK ? closed : status;
 }

@@ -115,8 +115,7 @@ static enum ronde_status read_latencies(FILE *file, const char *path, struct mes
 {
     char line[512];
     bool has_begun = false;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t number = 1; status == RONDE_OK && fgets(line, sizeof line, file); number++) {
+    for (uint32_t number = 1; fgets(line, sizeof line, file); number++) {
         struct message_row row = {.kind = MESSAGE_HOPS, .hops = 1, .ranks = 2};
         char *end, *at;
         if (line[0] != '#' && !has_begun)
@@ -135,9 +134,9 @@ static enum ronde_status read_latencies(FILE *file, const char *path, struct mes
             !(row.ns > 0 && row.ns <= 1e18))
             return ronde_fail_at(error, RONDE_BAD_INPUT, number,
                                  "%s:%u: expected a size and a time in microseconds", path, number);
-        status = add(out, &row, error);
+        RONDE_TRY(add(out, &row, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Lines in which such a text says what it is; those of tables have no such remark. */
@@ -205,10 +204,8 @@ enum ronde_status message_groups_read(const struct ronde_calibrate_table *table,
     struct ronde_csv csv;
     bool is_end = false;
     *out_found = false;
-    enum ronde_status status = open_csv(table->alloc_path, &csv, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_csv_next(&csv, &is_end, error);
+    RONDE_TRY(open_csv(table->alloc_path, &csv, error));
+    enum ronde_status status = ronde_csv_next(&csv, &is_end, error);
     const uint32_t run = find_column(&csv, "run"), ranks = find_column(&csv, "ranks"),
                    groups = find_column(&csv, "groups");
     if (status == RONDE_OK && (is_end || ranks == UINT32_MAX || groups == UINT32_MAX))

@@ -167,8 +167,7 @@ enum ronde_status ronde_probe_make(enum ronde_probe probe, uint32_t ranks, uint3
     enum ronde_status status = check_ranks(probe, ranks, length, error);
     for (uint32_t rank = 0; rank < RONDE_PROBE_RANKS; rank++)
         source_of[rank] = rank ^ 1u;
-    if (status == RONDE_OK)
-        status = ronde_builder_create(&request, ronde_mem_default(), &builder, error);
+    RONDE_THEN(status, ronde_builder_create(&request, ronde_mem_default(), &builder, error));
     if (status != RONDE_OK)
         return status;
     build(builder, probe, ranks, length);
@@ -224,16 +223,11 @@ static enum ronde_status open_narrow(struct member *member)
 static enum ronde_status prepare(struct member *member)
 {
     const struct ronde_parallel_probe *probe = member->probe;
-    enum ronde_status status = open_narrow(member);
-    if (status == RONDE_OK)
-        status = ronde_benchmark_open(&member->target, probe->schedule, probe->options,
-                                      &member->benchmark, &member->error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(open_narrow(member));
+    RONDE_TRY(ronde_benchmark_open(&member->target, probe->schedule, probe->options,
+                                   &member->benchmark, &member->error));
     member->benchmark.shape.count = probe->count;
-    status = ronde_memory_create(&member->benchmark.shape, &member->memory, &member->error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_memory_create(&member->benchmark.shape, &member->memory, &member->error));
     ronde_benchmark_aim(&member->benchmark, &member->memory, probe->count, probe->in_place);
     ronde_memory_fill(&member->memory, &member->benchmark.shape, RONDE_PATTERN_ANY);
     return RONDE_OK;
@@ -307,16 +301,16 @@ enum ronde_status ronde_parallel_probe_measure(const struct ronde_parallel_probe
         members[i].probe = probe;
         members[i].effort = effort;
     }
-    enum ronde_status status = run_members(members, probe->members, error);
-    for (uint32_t i = 0; status == RONDE_OK && i < probe->members; i++)
+    RONDE_TRY(run_members(members, probe->members, error));
+    for (uint32_t i = 0; i < probe->members; i++)
         if (members[i].error.status != RONDE_OK)
-            status = ronde_fail(error, members[i].error.status, "%s", members[i].error.message);
-    if (status == RONDE_OK) {
-        qsort(members, probe->members, sizeof members[0], by_median);
-        *out_stats = members[probe->members / 2].stats;
-    }
+            return ronde_fail(error, members[i].error.status, "%s", members[i].error.message);
+
+    qsort(members, probe->members, sizeof members[0], by_median);
+    *out_stats = members[probe->members / 2].stats;
+
     ronde_mem_free(mem, members, probe->members, sizeof *members);
-    return status;
+    return RONDE_OK;
 }
 
 /* A hop of a ping-pong between two cores, as sim/machines/cores.c replays it: the message is fetched from one slot

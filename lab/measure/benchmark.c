@@ -68,8 +68,8 @@ static enum ronde_status open_target(const char *name, bool is_modelled, bool is
         status = ronde_bind_open(ronde_mem_default(), &target.bind, error);
     /* To look at the machine takes longer than most runs: the backend uses the list that buffers are touched by. */
     target.machine.bind = is_bound ? &target.bind : NULL;
-    if (status == RONDE_OK)
-        status = target.backend->open(&target.machine, ronde_mem_default(), &target.self, error);
+    RONDE_THEN(status,
+               target.backend->open(&target.machine, ronde_mem_default(), &target.self, error));
     target.machine.bind = NULL;
     if (status == RONDE_OK)
         *out_target = target;
@@ -131,11 +131,9 @@ ronde_benchmark_open(const struct ronde_target *target, const struct ronde_sched
                      struct ronde_benchmark *out_benchmark, struct ronde_error *error)
 {
     struct ronde_benchmark benchmark = ronde_benchmark_describe(target, schedule, options);
-    const enum ronde_status status =
-        target->backend->load(target->self, schedule, &benchmark.program, error);
-    if (status == RONDE_OK)
-        *out_benchmark = benchmark;
-    return status;
+    RONDE_TRY(target->backend->load(target->self, schedule, &benchmark.program, error));
+    *out_benchmark = benchmark;
+    return RONDE_OK;
 }
 
 void ronde_benchmark_close(struct ronde_benchmark *benchmark)
@@ -165,8 +163,7 @@ enum ronde_status ronde_benchmark_run(struct ronde_benchmark *benchmark, double 
     void *run = NULL;
     const double start_ns = ronde_clock_ns();
     enum ronde_status status = backend->run(benchmark->program, &benchmark->launch, &run, error);
-    if (status == RONDE_OK)
-        status = backend->wait(run, &result, error);
+    RONDE_THEN(status, backend->wait(run, &result, error));
     /* A backend without a clock of its own (host) is timed from outside. */
     if (status == RONDE_OK)
         *out_ns = result.is_virtual ? ronde_clock_ns() - start_ns : result.elapsed_ns;
@@ -193,8 +190,7 @@ enum ronde_status ronde_benchmark_check(struct ronde_benchmark *benchmark,
         ronde_benchmark_aim(benchmark, memory, count, in_place != 0);
         ronde_memory_fill(memory, &benchmark->shape, ronde_reference_pattern(benchmark));
         status = ronde_benchmark_run(benchmark, &unused_ns, error);
-        if (status == RONDE_OK)
-            status = ronde_reference_wrong(&reference, &out_wrong[in_place], error);
+        RONDE_THEN(status, ronde_reference_wrong(&reference, &out_wrong[in_place], error));
     }
     ronde_reference_close(&reference);
     return status;
@@ -237,9 +233,7 @@ static enum ronde_status settle(struct ronde_benchmark *benchmark, uint32_t coun
     double total_ns = 0.0;
     for (uint32_t i = 0; i < count || total_ns < least_ns; i++) {
         double elapsed_ns = 0.0;
-        const enum ronde_status status = ronde_benchmark_run(benchmark, &elapsed_ns, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_benchmark_run(benchmark, &elapsed_ns, error));
         /* A run of nothing may take less than a tick of the clock. */
         total_ns += elapsed_ns > 10.0 ? elapsed_ns : 10.0;
     }
@@ -252,22 +246,19 @@ static enum ronde_status burst(struct ronde_benchmark *benchmark, const struct r
 {
     const double mean_ns = series->count ? series->total_ns / series->count : 0.0;
     double spent_ns = 0.0;
-    enum ronde_status status = RONDE_OK;
     if (!is_alone && mean_ns < LONG_RUN_NS)
-        status = settle(benchmark, mean_ns < SHORT_RUN_NS ? SHORT_SETTLE_RUNS : 1, BURST_SETTLE_NS,
-                        error);
-    for (uint32_t i = 0; status == RONDE_OK && i < BURST_RUNS && spent_ns < BURST_NS; i++) {
+        RONDE_TRY(settle(benchmark, mean_ns < SHORT_RUN_NS ? SHORT_SETTLE_RUNS : 1, BURST_SETTLE_NS,
+                         error));
+    for (uint32_t i = 0; i < BURST_RUNS && spent_ns < BURST_NS; i++) {
         double elapsed_ns = 0.0;
         if (is_enough(series, effort))
             break;
-        status = ronde_benchmark_run(benchmark, &elapsed_ns, error);
-        if (status != RONDE_OK)
-            break;
+        RONDE_TRY(ronde_benchmark_run(benchmark, &elapsed_ns, error));
         series->samples[series->count++] = elapsed_ns;
         series->total_ns += elapsed_ns;
         spent_ns += elapsed_ns;
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* Turns until every benchmark has enough. */
@@ -275,17 +266,16 @@ static enum ronde_status take_turns(struct ronde_benchmark *benchmarks, uint32_t
                                     const struct ronde_effort *effort, struct series *series,
                                     struct ronde_error *error)
 {
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t running = count; status == RONDE_OK && running > 0;) {
+    for (uint32_t running = count; running > 0;) {
         running = 0;
-        for (uint32_t i = 0; status == RONDE_OK && i < count; i++) {
+        for (uint32_t i = 0; i < count; i++) {
             if (is_enough(&series[i], effort))
                 continue;
             running++;
-            status = burst(&benchmarks[i], effort, &series[i], count == 1, error);
+            RONDE_TRY(burst(&benchmarks[i], effort, &series[i], count == 1, error));
         }
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_benchmarks_measure(struct ronde_benchmark *benchmarks, uint32_t count,
@@ -305,8 +295,7 @@ enum ronde_status ronde_benchmarks_measure(struct ronde_benchmark *benchmarks, u
         series[i].samples = samples + (size_t)i * effort->max_reps;
     for (uint32_t i = 0; status == RONDE_OK && i < count; i++)
         status = settle(&benchmarks[i], effort->warmups, 0.0, error);
-    if (status == RONDE_OK)
-        status = take_turns(benchmarks, count, effort, series, error);
+    RONDE_THEN(status, take_turns(benchmarks, count, effort, series, error));
     for (uint32_t i = 0; status == RONDE_OK && i < count; i++)
         out_stats[i] = ronde_stats_of(series[i].samples, series[i].count);
 out:

@@ -322,8 +322,7 @@ enum ronde_status ronde_memory_check(struct ronde_comm *comm, uint32_t ranks_her
     if (!all)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks);
     enum ronde_status status = ronde_comm_allgather(comm, &mine, sizeof mine, all, error);
-    if (status == RONDE_OK)
-        status = compare(all, ranks, error);
+    RONDE_THEN(status, compare(all, ranks, error));
     ronde_mem_free(mem, all, ranks, sizeof *all);
     return status;
 }

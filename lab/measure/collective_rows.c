@@ -162,9 +162,7 @@ static enum ronde_status read_meaning_head(struct ronde_csv *csv,
 {
     static const char *const names[MEANING_COLUMNS] = {"collective", "algorithm", "ronde_algorithm"};
     bool is_end = false;
-    const enum ronde_status status = ronde_csv_next(csv, &is_end, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_csv_next(csv, &is_end, error));
     for (unsigned c = 0; c < MEANING_COLUMNS; c++) {
         for (at[c] = 0; at[c] < csv->cell_count && strcmp(csv->cells[at[c]], names[c]) != 0;)
             at[c]++;
@@ -238,15 +236,13 @@ enum ronde_status collective_rows_read(const char *path, const struct collective
     enum ronde_status status = ronde_csv_next(&table.csv, &is_end, error);
     if (status == RONDE_OK && is_end)
         status = ronde_fail(error, RONDE_BAD_INPUT, "%s: is empty", path);
-    if (status == RONDE_OK)
-        status = read_header(&table, error);
+    RONDE_THEN(status, read_header(&table, error));
     while (status == RONDE_OK) {
         status = ronde_csv_next(&table.csv, &is_end, error);
         if (status != RONDE_OK || is_end)
             break;
         status = take_row(&table, &row, error);
-        if (status == RONDE_OK)
-            status = take(&row, context, error);
+        RONDE_THEN(status, take(&row, context, error));
     }
     fclose(table.csv.file);
     return status;

@@ -246,12 +246,9 @@ static enum ronde_status load_host(struct ronde_reference *reference, struct ron
 {
     const struct ronde_backend *host = &ronde_backend_host;
     struct ronde_machine machine = {0};
-    enum ronde_status status = host->probe(&machine, error);
-    if (status == RONDE_OK)
-        status = host->open(&machine, ronde_mem_default(), &reference->host, error);
-    return status == RONDE_OK ? host->load(reference->host, reference->benchmark->schedule,
-                                           &reference->program, error)
-                              : status;
+    RONDE_TRY(host->probe(&machine, error));
+    RONDE_TRY(host->open(&machine, ronde_mem_default(), &reference->host, error));
+    return host->load(reference->host, reference->benchmark->schedule, &reference->program, error);
 }
 
 enum ronde_status ronde_reference_open(const struct ronde_benchmark *benchmark,
@@ -260,13 +257,9 @@ enum ronde_status ronde_reference_open(const struct ronde_benchmark *benchmark,
 {
     *out_reference = (struct ronde_reference){.benchmark = benchmark, .shape = benchmark->shape};
     out_reference->shape.count = window_count(benchmark->schedule, &benchmark->shape);
-    enum ronde_status status = cut_blocks(out_reference, error);
-    if (status == RONDE_OK)
-        status = make_periods(out_reference, error);
-    if (status == RONDE_OK)
-        status = ronde_memory_create(&out_reference->shape, &out_reference->memory, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(cut_blocks(out_reference, error));
+    RONDE_TRY(make_periods(out_reference, error));
+    RONDE_TRY(ronde_memory_create(&out_reference->shape, &out_reference->memory, error));
     /* The definition copies, so it always has both buffers; host has what the schedule needs. */
     const bool is_defined = ronde_benchmark_is_specification(benchmark);
     ronde_memory_view(&out_reference->memory, &out_reference->shape,
@@ -320,9 +313,8 @@ static enum ronde_status run_host(const struct ronde_reference *reference, struc
     launch.seed = 0;
     launch.protocol = RONDE_PROTOCOL_STAGED;
     launch.timeout_ns = 0;
-    const enum ronde_status status =
-        ronde_backend_host.run(reference->program, &launch, &run, error);
-    return status == RONDE_OK ? ronde_backend_host.wait(run, &result, error) : status;
+    RONDE_TRY(ronde_backend_host.run(reference->program, &launch, &run, error));
+    return ronde_backend_host.wait(run, &result, error);
 }
 
 /* What the outputs of a window should be. */
@@ -375,9 +367,7 @@ enum ronde_status ronde_reference_wrong(struct ronde_reference *reference, uint6
     const bool is_at_root = ronde_collective_traits(shape->collective)->out_at_root;
     uint64_t wrong = 0;
     for (uint64_t window = 0; window < reference->windows; window++) {
-        const enum ronde_status status = expect(reference, window, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(expect(reference, window, error));
         for (uint32_t rank = 0; rank < shape->ranks; rank++)
             if ((!is_at_root || rank == shape->root) &&
                 ronde_memory_has(reference->benchmark->memory, rank))

@@ -68,9 +68,7 @@ static enum ronde_status run_batch(struct ronde_benchmark *benchmark, uint32_t r
     double samples[BATCH_RUNS];
     *out = (struct batch){0.0, 0.0};
     for (uint32_t i = 0; i < runs; i++) {
-        const enum ronde_status status = ronde_benchmark_run(benchmark, &samples[i], error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(ronde_benchmark_run(benchmark, &samples[i], error));
         out->total_ns += samples[i];
     }
     out->median_ns = ronde_stats_of(samples, runs).median;
@@ -81,13 +79,12 @@ static enum ronde_status run_batch(struct ronde_benchmark *benchmark, uint32_t r
 static enum ronde_status join(struct ronde_comm *comm, struct batch *all, struct batch *io_batch,
                               struct ronde_error *error)
 {
-    const enum ronde_status status =
-        ronde_comm_allgather(comm, io_batch, sizeof *io_batch, all, error);
-    for (uint32_t rank = 0; status == RONDE_OK && rank < ronde_comm_ranks(comm); rank++) {
+    RONDE_TRY(ronde_comm_allgather(comm, io_batch, sizeof *io_batch, all, error));
+    for (uint32_t rank = 0; rank < ronde_comm_ranks(comm); rank++) {
         io_batch->total_ns = fmax(io_batch->total_ns, all[rank].total_ns);
         io_batch->median_ns = fmax(io_batch->median_ns, all[rank].median_ns);
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_warm_up(struct ronde_benchmark *benchmark, struct ronde_comm *comm,

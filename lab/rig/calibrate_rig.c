@@ -281,17 +281,15 @@ static enum ronde_status measure(const char *rig, const struct ronde_calibrate_o
     struct ronde_netns_tally tally = {0, 0};
     struct ronde_netns_workers *workers = NULL;
     enum ronde_status status = compile(raw, error);
-    if (status == RONDE_OK)
-        status = ronde_netns_open(&plan, &workers, error);
+    RONDE_THEN(status, ronde_netns_open(&plan, &workers, error));
     if (status == RONDE_OK)
         raw->mtu_bytes = ronde_netns_mtu(workers);
     ronde_reporter_say(&options->reporter, RONDE_REPORTER_UNCOUNTED,
                        "calibrate: messages between two hosts");
-    if (status == RONDE_OK)
-        status = ronde_netns_measure(workers, raw->runs, STREAM, &often, raw->stats, &tally, error);
-    if (status == RONDE_OK)
-        status = ronde_netns_measure(workers, &raw->runs[STREAM], ITEM_COUNT - STREAM, &seldom,
-                                     &raw->stats[STREAM], &tally, error);
+    RONDE_THEN(status,
+               ronde_netns_measure(workers, raw->runs, STREAM, &often, raw->stats, &tally, error));
+    RONDE_THEN(status, ronde_netns_measure(workers, &raw->runs[STREAM], ITEM_COUNT - STREAM,
+                                           &seldom, &raw->stats[STREAM], &tally, error));
     ronde_netns_close(workers);
     for (uint32_t i = 0; status == RONDE_OK && i < ITEM_COUNT; i++)
         if (raw->stats[i].count == 0)
@@ -447,8 +445,7 @@ enum ronde_status ronde_calibrate_rig(const char *rig, const struct ronde_calibr
     how->slot_bytes = how->slot_bytes ? how->slot_bytes : RONDE_RIG_SLOT_BYTES;
     struct ronde_pairs_report pairs = {0};
     enum ronde_status status = measure(rig, &used, hosts, &raw, error);
-    if (status == RONDE_OK)
-        status = pairs_measure(rig, &used, hosts, &pairs, error);
+    RONDE_THEN(status, pairs_measure(rig, &used, hosts, &pairs, error));
     ronde_reporter_end(&options->reporter);
     if (status == RONDE_OK && slope(&raw, STREAM, LONG_STREAM, 1.0) <= 0.0)
         status = ronde_fail(error, RONDE_REJECTED,

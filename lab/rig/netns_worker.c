@@ -168,10 +168,8 @@ static enum ronde_status join(struct rank *rank, struct ronde_error *error)
     enum ronde_status status = enter_host(worker, error);
     if (status == RONDE_OK && !choose_transport())
         status = ronde_fail(error, RONDE_NO_MEMORY, "no memory for the environment");
-    if (status == RONDE_OK)
-        status = join_rendezvous(worker->plan, &rendezvous, &choices, &comm, error);
-    if (status == RONDE_OK)
-        status = ronde_backend_comm.probe(&rank->target.machine, error);
+    RONDE_THEN(status, join_rendezvous(worker->plan, &rendezvous, &choices, &comm, error));
+    RONDE_THEN(status, ronde_backend_comm.probe(&rank->target.machine, error));
     rank->target.backend = &ronde_backend_comm;
     rank->target.self = comm;
     return status;
@@ -180,15 +178,13 @@ static enum ronde_status join(struct rank *rank, struct ronde_error *error)
 static enum ronde_status load(struct rank *rank, const struct ronde_netns_job *job,
                               struct part *part, struct ronde_error *error)
 {
-    enum ronde_status status =
-        ronde_benchmark_open(&rank->target, job->schedule, &rank->worker->plan->options,
-                             &part->benchmark, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_benchmark_open(&rank->target, job->schedule, &rank->worker->plan->options,
+                                   &part->benchmark, error));
     struct ronde_input_range shape = part->benchmark.shape;
     shape.count = job->max_count;
-    status = ronde_memory_create_only(&shape, rank->worker->rank, ronde_mem_default(),
-                                      &part->memory, error);
+    const enum ronde_status status =
+        ronde_memory_create_only(&shape, rank->worker->rank, ronde_mem_default(), &part->memory,
+                                 error);
     ronde_benchmark_aim(&part->benchmark, &part->memory, shape.count, false);
     if (status == RONDE_OK)
         ronde_memory_fill(&part->memory, &part->benchmark.shape, RONDE_PATTERN_ANY);
@@ -198,13 +194,12 @@ static enum ronde_status load(struct rank *rank, const struct ronde_netns_job *j
 static enum ronde_status load_all(struct rank *rank, struct ronde_error *error)
 {
     const struct ronde_netns_plan *plan = rank->worker->plan;
-    enum ronde_status status = RONDE_OK;
     rank->parts = ronde_mem_new(ronde_mem_default(), plan->job_count, sizeof *rank->parts);
     if (!rank->parts)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u jobs", plan->job_count);
-    for (uint32_t j = 0; status == RONDE_OK && j < plan->job_count; j++)
-        status = load(rank, &plan->jobs[j], &rank->parts[j], error);
-    return status;
+    for (uint32_t j = 0; j < plan->job_count; j++)
+        RONDE_TRY(load(rank, &plan->jobs[j], &rank->parts[j], error));
+    return RONDE_OK;
 }
 
 /* Asked of the device, which is the one of the rank's own network by now. */
@@ -308,8 +303,7 @@ _Noreturn void ronde_netns_be_rank(const struct ronde_netns_worker *worker)
     /* Sleeping ranks are woken when they asked to be, not some tens of microseconds later. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     enum ronde_status status = join(&rank, &error);
-    if (status == RONDE_OK)
-        status = load_all(&rank, &error);
+    RONDE_THEN(status, load_all(&rank, &error));
     reply.mtu_bytes = read_mtu();
     if (answer(&rank, status, &error, &reply))
         serve(&rank);

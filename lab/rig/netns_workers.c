@@ -113,14 +113,12 @@ static enum ronde_status start_all(struct ronde_netns_workers *workers,
 {
     struct ronde_netns_reply replies[RONDE_NETNS_RANKS];
     char token[RONDE_TOKEN_BYTES];
-    enum ronde_status status = ronde_token_draw(token, error);
-    for (uint32_t rank = 0; status == RONDE_OK && rank < plan->ranks; rank++)
-        status = start_rank(workers, plan, token, error);
-    if (status == RONDE_OK)
-        status = listen_to(workers, replies, error);
-    if (status == RONDE_OK)
-        workers->mtu_bytes = replies[0].mtu_bytes;
-    return status;
+    RONDE_TRY(ronde_token_draw(token, error));
+    for (uint32_t rank = 0; rank < plan->ranks; rank++)
+        RONDE_TRY(start_rank(workers, plan, token, error));
+    RONDE_TRY(listen_to(workers, replies, error));
+    workers->mtu_bytes = replies[0].mtu_bytes;
+    return RONDE_OK;
 }
 
 double ronde_netns_mtu(const struct ronde_netns_workers *workers)

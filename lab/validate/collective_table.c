@@ -73,8 +73,7 @@ enum ronde_status ronde_collective_table_read(const char *path, const char *mean
     *out_table = (struct ronde_collective_table){.count = 0};
     if (meanings)
         status = collective_meanings_read(meanings, &known, error);
-    if (status == RONDE_OK)
-        status = collective_rows_read(path, &known, take, out_table, error);
+    RONDE_THEN(status, collective_rows_read(path, &known, take, out_table, error));
     free(known.items);
     if (out_table->count > 1)
         qsort(out_table->rows, out_table->count, sizeof *out_table->rows, compare_rows);
@@ -169,9 +168,8 @@ enum ronde_status ronde_collective_table_predict(struct ronde_collective_table *
 {
     const struct ronde_platform_facts *facts = ronde_platform_facts(platform);
     const uint32_t hosts = facts->hosts, node_hosts = facts->node_hosts > 1 ? facts->node_hosts : 1;
-    enum ronde_status status = RONDE_OK;
     size_t end = 0;
-    for (size_t first = 0; first < table->count && status == RONDE_OK; first = end) {
+    for (size_t first = 0; first < table->count; first = end) {
         struct ronde_table_row *rows = &table->rows[first];
         end = end_of_schedule(table, first);
         if (progress)
@@ -184,9 +182,9 @@ enum ronde_status ronde_collective_table_predict(struct ronde_collective_table *
                             : is_fitted(platform, &rows[i]) ? RONDE_TABLE_FITTED
                                                             : RONDE_TABLE_PREDICTED;
         if (rows->state != RONDE_TABLE_OTHER)
-            status = predict_rows(rows, end - first, platform, options, engine, error);
+            RONDE_TRY(predict_rows(rows, end - first, platform, options, engine, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 static int by_value(const void *a, const void *b)

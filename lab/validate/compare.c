@@ -71,8 +71,7 @@ static enum ronde_status open_job(void *self, const struct ronde_measurer_job *j
     /* The time model has no stores that bypass the caches. */
     for (uint32_t i = 0; status == RONDE_OK && i < job->count; i++)
         local->benchmarks[i].launch.stream_from_bytes = UINT64_MAX;
-    if (status == RONDE_OK)
-        status = watch_processors(local, job->line_ns, error);
+    RONDE_THEN(status, watch_processors(local, job->line_ns, error));
     return status == RONDE_OK ? make_memory(local, job->max_count, error) : status;
 }
 
@@ -183,9 +182,7 @@ static enum ronde_status check_requests(const struct ronde_compare_options *opti
             return RONDE_BAD_ARGUMENT;
         for (uint32_t r = 0; r < options->rank_counts; r++) {
             const struct ronde_compile_request request = request_of(options, r, a);
-            const enum ronde_status status = algorithm->supports(&request, error);
-            if (status != RONDE_OK)
-                return status;
+            RONDE_TRY(algorithm->supports(&request, error));
         }
     }
     return RONDE_OK;
@@ -211,9 +208,7 @@ enum ronde_status ronde_comparison_open(const struct ronde_compare_options *opti
     struct ronde_comparison comparison = {.options = *options};
     const char *why_not = NULL;
     const bool is_network = options->measurer && options->measurer->is_network;
-    const enum ronde_status status = check(options, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check(options, error));
     comparison.grid =
         (struct ronde_validation){.collective = options->request.collective,
                                   .algorithms = options->algorithms,
@@ -258,16 +253,15 @@ static uint64_t count_of(const struct lineup *lineup, uint64_t bytes)
 static enum ronde_status compile_all(struct lineup *lineup, struct ronde_error *error)
 {
     const struct ronde_compare_options *options = &lineup->comparison->options;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t a = 0; status == RONDE_OK && a < options->algorithm_count; a++) {
+    for (uint32_t a = 0; a < options->algorithm_count; a++) {
         /* What is measured sits where it sits, and what is predicted does what is measured. */
         const struct ronde_setup setup = {.platform = options->forecast.platform,
                                           .request = request_of(options, lineup->rank_index, a),
                                           .is_placed = true,
                                           .placement = RONDE_PLACE_FILE};
-        status = ronde_candidate_open(&setup, ronde_mem_default(), &lineup->candidates[a], error);
+        RONDE_TRY(ronde_candidate_open(&setup, ronde_mem_default(), &lineup->candidates[a], error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* All predictions of one point. */
@@ -279,17 +273,15 @@ static enum ronde_status predict(const struct lineup *lineup, uint32_t algorithm
     forecast.schedule = lineup->candidates[algorithm].schedule;
     forecast.request = lineup->candidates[algorithm].request;
     forecast.load.count = count;
-    enum ronde_status status = ronde_forecast_check(&forecast, error);
-    if (status == RONDE_OK && comparison->grid.has_ports)
-        status = ronde_record_replay(&forecast, "ports", &out->of[RONDE_SOURCE_PORTS], NULL, error);
-    if (status == RONDE_OK && comparison->grid.has_cores)
-        status = ronde_record_replay(&forecast, "cores", &out->of[RONDE_SOURCE_CORES], NULL, error);
-    if (status == RONDE_OK && !comparison->grid.lacks_simgrid)
-        status =
-            ronde_record_replay(&forecast, "simgrid", &out->of[RONDE_SOURCE_SIMGRID], NULL, error);
-    if (status == RONDE_OK)
-        status = ronde_record_closed_form(&forecast, &out->of[RONDE_SOURCE_CLOSED_FORM], error);
-    return status;
+    RONDE_TRY(ronde_forecast_check(&forecast, error));
+    if (comparison->grid.has_ports)
+        RONDE_TRY(ronde_record_replay(&forecast, "ports", &out->of[RONDE_SOURCE_PORTS], NULL, error));
+    if (comparison->grid.has_cores)
+        RONDE_TRY(ronde_record_replay(&forecast, "cores", &out->of[RONDE_SOURCE_CORES], NULL, error));
+    if (!comparison->grid.lacks_simgrid)
+        RONDE_TRY(
+            ronde_record_replay(&forecast, "simgrid", &out->of[RONDE_SOURCE_SIMGRID], NULL, error));
+    return ronde_record_closed_form(&forecast, &out->of[RONDE_SOURCE_CLOSED_FORM], error);
 }
 
 /* Of all numbers of ranks and sizes, replays and measurements as halves: which take longer is not known. */
@@ -309,17 +301,16 @@ static enum ronde_status predict_all(struct lineup *lineup, struct ronde_error *
 {
     const struct ronde_comparison *comparison = lineup->comparison;
     const struct ronde_validation *grid = &comparison->grid;
-    enum ronde_status status = RONDE_OK;
-    for (uint32_t s = 0; status == RONDE_OK && s < grid->size_count; s++) {
+    for (uint32_t s = 0; s < grid->size_count; s++) {
         ronde_reporter_say(&comparison->options.reporter,
                            share_of(comparison, lineup->rank_index, false, s),
                            "replaying %u ranks, size %u of %u", grid->ranks[lineup->rank_index],
                            s + 1, grid->size_count);
-        for (uint32_t a = 0; status == RONDE_OK && a < grid->algorithm_count; a++)
-            status = predict(lineup, a, count_of(lineup, comparison->options.sizes[s]),
-                             &lineup->records[s * grid->algorithm_count + a], error);
+        for (uint32_t a = 0; a < grid->algorithm_count; a++)
+            RONDE_TRY(predict(lineup, a, count_of(lineup, comparison->options.sizes[s]),
+                              &lineup->records[s * grid->algorithm_count + a], error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 /* All algorithms at once, so that they can be measured in turns. */
@@ -353,10 +344,9 @@ static enum ronde_status open_lineup(struct lineup *lineup, struct ronde_error *
                       sizeof *lineup->records);
     if (!lineup->records)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the records of a comparison");
-    enum ronde_status status = compile_all(lineup, error);
-    if (status == RONDE_OK)
-        status = predict_all(lineup, error);
-    return status == RONDE_OK ? load_all(lineup, error) : status;
+    RONDE_TRY(compile_all(lineup, error));
+    RONDE_TRY(predict_all(lineup, error));
+    return load_all(lineup, error);
 }
 
 /* Works at any stage of opening: what was not reached is zero. */
@@ -433,19 +423,18 @@ static enum ronde_status run_size(struct lineup *lineup, uint32_t size_index,
     const uint64_t count = count_of(lineup, bytes);
     struct ronde_stats stats[RONDE_MEASURED_SCHEDULES];
     uint64_t wrong[RONDE_MEASURED_SCHEDULES];
-    enum ronde_status status = check_size(lineup, bytes, wrong, error);
-    if (status == RONDE_OK)
-        status = lineup->measurer.measure(lineup->measurer.self, count,
-                                          comparison->options.window_ns, stats, error);
-    for (uint32_t a = 0; status == RONDE_OK && a < grid->algorithm_count; a++) {
+    RONDE_TRY(check_size(lineup, bytes, wrong, error));
+    RONDE_TRY(lineup->measurer.measure(lineup->measurer.self, count, comparison->options.window_ns,
+                                       stats, error));
+    for (uint32_t a = 0; a < grid->algorithm_count; a++) {
         struct point_records *records = &lineup->records[size_index * grid->algorithm_count + a];
         struct ronde_grid_point *point =
             ronde_validation_point(grid, lineup->rank_index, size_index, a);
         records->of[RONDE_SOURCE_MEASURED] = measured_record(lineup, a, count, &stats[a], wrong[a]);
         note_point(point, records, &stats[a]);
-        status = sink->on_point(sink->context, grid, point, records->of, error);
+        RONDE_TRY(sink->on_point(sink->context, grid, point, records->of, error));
     }
-    return status;
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_comparison_run(struct ronde_comparison *comparison,

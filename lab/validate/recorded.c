@@ -242,12 +242,9 @@ enum ronde_status ronde_recorded_read(const char *path, enum ronde_collective co
     if (!reader.file)
         return ronde_fail(error, RONDE_IO, "%s: cannot be read", path);
     enum ronde_status status = pass(&reader, out, error);
-    if (status == RONDE_OK)
-        status = make_points(out, &reader, error);
-    if (status == RONDE_OK)
-        status = pass(&reader, out, error);
-    if (status == RONDE_OK)
-        status = check_points(out, &reader, error);
+    RONDE_THEN(status, make_points(out, &reader, error));
+    RONDE_THEN(status, pass(&reader, out, error));
+    RONDE_THEN(status, check_points(out, &reader, error));
     fclose(reader.file);
     if (status != RONDE_OK)
         ronde_recorded_close(out);
