@@ -115,8 +115,7 @@ enum ronde_status ronde_queue_move_run(struct ronde_queue *queue, bool *out_done
     enum ronde_status status = ronde_comm_test(queue->running, out_done, error);
     if (status == RONDE_OK && !*out_done)
         return RONDE_OK;
-    if (status == RONDE_OK)
-        status = ronde_comm_wait(queue->running, &result, error);
+    RONDE_THEN(status, ronde_comm_wait(queue->running, &result, error));
     *out_done = true;
     queue->running = NULL;
     if (status != RONDE_OK)

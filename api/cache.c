@@ -303,11 +303,9 @@ enum ronde_status ronde_cache_take(struct ronde_cache *cache, const struct ronde
     struct ronde_shared_schedule *shared = NULL;
     struct ronde_error why = {0};
     *out_shared = NULL;
-    enum ronde_status status = exchange_proposals(cache, kind, backend, algorithm, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(exchange_proposals(cache, kind, backend, algorithm, error));
     const enum ronde_status own = take_schedule(cache, kind, algorithm, &shared, &why);
-    status = ronde_cache_agree(cache, own, &why, error);
+    const enum ronde_status status = ronde_cache_agree(cache, own, &why, error);
     if (status == RONDE_OK)
         *out_shared = shared;
     else if (shared)
@@ -323,8 +321,7 @@ enum ronde_status ronde_cache_load(struct ronde_cache *cache, const struct ronde
     enum ronde_status status =
         ronde_cache_take(cache, kind, ronde_transport_text(ronde_comm_transport(cache->comm)),
                          &shared, error);
-    if (status == RONDE_OK)
-        status = ronde_comm_load(cache->comm, shared->schedule, NULL, &program, error);
+    RONDE_THEN(status, ronde_comm_load(cache->comm, shared->schedule, NULL, &program, error));
     if (status != RONDE_OK) {
         if (shared)
             ronde_cache_give(cache, shared);

@@ -187,8 +187,7 @@ static enum ronde_status find_own(const struct ronde_call *call, const struct ro
     if (!traits->has_in_place || in->block_count == 0 || out->block_count == 0)
         return RONDE_OK;
     enum ronde_status status = find_extent(call, in, own->in, &input, error);
-    if (status == RONDE_OK)
-        status = find_extent(call, out, traits->out_per_rank ? rank : 0, &output, error);
+    RONDE_THEN(status, find_extent(call, out, traits->out_per_rank ? rank : 0, &output, error));
     own->is_in_place =
         input.end > input.start && input.start == output.start && input.end == output.end;
     return status;
@@ -273,8 +272,7 @@ static enum ronde_status blocks_check(const struct ronde_call *call, const struc
     enum ronde_status status = collect(call, in, out, rank, &extents, error);
     if (status == RONDE_OK && !extents.is_sorted)
         qsort(extents.items, (size_t)extents.count, sizeof *extents.items, compare_starts);
-    if (status == RONDE_OK)
-        status = find_overlap(call, &extents, error);
+    RONDE_THEN(status, find_overlap(call, &extents, error));
     if (extents.items != few)
         ronde_mem_free(mem, extents.items, (size_t)most, sizeof *extents.items);
     return status;
@@ -380,16 +378,13 @@ enum ronde_status ronde_call_check(const struct ronde_call *call, uint32_t rank,
 {
     if (!call)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "the call is NULL");
-    enum ronde_status status = check_names(call, ranks, error);
-    if (status != RONDE_OK || call->collective == RONDE_BARRIER)
-        return status;
+    RONDE_TRY(check_names(call, ranks, error));
+    if (call->collective == RONDE_BARRIER)
+        return RONDE_OK;
     const struct ronde_side in = side_of(call, true, rank, ranks);
     const struct ronde_side out = side_of(call, false, rank, ranks);
-    status = check_side(call, &in, error);
-    if (status == RONDE_OK)
-        status = check_side(call, &out, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(check_side(call, &in, error));
+    RONDE_TRY(check_side(call, &out, error));
     return in.blocks || out.blocks ? blocks_check(call, &in, &out, rank, mem, error)
                                    : check_overlap(call, &in, &out, rank, error);
 }

@@ -57,10 +57,8 @@ static enum ronde_status start_in_stream(struct ronde_queue *queue, const struct
                                          struct ronde_error *error)
 {
     struct ronde_request *request = NULL;
-    enum ronde_status status = ronde_queue_take(queue, call, &request, error);
-    if (status != RONDE_OK)
-        return status;
-    status = ronde_stream_start(request, error);
+    RONDE_TRY(ronde_queue_take(queue, call, &request, error));
+    const enum ronde_status status = ronde_stream_start(request, error);
     if (status != RONDE_OK) {
         /* Both references: the caller's and the queue's, which has not seen it. */
         ronde_request_free(request);
@@ -81,8 +79,7 @@ enum ronde_status ronde_start(struct ronde_comm *comm, const struct ronde_call *
     if (out_request)
         *out_request = NULL;
     enum ronde_status status = ronde_queue_of(comm, &queue, error);
-    if (status == RONDE_OK)
-        status = ronde_call_check(call, queue->rank, queue->ranks, queue->mem, error);
+    RONDE_THEN(status, ronde_call_check(call, queue->rank, queue->ranks, queue->mem, error));
     if (status != RONDE_OK)
         return status;
     if (call->stream)
@@ -99,9 +96,7 @@ enum ronde_status ronde_queue_start_message(struct ronde_queue *queue, const str
                                             uint32_t *out_source, struct ronde_error *error)
 {
     struct ronde_request *request = NULL;
-    const enum ronde_status status = ronde_queue_take(queue, call, &request, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_queue_take(queue, call, &request, error));
     request->is_message = true;
     request->is_send = kind->is_send;
     request->peer = kind->peer;

@@ -77,8 +77,8 @@ enum ronde_status ronde_queue_fill_launch(struct ronde_queue *queue, const struc
     queue->out[queue->rank] = traits->out_at_root && !is_root
                                   ? NULL
                                   : start_of(call->out, call->out_blocks, &queue->agreed[1]);
-    const enum ronde_status status = set_blocks(queue, call, launch, error);
-    return status == RONDE_OK ? set_factor(queue, call, launch, error) : status;
+    RONDE_TRY(set_blocks(queue, call, launch, error));
+    return set_factor(queue, call, launch, error);
 }
 
 enum ronde_status ronde_queue_launch(struct ronde_queue *queue,
@@ -87,11 +87,8 @@ enum ronde_status ronde_queue_launch(struct ronde_queue *queue,
                                      double deadline_ns, struct ronde_error *error)
 {
     struct ronde_launch launch;
-    enum ronde_status status = ronde_queue_fill_launch(queue, call, count, &launch, error);
-    if (status == RONDE_OK)
-        status = ronde_comm_run(kept->program, &launch, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_queue_fill_launch(queue, call, count, &launch, error));
+    RONDE_TRY(ronde_comm_run(kept->program, &launch, error));
     if (deadline_ns > 0)
         ronde_comm_limit_run(kept->program, deadline_ns);
     queue->applied_ns = (uint64_t)deadline_ns;

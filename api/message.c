@@ -202,9 +202,7 @@ static enum ronde_status start(struct ronde_comm *comm, const struct ronde_call 
     const char *name = kind->is_send ? "send" : "recv";
     if (out_request)
         *out_request = NULL;
-    const enum ronde_status status = ronde_queue_of(comm, &queue, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_queue_of(comm, &queue, error));
     const uint32_t ranks = ronde_comm_ranks(comm);
     if ((unsigned)call->dtype >= RONDE_DTYPE_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: dtype %u, there are %u", name,

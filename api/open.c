@@ -61,9 +61,7 @@ enum ronde_status ronde_queue_refuse_child(const struct ronde_queue *queue,
 enum ronde_status ronde_queue_of(struct ronde_comm *comm, struct ronde_queue **out_queue,
                                  struct ronde_error *error)
 {
-    const enum ronde_status status = ronde_comm_check_process(comm, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_comm_check_process(comm, error));
     struct ronde_attachment *attachment = ronde_comm_attachment(comm);
     if (!attachment) {
         struct ronde_queue *queue = new_queue(comm);

@@ -38,18 +38,15 @@ enum ronde_status ronde_register(struct ronde_comm *comm, void *start, uint64_t 
 {
     struct ronde_queue *queue = NULL;
     *out_registration = NULL;
-    const enum ronde_status status = enter(comm, &queue, error);
-    return status == RONDE_OK ? leave(queue, ronde_cuda_register(queue->streams->cuda, start, bytes,
-                                                                 out_registration, error))
-                              : status;
+    RONDE_TRY(enter(comm, &queue, error));
+    return leave(queue,
+                 ronde_cuda_register(queue->streams->cuda, start, bytes, out_registration, error));
 }
 
 enum ronde_status ronde_deregister(struct ronde_comm *comm, struct ronde_registration *registration,
                                    struct ronde_error *error)
 {
     struct ronde_queue *queue = NULL;
-    const enum ronde_status status = enter(comm, &queue, error);
-    return status == RONDE_OK
-               ? leave(queue, ronde_cuda_deregister(queue->streams->cuda, registration, error))
-               : status;
+    RONDE_TRY(enter(comm, &queue, error));
+    return leave(queue, ronde_cuda_deregister(queue->streams->cuda, registration, error));
 }

@@ -18,9 +18,7 @@ enum ronde_status ronde_comm_progress(struct ronde_comm *comm, enum ronde_progre
     if ((unsigned)progress >= RONDE_PROGRESS_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "progress %u, there are %u",
                           (unsigned)progress, (unsigned)RONDE_PROGRESS_COUNT);
-    const enum ronde_status status = ronde_queue_of(comm, &queue, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_queue_of(comm, &queue, error));
     ronde_queue_enter(queue, false);
     ronde_lock_acquire(&queue->lock);
     queue->progress = progress;
@@ -33,9 +31,7 @@ enum ronde_status ronde_comm_timeout(struct ronde_comm *comm, uint64_t timeout_n
                                      struct ronde_error *error)
 {
     struct ronde_queue *queue = NULL;
-    const enum ronde_status status = ronde_queue_of(comm, &queue, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_queue_of(comm, &queue, error));
     ronde_lock_acquire(&queue->lock);
     queue->timeout_ns = timeout_ns;
     ronde_lock_release(&queue->lock);
@@ -71,9 +67,7 @@ enum ronde_status ronde_comm_choose(struct ronde_comm *comm, enum ronde_collecti
         const struct ronde_algorithm *found = ronde_algorithm_find(collective, algorithm, error);
         if (!found)
             return RONDE_BAD_ARGUMENT;
-        const enum ronde_status status = found->supports(&request, error);
-        if (status != RONDE_OK)
-            return status;
+        RONDE_TRY(found->supports(&request, error));
         snprintf(wish.algorithm, sizeof wish.algorithm, "%s", found->name);
     }
     set_wish(queue, collective, &wish);

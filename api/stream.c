@@ -287,9 +287,7 @@ static enum ronde_status find_or_prepare(struct ronde_queue *queue, const struct
 {
     const struct ronde_kind kind = ronde_kind_of(call, count);
     struct ronde_launch given;
-    const enum ronde_status status = fill(queue, call, count, &given, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(fill(queue, call, count, &given, error));
     const uint32_t at = find_launch(queue, &kind, &given);
     if (at == NOWHERE)
         return prepare(queue, &kind, call, count, deadline_ns, out_launch, error);
@@ -313,8 +311,7 @@ static enum ronde_status enqueue(struct ronde_queue *queue, struct ronde_stream_
 {
     struct ronde_error why = {0};
     enum ronde_status status = is_captured ? RONDE_OK : follow_last(queue, stream, &why);
-    if (status == RONDE_OK)
-        status = ronde_cuda_enqueue(launch->program, &stream, &why);
+    RONDE_THEN(status, ronde_cuda_enqueue(launch->program, &stream, &why));
     if (status == RONDE_OK && !is_captured)
         status = ronde_cuda_mark(launch->program, &stream, &launch->mark, &why);
     if (status != RONDE_OK) {
@@ -374,16 +371,13 @@ static enum ronde_status start(struct ronde_request *request, bool *out_over,
     if (queue->failure.status != RONDE_OK)
         return ronde_queue_failed(queue, error);
     enum ronde_status status = check_replays(queue, error);
-    if (status == RONDE_OK)
-        status = ronde_cuda_is_captured(queue->streams->cuda, call->stream, out_over, error);
-    if (status == RONDE_OK)
-        status = find_count(queue, call, ronde_request_deadline_of(request), &count, error);
+    RONDE_THEN(status, ronde_cuda_is_captured(queue->streams->cuda, call->stream, out_over, error));
+    RONDE_THEN(status, find_count(queue, call, ronde_request_deadline_of(request), &count, error));
     if (status != RONDE_OK || ronde_call_is_empty(call, count))
         return status;
     status = find_or_prepare(queue, call, count, ronde_request_deadline_of(request),
                              &request->launch, error);
-    if (status == RONDE_OK)
-        status = enqueue(queue, request->launch, call->stream, *out_over, error);
+    RONDE_THEN(status, enqueue(queue, request->launch, call->stream, *out_over, error));
     request->mark = status == RONDE_OK ? request->launch->mark : 0;
     return status;
 }
