@@ -227,20 +227,21 @@ enum ronde_status ronde_platform_network(const struct ronde_platform *platform, 
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: %u ranks, but it has %u hosts",
                           platform->path, ranks, platform->hosts.count);
     struct survey survey = {platform, NULL, error, NULL, 0, NULL, INFINITY, 0, 0, INFINITY};
-    RONDE_TRY(run_survey(&survey, ranks));
-
-    const struct ronde_shared_host *shared = &platform->facts.shared;
-    const bool is_shared = shared->memory_GBps > 0 || shared->cores > 0;
-    out_network->time = ronde_platform_time(platform, ranks, footprint_bytes);
-    out_network->latency_ns = survey.longest_ns;
-    out_network->port_GBps = isfinite(survey.slowest_GBps) && !is_shared ? survey.slowest_GBps : 0;
-    *out_is_uniform =
-        is_uniform(&survey) && (!is_shared || ranks == 1) && !platform->facts.time.multicasts;
-    if (is_shared)
-        share_host(&platform->facts, ranks, &out_network->time);
-
+    const enum ronde_status status = run_survey(&survey, ranks);
+    if (status == RONDE_OK) {
+        const struct ronde_shared_host *shared = &platform->facts.shared;
+        const bool is_shared = shared->memory_GBps > 0 || shared->cores > 0;
+        out_network->time = ronde_platform_time(platform, ranks, footprint_bytes);
+        out_network->latency_ns = survey.longest_ns;
+        out_network->port_GBps =
+            isfinite(survey.slowest_GBps) && !is_shared ? survey.slowest_GBps : 0;
+        *out_is_uniform =
+            is_uniform(&survey) && (!is_shared || ranks == 1) && !platform->facts.time.multicasts;
+        if (is_shared)
+            share_host(&platform->facts, ranks, &out_network->time);
+    }
     ronde_router_destroy(survey.router);
     ronde_mem_free(platform->mem, survey.hosts, ranks, sizeof *survey.hosts);
     ronde_mem_free(platform->mem, survey.crossings, platform->links.count, sizeof *survey.crossings);
-    return RONDE_OK;
+    return status;
 }

@@ -141,21 +141,23 @@ static enum ronde_status choose(const struct ronde_options *options,
     /* A schedule says how its rings go, and not where ranks sit. */
     how.is_placed = true;
     how.placement = RONDE_PLACE_AUTO;
-    RONDE_TRY(ronde_open_request(options, NULL, &request, error));
-    RONDE_TRY(ronde_selector_open(&how, &request, &selector, error));
-    RONDE_TRY(ronde_selector_rely(&selector, NULL, ronde_executor_times_of(options->backend.name),
-                                  ronde_usable_cores(), error));
-    RONDE_TRY(ronde_selector_decide(&selector,
-                                    ronde_record_count(request.collective, request.ranks,
-                                                       options->sizes.min_bytes, options->what.dtype),
-                                    &decision, error));
-
-    ronde_selector_say(&selector, &decision, text, sizeof text);
-    ronde_note("algorithm %s, by %s", text, ronde_basis_text(&selector, basis));
-    *out_schedule = ronde_choice_take_schedule(&selector.choice, decision.best);
-
+    enum ronde_status status = ronde_open_request(options, NULL, &request, error);
+    RONDE_THEN(status, ronde_selector_open(&how, &request, &selector, error));
+    RONDE_THEN(status,
+               ronde_selector_rely(&selector, NULL, ronde_executor_times_of(options->backend.name),
+                                   ronde_usable_cores(), error));
+    RONDE_THEN(status, ronde_selector_decide(&selector,
+                                             ronde_record_count(request.collective, request.ranks,
+                                                                options->sizes.min_bytes,
+                                                                options->what.dtype),
+                                             &decision, error));
+    if (status == RONDE_OK) {
+        ronde_selector_say(&selector, &decision, text, sizeof text);
+        ronde_note("algorithm %s, by %s", text, ronde_basis_text(&selector, basis));
+        *out_schedule = ronde_choice_take_schedule(&selector.choice, decision.best);
+    }
     ronde_selector_close(&selector);
-    return RONDE_OK;
+    return status;
 }
 
 /*

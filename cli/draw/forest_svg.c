@@ -272,11 +272,11 @@ enum ronde_status ronde_forest_svg(const struct ronde_schedule *schedule,
     if (schedule->ranks > RONDE_FOREST_SVG_RANKS)
         return ronde_fail(error, RONDE_UNSUPPORTED, "%u ranks: a picture has room for %u",
                           schedule->ranks, RONDE_FOREST_SVG_RANKS);
-    RONDE_TRY(make_trees(&canvas, error));
-
-    note_rates(&canvas);
-    draw(&canvas);
-
+    const enum ronde_status status = make_trees(&canvas, error);
+    if (status == RONDE_OK) {
+        note_rates(&canvas);
+        draw(&canvas);
+    }
     ronde_mem_free(ronde_mem_default(), canvas.memory, canvas.bytes, 1);
-    return RONDE_OK;
+    return status;
 }

@@ -453,19 +453,19 @@ enum ronde_status ronde_page_rows(struct ronde_page *page, const struct ronde_to
                                   struct ronde_error *error)
 {
     struct ronde_layout layout;
-    RONDE_TRY(layout_make(view, TOP, &layout, error));
-
-    ronde_page_open(page, view, fmax(layout.right + layout.left, 2 * MARGIN + 720),
-                    layout.bottom + LEGEND_ROOM);
-    draw_frames(page, view, &layout);
-    for (uint32_t i = 0; i < view->shape.edge_count; i++)
-        draw_wire(page, view, &layout, i);
-    for (uint32_t v = 0; v < view->shape.vertex_count; v++)
-        draw_box(page, view, &layout.boxes[v], v);
-    draw_gaps(page, &layout);
-    ronde_page_legend(page, MARGIN, layout.bottom + 34);
-    ronde_page_close(page);
-
+    const enum ronde_status status = layout_make(view, TOP, &layout, error);
+    if (status == RONDE_OK) {
+        ronde_page_open(page, view, fmax(layout.right + layout.left, 2 * MARGIN + 720),
+                        layout.bottom + LEGEND_ROOM);
+        draw_frames(page, view, &layout);
+        for (uint32_t i = 0; i < view->shape.edge_count; i++)
+            draw_wire(page, view, &layout, i);
+        for (uint32_t v = 0; v < view->shape.vertex_count; v++)
+            draw_box(page, view, &layout.boxes[v], v);
+        draw_gaps(page, &layout);
+        ronde_page_legend(page, MARGIN, layout.bottom + 34);
+        ronde_page_close(page);
+    }
     layout_free(view, &layout);
-    return RONDE_OK;
+    return status;
 }

@@ -456,17 +456,17 @@ enum ronde_status ronde_caches_measure(const struct ronde_mem *mem, struct ronde
     if (caches.workers < 2)
         return ronde_fail(error, RONDE_UNAVAILABLE,
                           "caches: one usable processor; what crosses takes two");
-    RONDE_TRY(prepare(&caches, error));
-
-    const double half = near_cost(&caches, WRITING) / 2.0;
-    measure_walks(&caches, WRITING, half, &facts.write);
-    measure_walks(&caches, READING, half, &facts.read);
-    facts.combine_GBps = 1.0 / near_cost(&caches, COMBINING);
-    const double clock = clock_ns();
-    const double shortest_ns = measure_messages(&caches, clock, &facts);
-    measure_lags(&caches, clock, shortest_ns, &facts);
-    *out_facts = facts;
-
+    const enum ronde_status status = prepare(&caches, error);
+    if (status == RONDE_OK) {
+        const double half = near_cost(&caches, WRITING) / 2.0;
+        measure_walks(&caches, WRITING, half, &facts.write);
+        measure_walks(&caches, READING, half, &facts.read);
+        facts.combine_GBps = 1.0 / near_cost(&caches, COMBINING);
+        const double clock = clock_ns();
+        const double shortest_ns = measure_messages(&caches, clock, &facts);
+        measure_lags(&caches, clock, shortest_ns, &facts);
+        *out_facts = facts;
+    }
     release(&caches);
-    return RONDE_OK;
+    return status;
 }

@@ -301,16 +301,16 @@ enum ronde_status ronde_parallel_probe_measure(const struct ronde_parallel_probe
         members[i].probe = probe;
         members[i].effort = effort;
     }
-    RONDE_TRY(run_members(members, probe->members, error));
-    for (uint32_t i = 0; i < probe->members; i++)
+    enum ronde_status status = run_members(members, probe->members, error);
+    for (uint32_t i = 0; status == RONDE_OK && i < probe->members; i++)
         if (members[i].error.status != RONDE_OK)
-            return ronde_fail(error, members[i].error.status, "%s", members[i].error.message);
-
-    qsort(members, probe->members, sizeof members[0], by_median);
-    *out_stats = members[probe->members / 2].stats;
-
+            status = ronde_fail(error, members[i].error.status, "%s", members[i].error.message);
+    if (status == RONDE_OK) {
+        qsort(members, probe->members, sizeof members[0], by_median);
+        *out_stats = members[probe->members / 2].stats;
+    }
     ronde_mem_free(mem, members, probe->members, sizeof *members);
-    return RONDE_OK;
+    return status;
 }
 
 /* A hop of a ping-pong between two cores, as sim/machines/cores.c replays it: the message is fetched from one slot

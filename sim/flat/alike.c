@@ -130,25 +130,27 @@ static enum ronde_status replay_channel(struct one *one, uint32_t channel, ronde
     const struct ronde_sim_job *job = one->job;
     const struct ronde_quotient_request request = {job->schedule, channel, job->load, job->params};
     struct ronde_quotient *quotient = NULL;
-    RONDE_TRY(ronde_cancel_check(one->options->cancel, "the replay", one->error));
-    RONDE_TRY(ronde_quotient_create(&request, one->mem, &quotient, one->error));
+    enum ronde_status status = ronde_cancel_check(one->options->cancel, "the replay", one->error);
+    RONDE_THEN(status, ronde_quotient_create(&request, one->mem, &quotient, one->error));
+    if (status != RONDE_OK)
+        return status;
     const struct ronde_dag *dag = quotient->dag;
     double *finish_ns = ronde_mem_new(one->mem, dag->op_count, sizeof *finish_ns);
     const struct ronde_dag_timing timing = {.paths = &one->path, .out_finish_ns = finish_ns};
     if (!quotient->is_uniform)
-        return refuse(one, "their chunks differ");
+        status = refuse(one, "their chunks differ");
     else if (!finish_ns)
-        RONDE_TRY(no_memory(one));
-
-    one->end_ns = fmax(one->end_ns, ronde_dag_advance(dag, &timing, 0, dag->op_count));
-    one->launch_ns = dag->launch_ns;
-    one->least_ns = dag->least_ns;
-    one->busy_ns += dag->busy_ns;
-    show_all(one, dag, finish_ns, say);
-
+        status = no_memory(one);
+    if (status == RONDE_OK) {
+        one->end_ns = fmax(one->end_ns, ronde_dag_advance(dag, &timing, 0, dag->op_count));
+        one->launch_ns = dag->launch_ns;
+        one->least_ns = dag->least_ns;
+        one->busy_ns += dag->busy_ns;
+        show_all(one, dag, finish_ns, say);
+    }
     ronde_mem_free(one->mem, finish_ns, dag->op_count, sizeof *finish_ns);
     ronde_quotient_destroy(quotient, one->mem);
-    return RONDE_OK;
+    return status;
 }
 
 static enum ronde_status replay(void *self, ronde_flow_say say)

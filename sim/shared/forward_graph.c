@@ -210,16 +210,17 @@ enum ronde_status ronde_sim_forward_graph_make(const struct ronde_sim_scene *sce
     struct maker maker = {.scene = scene, .graph = out_graph};
     maker.search = ronde_sim_search_for(scene, &out_graph->routes);
     maker.search.is_deferred = true;
-    RONDE_TRY(reserve(&maker) ? ronde_sim_search_begin(&maker.search) : ronde_sim_no_memory(scene));
-    RONDE_TRY(add_all(&maker));
-    RONDE_TRY(ronde_sim_search_deferred(&maker.search));
-
-    finish_kinds(out_graph);
-    link_successors(scene->dag, out_graph);
-    fill_links(scene->platform, out_graph);
-
+    enum ronde_status status =
+        reserve(&maker) ? ronde_sim_search_begin(&maker.search) : ronde_sim_no_memory(scene);
+    RONDE_THEN(status, add_all(&maker));
+    RONDE_THEN(status, ronde_sim_search_deferred(&maker.search));
+    if (status == RONDE_OK) {
+        finish_kinds(out_graph);
+        link_successors(scene->dag, out_graph);
+        fill_links(scene->platform, out_graph);
+    }
     free_maker(&maker);
-    return RONDE_OK;
+    return status;
 }
 
 void ronde_sim_forward_graph_free(struct ronde_sim_forward_graph *graph, const struct ronde_mem *mem)
