@@ -109,6 +109,8 @@ enum ronde_status ronde_output_file_open(const char *path, struct ronde_output_f
 enum ronde_status ronde_output_file_append(const char *path, struct ronde_output_file *out,
                                            struct ronde_error *error)
 {
+    struct stat found;
+    out->is_new = stat(path, &found) != 0;
     return open_in_place(path, "a", out, error);
 }
 
@@ -127,6 +129,7 @@ enum ronde_status ronde_output_file_close(struct ronde_output_file *output,
                                           enum ronde_status status, struct ronde_error *error)
 {
     FILE *file = output->file;
+    struct stat found;
     output->file = NULL;
     if (!file)
         return RONDE_OK;
@@ -144,6 +147,9 @@ enum ronde_status ronde_output_file_close(struct ronde_output_file *output,
     }
     if (output->draft[0] && (status != RONDE_OK || !is_whole))
         (void)unlink(output->draft);
+    if (output->is_new && (status != RONDE_OK || !is_whole) && stat(output->path, &found) == 0 &&
+        S_ISREG(found.st_mode) && found.st_size == 0)
+        (void)unlink(output->path);
     if (is_whole || (status != RONDE_OK && status != RONDE_IO && status != RONDE_DEVICE))
         return RONDE_OK;
     /* What was said by who wrote into it names no file. */

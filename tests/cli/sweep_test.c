@@ -42,7 +42,7 @@ static void remove_folder(const char *folder)
 
 static char *shell(const char *folder, const char *line)
 {
-    char command[512];
+    char command[1280];
     snprintf(command, sizeof command, "cd \"%s\" && %s", folder, line);
     return said_by(command, 0);
 }
@@ -118,6 +118,29 @@ static void bad_sweeps_are_refused(void)
                    "other.jsonl:1: a record of another");
     free(shell(folder, "(head -1 all.jsonl; echo nonsense) > junk.jsonl"));
     expect_refusal(folder, GRID " --output junk.jsonl --resume", "junk.jsonl:2: not a JSON object");
+    remove_folder(folder);
+}
+
+/* A file that nothing could be written to is not left behind; one that was there is. */
+static void a_full_disk_leaves_no_empty_file(void)
+{
+    char folder[64], line[1024];
+    if (!is_possible())
+        return;
+    make_folder(folder);
+    free(shell(folder, ": > old.jsonl"));
+    for (int is_old = 0; is_old < 2; is_old++) {
+        snprintf(line, sizeof line,
+                 "(ulimit -f 0; \"%s\" sweep all_reduce -a ring -N 2 -b 8 -e 8 --topo crossbar-64 "
+                 "-o %s.jsonl > /dev/null 2>&1); echo $?",
+                 suite_ronde(), is_old ? "old" : "new");
+        char *code = shell(folder, line);
+        CU_ASSERT_EQUAL(atoi(code), 4);
+        free(code);
+    }
+    char *files = shell(folder, "ls");
+    CU_ASSERT_STRING_EQUAL(files, "old.jsonl\n");
+    free(files);
     remove_folder(folder);
 }
 
@@ -324,6 +347,7 @@ int main(void)
         {"sweeps_and_plans_cut_as_sim_does", sweeps_and_plans_cut_as_sim_does},
         {"shards_and_resumption_give_the_whole", shards_and_resumption_give_the_whole},
         {"bad_sweeps_are_refused", bad_sweeps_are_refused},
+        {"a_full_disk_leaves_no_empty_file", a_full_disk_leaves_no_empty_file},
         {"what_is_not_named_is_everything", what_is_not_named_is_everything},
         {"what_fails_leaves_the_rest", what_fails_leaves_the_rest},
         {"pictures_are_drawn", pictures_are_drawn},

@@ -9,6 +9,7 @@
 
 #include "ronde/status.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #ifdef __cplusplus
@@ -23,13 +24,14 @@ struct ronde_output_file {
     FILE *file;                          /**< to write to */
     char path[RONDE_OUTPUT_PATH_BYTES];  /**< where it goes in the end */
     char draft[RONDE_OUTPUT_PATH_BYTES]; /**< where it is until then; "" = there */
+    bool is_new;                         /**< one that grows, of which there was nothing before */
 };
 
 /** Opens a file to be written. Errors: IO naming the path and the reason. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_output_file_open(const char *path, struct ronde_output_file *out, struct ronde_error *error);
 
-/** Opens a file that grows: what is written is added to what is there, and stays. Errors: IO, the same. */
+/** Opens a file that grows: what is written is added to what is there, and stays; a new one of nothing does not. Errors: IO, the same. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_output_file_append(const char *path, struct ronde_output_file *out, struct ronde_error *error);
 
