@@ -188,12 +188,12 @@ static void print_head(const struct session *session)
 /* What is asked for, by name or as a file. */
 static enum ronde_status find_request(struct session *session, struct ronde_error *error)
 {
-    const bool is_chosen = ronde_is_chosen(session->options);
-    if (is_chosen || !ronde_is_schedule_file(session->options))
-        return (is_chosen ? ronde_open_request : ronde_single_request)(session->options,
-                                                                       session->call->platform,
-                                                                       &session->request, error);
-    RONDE_TRY(ronde_schedule_file_read(session->options, NULL, NULL, &session->given, error));
+    const struct ronde_options *options = session->options;
+    if (ronde_is_chosen(options))
+        return ronde_open_request(options, session->call->platform, &session->request, error);
+    if (!ronde_is_schedule_file(options))
+        return ronde_single_request(options, session->call->platform, &session->request, error);
+    RONDE_TRY(ronde_schedule_file_read(options, NULL, NULL, &session->given, error));
     session->request = ronde_schedule_file_request(session->given);
     return RONDE_OK;
 }
