@@ -86,6 +86,31 @@ const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collec
     return ronde_algorithm_find(collective, name, error);
 }
 
+/* Characters before "+puts", all of a name that would be too long for a schedule. */
+static size_t bare_length(const char *name)
+{
+    static const char end[] = "+puts";
+    const size_t length = strlen(name), ends = sizeof end - 1;
+    const bool puts = length > ends && length < sizeof((struct ronde_schedule *)NULL)->algorithm &&
+                      strcmp(name + length - ends, end) == 0;
+    return puts ? length - ends : length;
+}
+
+bool ronde_name_puts(const char *name)
+{
+    return name && name[bare_length(name)] != '\0';
+}
+
+const struct ronde_algorithm *ronde_parse_carried(enum ronde_collective collective,
+                                                  const char *name, struct ronde_error *error)
+{
+    char bare[sizeof((struct ronde_schedule *)NULL)->algorithm];
+    if (!ronde_name_puts(name))
+        return ronde_parse_algorithm(collective, name, error);
+    snprintf(bare, sizeof bare, "%.*s", (int)bare_length(name), name);
+    return ronde_parse_algorithm(collective, bare, error);
+}
+
 const struct ronde_algorithm *ronde_first_algorithm(struct ronde_compile_request *request)
 {
     uint32_t total = 0;

@@ -91,9 +91,11 @@ ronde_single_request(const struct ronde_options *options, const struct ronde_pla
     if (ronde_limit_check(RONDE_LIMIT_RANKS, request.ranks, error) != RONDE_OK)
         return RONDE_BAD_ARGUMENT;
     if (options->what.algorithm_count > 0) {
-        request.algorithm = options->what.algorithms[0];
-        if (!ronde_parse_algorithm(request.collective, request.algorithm, error))
+        const struct ronde_algorithm *found =
+            ronde_parse_carried(request.collective, options->what.algorithms[0], error);
+        if (!found)
             return RONDE_BAD_ARGUMENT;
+        request.algorithm = found->name;
     }
     *out_request = request;
     return RONDE_OK;

@@ -191,6 +191,7 @@ struct ronde_tune_options ronde_tune_options_of(const struct ronde_options *opti
         .depth = options->engine.depth,
         .engine = options->engine.name,
         .cfg = options->engine.cfg.list,
+        .puts = options->what.algorithm_count == 1 && ronde_name_puts(options->what.algorithms[0]),
         .native_latency = options->engine.native_latency,
         .timeout_ns =
             options->engine.timeout_s > 0.0 ? (uint64_t)(options->engine.timeout_s * 1e9) : 0,

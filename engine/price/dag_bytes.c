@@ -156,6 +156,9 @@ double ronde_time_sized_ns(const struct ronde_time_params *params,
     if (ronde_step_receives(op))
         ns += end_ns(params, &params->receive, is_to_apart,
                      is_to_apart || ronde_step_wraps(schedule, step, step->destination), bytes);
+    if (params->puts && ronde_step_receives(op) && !ronde_step_reduces(op) &&
+        step->destination == RONDE_OUT)
+        ns += ronde_sized_ns_at(&params->send, 0) + ronde_sized_ns_at(&params->receive, 0);
     if (ronde_step_reduces(op))
         ns += ronde_sized_ns_at(&params->combine, bytes);
     if (op == RONDE_STEP_COPY && params->gamma_GBps > 0)

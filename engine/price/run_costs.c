@@ -68,7 +68,8 @@ double ronde_time_launch_ns(const struct ronde_time_params *params,
 {
     const double chunk_bytes = chunk_bytes_of(schedule, load);
     double most_ns = 0;
-    for (uint32_t p = 0; params->fresh.count > 0 && p < schedule->program_count; p++) {
+    const uint32_t programs = params->fresh.count > 0 && !params->puts ? schedule->program_count : 0;
+    for (uint32_t p = 0; p < programs; p++) {
         const struct needs needs = needs_of(params, schedule, &schedule->programs[p]);
         most_ns = fmax(most_ns, cost_ns(&params->fresh, chunk_bytes, needs.received) +
                                     cost_ns(&params->fresh, chunk_bytes, needs.held) +

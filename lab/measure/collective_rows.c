@@ -185,7 +185,7 @@ static enum ronde_status take_meaning(const struct ronde_csv *csv,
         cells[c] = at[c] < csv->cell_count ? csv->cells[at[c]] : "";
     if (!ronde_collective_parse(cells[OF_COLLECTIVE], &out->collective))
         return ronde_csv_refuse(csv, error, "\"%.40s\" is no collective", cells[OF_COLLECTIVE]);
-    if (!ronde_parse_algorithm(out->collective, cells[OURS], &why))
+    if (!ronde_parse_carried(out->collective, cells[OURS], &why))
         return ronde_csv_refuse(csv, error, "%s", why.message);
     if (*cells[THEIRS] == '\0' || strlen(cells[THEIRS]) >= sizeof out->algorithm)
         return ronde_csv_refuse(csv, error, "the name \"%.40s\" has not 1 to %zu bytes",

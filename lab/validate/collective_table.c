@@ -24,7 +24,7 @@ static bool is_ours(const struct collective_row *row)
 {
     struct ronde_error why;
     return row->is_known && !row->is_left_out && row->bytes >= 1 &&
-           ronde_algorithm_find(row->collective, row->algorithm, &why) != NULL;
+           ronde_parse_carried(row->collective, row->algorithm, &why) != NULL;
 }
 
 static enum ronde_status take(const struct collective_row *from, void *context,
@@ -136,14 +136,17 @@ static enum ronde_status predict_rows(struct ronde_table_row *rows, size_t count
                                       const struct ronde_tune_options *options, const char *engine,
                                       struct ronde_error *error)
 {
-    const struct ronde_setup setup = {.platform = platform,
-                                      .request = {.collective = rows->collective,
-                                                  .algorithm = rows->algorithm,
-                                                  .ranks = rows->ranks},
-                                      .is_placed = options->is_placed,
-                                      .placement = options->placement};
-    struct ronde_candidate candidate = {.own = NULL};
     struct ronde_error why = {RONDE_OK, 0, ""};
+    struct ronde_tune_options how = *options;
+    how.puts = ronde_name_puts(rows->algorithm);
+    const struct ronde_setup setup = {
+        .platform = platform,
+        .request = {.collective = rows->collective,
+                    .algorithm = ronde_parse_carried(rows->collective, rows->algorithm, &why)->name,
+                    .ranks = rows->ranks},
+        .is_placed = options->is_placed,
+        .placement = options->placement};
+    struct ronde_candidate candidate = {.own = NULL};
     enum ronde_status status = ronde_candidate_open(&setup, ronde_mem_default(), &candidate, &why);
     if (status == RONDE_NO_MEMORY)
         return ronde_fail(error, status, "%s", why.message);
@@ -152,7 +155,7 @@ static enum ronde_status predict_rows(struct ronde_table_row *rows, size_t count
             rows[i].state = RONDE_TABLE_REFUSED;
         return RONDE_OK;
     }
-    struct ronde_forecast forecast = ronde_candidate_forecast(&candidate, platform, options);
+    struct ronde_forecast forecast = ronde_candidate_forecast(&candidate, platform, &how);
     forecast.load.dtype = ELEMENT;
     for (size_t i = 0; i < count && status == RONDE_OK; i++)
         status = predict_row(&forecast, engine, &rows[i], error);

@@ -67,13 +67,12 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, uint64_t 
     one.load.count = count;
     one.load.slot_bytes = slot_bytes;
     RONDE_TRY(ronde_forecast_replay(&one, "flat", &prediction, error));
-
-    const struct ronde_time_params *time = &ronde_platform_facts(one.platform)->time;
+    struct ronde_time_params time = ronde_platform_facts(one.platform)->time;
+    time.puts = one.puts;
     *out_ns =
-        prediction.time_ns - ronde_time_launch_ns(time, one.schedule, &one.load) + time->launch_ns;
+        prediction.time_ns - ronde_time_launch_ns(&time, one.schedule, &one.load) + time.launch_ns;
     if (out_link_ns)
-        *out_link_ns = (*out_ns - time->launch_ns) * prediction.result.busiest_utilisation;
-
+        *out_link_ns = (*out_ns - time.launch_ns) * prediction.result.busiest_utilisation;
     return RONDE_OK;
 }
 

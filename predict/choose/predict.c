@@ -20,7 +20,8 @@ struct ronde_forecast ronde_forecast_of(const struct ronde_platform *platform,
     struct ronde_forecast forecast = {.platform = platform,
                                       .schedule = schedule,
                                       .request = *request,
-                                      .op = options->op};
+                                      .op = options->op,
+                                      .puts = options->puts};
     forecast.sim.cfg = options->cfg;
     forecast.sim.native_latency = options->native_latency;
     forecast.sim.cancel = options->cancel;
@@ -73,6 +74,8 @@ static struct ronde_prediction prediction_of(const struct ronde_forecast *foreca
     struct ronde_prediction prediction = {.time_ns = time_ns, .engine = engine};
     if (shared->cores > 0 && forecast->schedule->ranks > shared->cores)
         add_label(&prediction, "oversubscribed");
+    if (forecast->puts)
+        add_label(&prediction, "puts");
     return prediction;
 }
 
@@ -87,8 +90,11 @@ uint64_t ronde_forecast_footprint(const struct ronde_forecast *forecast)
 
 static struct ronde_time_params params_of(const struct ronde_forecast *forecast)
 {
-    return ronde_platform_time(forecast->platform, forecast->schedule->ranks,
-                               ronde_forecast_footprint(forecast));
+    struct ronde_time_params time =
+        ronde_platform_time(forecast->platform, forecast->schedule->ranks,
+                            ronde_forecast_footprint(forecast));
+    time.puts = forecast->puts;
+    return time;
 }
 
 /** SimGrid's own model of the network instead of bytes over rate: right for TCP, and not what the file says. */
@@ -241,6 +247,7 @@ network_of(const struct ronde_forecast *forecast, struct ronde_network *out_netw
     const bool is_shared = shared->cores > 0 || shared->memory_GBps > 0.0;
     if (status == RONDE_OK && !is_uniform)
         add_label(prediction, is_shared ? "fair_share" : "worst_pair");
+    out_network->time.puts = forecast->puts;
     *out_is_uniform = is_uniform;
     return status;
 }

@@ -124,6 +124,7 @@ struct ronde_sim_quote {
     enum ronde_step_op op; /**< what is done with them */
     uint8_t apart;         /**< flags: at which ends their chunks lie apart */
     bool is_single;        /**< they are one chunk */
+    bool is_output;        /**< they are written to the output */
     double *delay_ns;
     double *flow_ns;
 };

@@ -137,19 +137,20 @@ static const struct ronde_sim_quote *quote_of(struct ronde_sim_run *run, uint32_
     const struct ronde_step *step = step_of(run, index);
     const enum ronde_step_op op = (enum ronde_step_op)step->op;
     const uint8_t apart = (uint8_t)(step->flags & APART);
+    const bool is_output = step->destination == RONDE_OUT;
     const bool is_single = step->chunk_count == 1;
     for (uint32_t i = 0; i < RONDE_SIM_QUOTES; i++) {
         const struct ronde_sim_quote *quote = &run->quotes[i];
         if (quote->from == from && quote->send == send && quote->op == op &&
-            quote->apart == apart && quote->is_single == is_single)
+            quote->apart == apart && quote->is_single == is_single && quote->is_output == is_output)
             return quote;
     }
     struct ronde_sim_quote *quote = &run->quotes[run->next_quote++ % RONDE_SIM_QUOTES];
     const double *bytes = ronde_sim_slot(run, run->plan.bytes_slot[from]);
     const double rate_GBps =
         send != RONDE_NONE ? run->fold.each[run->ways->way_of[send]].rate_GBps[0] : INFINITY;
-    *quote =
-        (struct ronde_sim_quote){from, send, op, apart, is_single, quote->delay_ns, quote->flow_ns};
+    *quote = (struct ronde_sim_quote){
+        from, send, op, apart, is_single, is_output, quote->delay_ns, quote->flow_ns};
     find_delays(run, step, bytes, quote->delay_ns);
     run->kernels->flow_bytes(quote->flow_ns, bytes, rate_GBps, run->count);
     return quote;

@@ -47,6 +47,7 @@ struct ronde_time_params {
     struct ronde_sized_ns
         fresh; /**< what memory costs that a run allocates for itself: ronde_time_launch_ns */
     uint32_t sums_in_place; /**< 1: no run copies its input, see there */
+    bool puts; /**< messages are put into memory that the network knows, as over RDMA: ronde_time_sized_ns, ronde_time_launch_ns */
     bool multicasts; /**< switches copy what is stored to several ranks and add what is loaded from several: ronde_dag_group */
 };
 
@@ -54,7 +55,9 @@ struct ronde_time_params {
  * What the size of its message costs a step: sending, receiving and combining together. Where chunks lie apart in memory the
  * message goes through a buffer, as in MPI's derived data types, which is a message to oneself: a send and a receive more,
  * and a byte costs as much as a sum. Where they wrap around the end of a buffer that turns with the rank, libraries turn the
- * buffer (Bruck et al., IEEE TPDS 1997, local rotations), which costs the bytes alone, and so does a copy.
+ * buffer (Bruck et al., IEEE TPDS 1997, local rotations), which costs the bytes alone, and so does a copy. A library that puts
+ * does so into memory of its own, where its peers know the place, or into the user's, where they are told in every call: what
+ * goes into the output as it comes costs the ends of a message of no bytes besides, which is under way while others are.
  */
 RONDE_API double ronde_time_sized_ns(const struct ronde_time_params *params,
                                      const struct ronde_schedule *schedule,
@@ -82,6 +85,7 @@ struct ronde_load {
  *   a copy of the input, where sums are made elsewhere than in an output that has room for all, or else what lies in scratch;
  *   libraries that make such sums where they received one operand copy nothing (sums_in_place);
  *   a buffer that turns with the rank (Bruck), in the other order.
+ * A library that puts has told the network of its memory once and keeps it: it costs nothing in a call.
  */
 RONDE_API double ronde_time_launch_ns(const struct ronde_time_params *params,
                                       const struct ronde_schedule *schedule,

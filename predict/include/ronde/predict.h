@@ -26,6 +26,7 @@ struct ronde_forecast {
     struct ronde_load load; /**< what is launched; ronde_forecast_set_count sets it */
     uint64_t slot_bytes; /**< of the load: asked for, or the machine's; 0 = by its size (pieces.h) */
     enum ronde_op op;    /**< of the load */
+    bool puts;           /**< as a library that puts carries it: ronde_time_params.puts */
     struct ronde_sim_options sim; /**< placement, SimGrid's flags, time limit */
 };
 
@@ -40,8 +41,8 @@ struct ronde_prediction {
     /**
      * What else is to be known of it: oversubscribed (ranks take turns on cores, which no model here resolves), symmetric
      * (replayed on the quotient), extrapolated, approximate, exact, contention_ignored, multicast_ignored (a run of the
-     * schedule leaves the switch that would copy or add it), tcp_model, fair_share or worst_pair (one network stands for
-     * unequal pairs), link_limited (a price that is what the busiest link takes). Texts of static storage.
+     * schedule leaves the switch that would copy or add it), tcp_model, puts (by a library that puts), fair_share or
+     * worst_pair (one network stands for unequal pairs), link_limited (a price that is what the busiest link takes). Texts of static storage.
      */
     const char *labels[RONDE_PREDICTION_LABELS];
     uint32_t label_count;           /**< how many */

@@ -35,6 +35,7 @@ struct ronde_tune_options {
     enum ronde_placement placement; /**< where it is asked for */
     const char *engine; /**< of ronde_sim_job_run, replays everything; NULL or "auto" = what suits the platform */
     const char *const *cfg; /**< "key:value" for SimGrid, ends with NULL; NULL = none */
+    bool puts;              /**< as a library that puts carries it: ronde_time_params.puts */
     bool native_latency;    /**< leave link latencies to SimGrid's model */
     uint64_t timeout_ns;    /**< gives up one replay after this long; 0 = the engine's default */
     const struct ronde_cancel *cancel; /**< ends a replay, or a choice, with CANCELLED; NULL = never */

@@ -82,6 +82,13 @@ ronde_parse_collective(const char *text, enum ronde_collective *out, struct rond
 RONDE_API const struct ronde_algorithm *
 ronde_parse_algorithm(enum ronde_collective collective, const char *name, struct ronde_error *error);
 
+/** Whether a name ends in "+puts": the algorithm as a library runs it that puts (ronde_time_params.puts); NULL does not. */
+RONDE_API bool ronde_name_puts(const char *name);
+
+/** As ronde_parse_algorithm; the name may end so. */
+RONDE_API const struct ronde_algorithm *
+ronde_parse_carried(enum ronde_collective collective, const char *name, struct ronde_error *error);
+
 /** The first algorithm of a collective that serves a request; NULL if none. Sets request->algorithm to its name, or NULL. */
 RONDE_API const struct ronde_algorithm *ronde_first_algorithm(struct ronde_compile_request *request);
 

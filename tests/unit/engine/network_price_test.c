@@ -82,6 +82,29 @@ static void small_schedules_cost_what_they_cost_by_hand(void)
     }
 }
 
+/* What is added is received in memory that is kept and known; to the output every hop is told the way, 50 and 20 more. */
+static void a_library_that_puts_keeps_its_memory_and_tells_where_outputs_are(void)
+{
+    static const struct {
+        enum ronde_collective collective;
+        double plain_ns, puts_ns;
+    } rows[] = {{RONDE_BROADCAST, 3 * 50 + 3 * 20, 3 * 50 + 3 * 20 + 3 * 70},
+                {RONDE_REDUCE, 3 * 50 + 3 * 20 + 2 * 512, 3 * 50 + 3 * 20}};
+    const struct ronde_load load = {.count = 64, .dtype = RONDE_FLOAT64};
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; i++) {
+        const struct ronde_network at = {.time = {.send = {1, {4}, {50}},
+                                                  .receive = {1, {4}, {20}},
+                                                  .fresh = {2, {1, 2}, {1, 2}},
+                                                  .puts = i % 2 != 0}};
+        struct ronde_schedule *schedule = schedule_compile(rows[i / 2].collective, "chain", 4);
+        double time_ns = 0;
+        CU_ASSERT_EQUAL(ronde_dag_price(schedule, &load, &at, ronde_mem_default(), &time_ns, NULL),
+                        RONDE_OK);
+        CU_ASSERT_EQUAL(time_ns, i % 2 != 0 ? rows[i / 2].puts_ns : rows[i / 2].plain_ns);
+        ronde_schedule_destroy(schedule);
+    }
+}
+
 static void nothing_costs_nothing_but_a_barrier(void)
 {
     const struct ronde_load none = {.dtype = RONDE_FLOAT64};
@@ -124,6 +147,8 @@ int main(void)
         {"alpha_is_of_the_route_and_of_the_message", alpha_is_of_the_route_and_of_the_message},
         {"steps_stage_and_reduce_their_bytes", steps_stage_and_reduce_their_bytes},
         {"small_schedules_cost_what_they_cost_by_hand", small_schedules_cost_what_they_cost_by_hand},
+        {"a_library_that_puts_keeps_its_memory_and_tells_where_outputs_are",
+         a_library_that_puts_keeps_its_memory_and_tells_where_outputs_are},
         {"nothing_costs_nothing_but_a_barrier", nothing_costs_nothing_but_a_barrier},
         {"loads_are_refused_by_whole_sentences", loads_are_refused_by_whole_sentences},
     };

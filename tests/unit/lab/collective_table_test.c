@@ -164,7 +164,8 @@ static void names_of_others_have_meanings(void)
                                "broadcast,bine_lat,chain,4,4,1\n"
                                "reduce,bine_lat,,4,4,1\n";
     static const char meanings[] = "collective,algorithm,ronde_algorithm\n"
-                                   "broadcast,bine_lat,binomial_bine\n";
+                                   "broadcast,bine_lat,binomial_bine\n"
+                                   "reduce,bine_lat,binomial_bine+puts\n";
     static const struct {
         const char *meanings, *message;
     } wrong[] = {
@@ -172,19 +173,46 @@ static void names_of_others_have_meanings(void)
         {"", ": no column collective"},
         {"collective,algorithm,ronde_algorithm\nfanfare,a,ring\n", ":2: \"fanfare\" is no"},
         {"collective,algorithm,ronde_algorithm\nreduce,a,fanfare\n", ":2: reduce has no algorithm"},
+        {"collective,algorithm,ronde_algorithm\nreduce,a,ring+put\n",
+         ":2: reduce has no algorithm"},
+        {"collective,algorithm,ronde_algorithm\nreduce,a,+puts\n", ":2: reduce has no algorithm"},
         {"collective,algorithm,ronde_algorithm\nreduce,,chain\n", ":2: the name \"\" has not 1"},
     };
     struct ronde_collective_table table;
     struct ronde_error error;
     CU_ASSERT_EQUAL_FATAL(read_with(rows, meanings, &table, &error), RONDE_OK);
-    CU_ASSERT_EQUAL(count_of(&table, RONDE_TABLE_PREDICTED), 2);
+    CU_ASSERT_EQUAL(count_of(&table, RONDE_TABLE_PREDICTED), 3);
     CU_ASSERT_STRING_EQUAL(table.rows[0].algorithm, "binomial_bine");
+    CU_ASSERT_STRING_EQUAL(table.rows[2].algorithm, "binomial_bine+puts");
     ronde_collective_table_close(&table);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         CU_ASSERT_EQUAL(read_with(rows, wrong[i].meanings, &table, &error), RONDE_BAD_INPUT);
         CU_ASSERT_PTR_NOT_NULL(strstr(error.message, wrong[i].message));
         ronde_collective_table_close(&table);
     }
+}
+
+/* Three hops of a chain, 50 ns more each: their senders are told where to. */
+static void a_meaning_says_that_a_library_puts(void)
+{
+    struct ronde_collective_table table;
+    struct ronde_error error;
+    const struct ronde_tune_options options = {.slot_bytes = 1u << 30};
+    if (!suite_can_read_platforms())
+        return;
+    struct ronde_platform *platform =
+        platform_text_good(PLATFORM("hand\"/><prop id=\"ronde.send_ns\" value=\"4:50"));
+    CU_ASSERT_EQUAL_FATAL(read_table(HEADER "broadcast,chain,1,4,4,1,,\n"
+                                            "broadcast,chain+puts,1,4,4,1,,\n",
+                                     &table, &error),
+                          RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_collective_table_predict(&table, platform, &options, NULL, NULL,
+                                                         &error),
+                          RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(count_of(&table, RONDE_TABLE_PREDICTED), 2);
+    CU_ASSERT_DOUBLE_EQUAL(table.rows[1].predicted_ns - table.rows[0].predicted_ns, 150, 1e-6);
+    ronde_collective_table_close(&table);
+    ronde_platform_destroy(platform);
 }
 
 /* Rows of two libraries are not rivals. */
@@ -223,6 +251,7 @@ int main(void)
         {"ranks_of_a_node_are_those_of_the_machine", ranks_of_a_node_are_those_of_the_machine},
         {"what_constants_come_from_does_not_count", what_constants_come_from_does_not_count},
         {"names_of_others_have_meanings", names_of_others_have_meanings},
+        {"a_meaning_says_that_a_library_puts", a_meaning_says_that_a_library_puts},
         {"winners_are_of_one_library", winners_are_of_one_library},
         {"what_is_no_table_is_refused", what_is_no_table_is_refused},
     };

@@ -100,7 +100,9 @@ static void compare_loads(const struct ronde_platform *platform,
                                                 has_slots ? 192ull * schedule->max_chunk_count : 0,
                                             .depth = has_slots ? schedule->proof.min_depth : 0};
             const struct ronde_sim_job job = {platform, schedule, &load, &costs};
-            const struct ronde_sim_job sized_job = {platform, schedule, &load, &sized_costs};
+            struct ronde_time_params sized = sized_costs;
+            sized.puts = i % 2 != 0;
+            const struct ronde_sim_job sized_job = {platform, schedule, &load, &sized};
             compare(&job, options, tally);
             compare(&sized_job, options, tally);
         }
