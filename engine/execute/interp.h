@@ -183,7 +183,10 @@ RONDE_INTERP void ronde_act_arrange(struct ronde_act *act, const struct ronde_en
         act->pulled = (const struct ronde_offer *)(const void *)act->received;
     if (!act->sent)
         return;
-    if (RONDE_PUSHES(act->lane->task->frame) && ronde_act_finds_target(act, from, target)) {
+    act->is_spread = act->lane->task->frame->spreads && (act->step->flags & RONDE_FLAG_SPREAD) != 0;
+    if (act->is_spread) {
+        act->sent = 0;
+    } else if (RONDE_PUSHES(act->lane->task->frame) && ronde_act_finds_target(act, from, target)) {
         act->target = target;
     } else if (ronde_act_may_offer(act)) {
         act->offered = (struct ronde_offer *)(void *)act->sent;
@@ -194,7 +197,7 @@ RONDE_INTERP void ronde_act_arrange(struct ronde_act *act, const struct ronde_en
 /** How a message travels, as bits of its length. */
 RONDE_INTERP uint64_t ronde_act_manner(const struct ronde_act *act)
 {
-    if (act->target)
+    if (act->target || act->is_spread)
         return RONDE_LENGTH_PUSHED;
     return act->offered ? RONDE_LENGTH_OFFERED : 0;
 }
@@ -222,8 +225,8 @@ ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step, const str
 {
     const struct ronde_frame *frame = lane->task->frame;
     struct ronde_write_target target;
-    struct ronde_act act = {lane,  step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0,
-                            false, 0,    joined};
+    struct ronde_act act = {lane, step,   {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0, false,
+                            0,    joined, false};
     act.buffer[0] = ronde_act_buffer(step, false);
     act.buffer[1] = ronde_act_buffer(step, true);
     act.received = from ? from->slots + from->slot * frame->slot_stride : 0;
@@ -314,8 +317,10 @@ RONDE_INTERP bool ronde_lane_may_join(struct ronde_lane *lane, const struct rond
                                       const struct ronde_end *from, bool is_first)
 {
     const struct ronde_frame *frame = lane->task->frame;
-    const struct ronde_act act = {lane,  step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0,
-                                  false, 0,    0};
+    const struct ronde_act act = {lane, step, {0, 0}, {{0, 0, 0}, {0, 0, 0}},
+                                  0,    0,    0,      0,
+                                  0,    0,    false,  0,
+                                  0,    false};
     (void)act;
     /* The operator scales what is raw on the left alone. */
     if ((step->flags & frame->marks & RONDE_FLAG_RAW) != 0 &&

@@ -114,6 +114,11 @@
 #define RONDE_JOINED_ROOM(frame, name) const unsigned char *name[RONDE_JOINED_OPERANDS]
 #endif
 
+#ifndef RONDE_SPREAD
+/** Has what the step computes next written, together with `to`, to where the receivers of spread sends keep it; false: it is done here. */
+#define RONDE_SPREAD(act, first, to) false
+#endif
+
 #ifndef RONDE_SEND_COPY
 /** The address in an offer of an item at `start`; with copies_sends that of a copy which stays for the run. */
 #define RONDE_SEND_COPY(act, start, bytes) (start)
@@ -258,8 +263,9 @@ struct ronde_frame {
                           does */
     bool is_in_place; /**< which of the lowered placements this is, where sends are read in place */
     bool pushes; /**< messages are written where they are kept, where that is free; only with no_pull */
-    bool streams;           /**< what no step reads again is written past the caches */
-    bool joins;             /**< joined steps are executed as one */
+    bool streams; /**< what no step reads again is written past the caches */
+    bool joins;   /**< joined steps are executed as one */
+    bool spreads; /**< results are written to where all receivers keep them; all ranks are loaded here */
     bool has_lines;         /**< slots are made of lines; only with habits that ask for it */
     enum ronde_dtype dtype; /**< what the kernels below are of, for machines that cannot call them */
     enum ronde_op op;       /**< where nothing is reduced: sum; of bool: band, bor or bxor */
@@ -360,6 +366,7 @@ struct ronde_places {
     unsigned char *also; /**< or NULL */
     bool streams_to;     /**< past the caches */
     bool streams_also;   /**< past the caches */
+    uint32_t spread;     /**< the first send to whose receiver's place it goes too, or RONDE_NONE */
 };
 
 /** A step that is being executed. */
@@ -378,6 +385,7 @@ struct ronde_act {
     bool has_landed; /**< the received message lies at the destination already */
     uint64_t moved;  /**< bytes of each operand so far */
     struct ronde_joined *joined; /**< the steps it is one of; NULL for a receiver's step */
+    bool is_spread; /**< what is sent lies where the receiver keeps it: the step that computed it wrote it there */
 };
 
 /** A step of the receiver, as the sender resolves it to write to its destination. */
@@ -386,5 +394,13 @@ struct ronde_write_target {
     struct ronde_lane lane; /**< a stand-in for the receiver's lane: its task and the sender's piece */
     bool is_read;           /**< a later step of the receiver reads what is written */
 };
+
+/** Where the receiver of a spread send keeps what the sender keeps at `to`: as the same chunk of its output. */
+RONDE_INTERP unsigned char *ronde_task_spread_to(const struct ronde_task *task, uint32_t send,
+                                                 const unsigned char *to)
+{
+    const uint32_t end = task->view.program->steps[send].send;
+    return task->remote_ends[end].task->base[RONDE_OUT] + (to - task->base[RONDE_OUT]);
+}
 
 #endif

@@ -204,6 +204,16 @@ static uint64_t slot_stride(const struct ronde_loaded *loaded, uint64_t share_by
     return ronde_slot_stride(loaded->schedule, share_bytes > offer ? share_bytes : offer);
 }
 
+/* Results go to other ranks' outputs where these all are, lie alike, and belong to the same run until it is over. */
+static bool may_spread(const struct ronde_loaded *loaded, const struct ronde_launch *launch)
+{
+    const struct ronde_schedule *schedule = loaded->schedule;
+    bool has_any = false;
+    for (uint32_t p = 0; p < schedule->program_count && !has_any; p++)
+        has_any = schedule->programs[p].spread != NULL;
+    return has_any && loaded->remote_ends && !launch->in_blocks && !launch->out_blocks;
+}
+
 /* Everything of a frame but the slots; returns the stride the slots will need. */
 static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launch *launch,
                            const struct ronde_habits *habits)
@@ -226,6 +236,7 @@ static uint64_t fill_frame(struct ronde_loaded *loaded, const struct ronde_launc
                        frame->piece_count <= 1 &&
                        lines_stride(loaded, share_bytes) <= habits->lines_up_to_bytes;
     frame->joins = !frame->has_lines && share_bytes >= habits->join_from_bytes;
+    frame->spreads = frame->joins && frame->no_pull != 0 && may_spread(loaded, launch);
     return slot_stride(loaded, share_bytes);
 }
 

@@ -134,15 +134,16 @@ RONDE_INTERP bool ronde_act_is_read(const struct ronde_act *act)
 }
 
 /**
- * Does one item whose result is not read soon, in one of its places or in both: block by block,
- * computed in the first- level cache and written past the others. The operands may be the places
+ * Does one item whose result is not read soon, in one of its places or in both, or goes to other ranks' outputs: block by
+ * block, computed in the first- level cache and written past the others. The operands may be the places
  * themselves, exactly.
  */
 RONDE_INTERP_APART void ronde_act_stream(const struct ronde_act *act,
                                          const struct ronde_segment *segment,
                                          const struct ronde_places *places)
 {
-    const struct ronde_frame *frame = act->lane->task->frame;
+    const struct ronde_task *task = act->lane->task;
+    const struct ronde_frame *frame = task->frame;
     unsigned char bounce[RONDE_STREAM_BLOCK] __attribute__((aligned(RONDE_STREAM_LINE)));
     struct ronde_segment left = *segment;
     unsigned char *to = places->to;
@@ -164,6 +165,15 @@ RONDE_INTERP_APART void ronde_act_stream(const struct ronde_act *act,
             RONDE_STREAM(frame, also, result, bytes);
         else if (also)
             ronde_act_copy(act, also, result, bytes);
+        for (uint32_t send = places->spread; send != RONDE_NONE;
+             send = task->view.program->spread[send]) {
+            unsigned char *const there = ronde_task_spread_to(task, send, to);
+            /* In place it has just been read there. */
+            if (RONDE_STREAMS(frame) && !frame->is_in_place)
+                RONDE_STREAM(frame, there, result, bytes);
+            else
+                RONDE_COPY(frame, there, result, bytes);
+        }
         ronde_segment_skip(&left, elements, bytes);
         to += bytes;
         also += also ? bytes : 0;
@@ -171,30 +181,35 @@ RONDE_INTERP_APART void ronde_act_stream(const struct ronde_act *act,
     }
 }
 
-/** Does one item: computes it into its first place, and copies it from there into the second. */
+/** Does one item: computes it into its first place, and copies it from there into the others. */
 RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct ronde_segment *segment)
 {
-    const struct ronde_frame *frame = act->lane->task->frame;
+    const struct ronde_task *task = act->lane->task;
+    const struct ronde_program *program = task->view.program;
     const bool keeps = act->buffer[0] != RONDE_BUFFER_COUNT;
     struct ronde_places places = {keeps ? segment->destination : act->sent, keeps ? act->sent : 0,
-                                  false, false};
+                                  false, false, RONDE_NONE};
     if (!places.to)
         return;
-    if (RONDE_STREAMS(frame)) {
+    if (task->frame->spreads && program->spread && keeps)
+        places.spread = program->spread[act->step - program->steps];
+    const bool is_spread = places.spread != RONDE_NONE;
+    if (RONDE_STREAMS(task->frame)) {
         const bool streams_sent = act->target && !act->target->is_read;
-        places.streams_to = keeps ? !ronde_act_is_read(act) : streams_sent;
+        places.streams_to = keeps ? is_spread || !ronde_act_is_read(act) : streams_sent;
         places.streams_also = keeps && streams_sent;
     }
     /* What was read from the very same place is in the caches; and a copy onto itself is no access: others may read. */
     places.streams_to &= places.to != segment->source && places.to != segment->received;
     places.streams_also &= places.also != segment->received;
-    if (places.streams_to || places.streams_also) {
+    const bool is_left = is_spread && !RONDE_SPREAD(act, places.spread, places.to);
+    if (is_left || places.streams_to || places.streams_also) {
         ronde_act_stream(act, segment, &places);
         return;
     }
     ronde_act_compute(act, places.to, segment, segment->elements);
     if (places.also)
-        ronde_act_copy(act, places.also, places.to, segment->elements * frame->element_bytes);
+        ronde_act_copy(act, places.also, places.to, segment->elements * task->frame->element_bytes);
 }
 
 #endif

@@ -72,7 +72,14 @@ void ronde_readers_propose(struct ronde_program *program);
 void ronde_readers_visit(struct ronde_readers *readers, struct ronde_program *program,
                          const uint32_t *mine);
 
-/** Fills in program->lowering, the BUFFERED and the JOINED flags. `min_depth` as proved. Errors: NO_MEMORY. */
+/** Notes the step that wrote what a send of one chunk sends, in a placement; spread[] is all NEVER before the first. */
+void ronde_spread_note(struct ronde_program *program, uint32_t send, uint32_t writer);
+
+/** Once all is noted and lowered: sets SPREAD flags and program->spread. `rooms`: per program, for a number per step. */
+void ronde_spread_find(struct ronde_schedule *schedule, const struct ronde_model *model,
+                       uint32_t *const *rooms);
+
+/** Fills in program->lowering, program->spread, the BUFFERED, JOINED and SPREAD flags. `min_depth` as proved. Errors: NO_MEMORY. */
 enum ronde_status ronde_lower(struct ronde_schedule *schedule, struct ronde_model *model,
                               uint32_t min_depth, struct ronde_error *error);
 

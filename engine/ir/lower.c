@@ -9,7 +9,8 @@
  * Waiting for readers adds edges to the step graph, and may close cycles that the schedule itself does not have. So
  * the model is run with these waits as a guard, at the least depth; where it stalls, a cycle is followed to a lane
  * that only the guard holds, and the sends it waits for are buffered instead: they go through slots. Each turn
- * buffers at least one send, so it ends.
+ * buffers at least one send, so it ends. Which results may be written to where receivers keep them is found at the end
+ * (spread.c).
  */
 #include "finish.h"
 
@@ -21,6 +22,7 @@
 struct access {
     uint32_t step; /**< RONDE_NONE = nothing; RONDE_NEVER = read by steps of lanes that nothing orders */
     uint32_t is_read; /**< it was read */
+    uint32_t writer;  /**< the last step that wrote it, or RONDE_NONE */
 };
 
 /** The work on one placement. */
@@ -95,7 +97,8 @@ static void note_read(const struct lowering *lowering, const struct ronde_progra
     const bool is_shared =
         is_known && last->is_read &&
         ronde_program_lane(program, last->step) != ronde_program_lane(program, step);
-    *last = (struct access){is_shared ? RONDE_NEVER : step, true};
+    last->step = is_shared ? RONDE_NEVER : step;
+    last->is_read = true;
 }
 
 /** What a step sends from a cell may be read there until a later step overwrites it. */
@@ -115,7 +118,7 @@ static void note_write(struct lowering *lowering, struct ronde_program *program,
     lowering->pending[cell] = RONDE_NONE;
     if (lowering->accesses.does.receives)
         touch(lowering, program, step, lowering->last_access[cell].step);
-    lowering->last_access[cell] = (struct access){step, false};
+    lowering->last_access[cell] = (struct access){step, false, step};
 }
 
 /** Whether the step is a copy that leaves every chunk as it is. */
@@ -140,8 +143,10 @@ static void visit_step(struct lowering *lowering, struct ronde_program *program,
     for (uint32_t item = 0; accesses->does.reads && item < step->chunk_count; item++) {
         const uint32_t cell = ronde_accesses_item(accesses, item).source;
         note_read(lowering, program, cell, index);
-        if (ronde_op_is_in(step->op, RONDE_OPS_THAT_SEND_SOURCE))
-            note_send(lowering, cell, index);
+        if (!ronde_op_is_in(step->op, RONDE_OPS_THAT_SEND_SOURCE))
+            continue;
+        note_send(lowering, cell, index);
+        ronde_spread_note(program, index, lowering->last_access[cell].writer);
     }
     for (uint32_t item = 0; accesses->does.writes && item < step->chunk_count; item++) {
         const uint32_t cell = ronde_accesses_item(accesses, item).destination;
@@ -274,13 +279,17 @@ static bool make_tables(struct lowering *lowering, struct ronde_arena *arena)
         lowering->message_of[i] = ronde_arena_new(arena, program->step_count, sizeof(uint32_t));
         program->lowering =
             ronde_arena_new(schedule->arena, program->step_count, sizeof *program->lowering);
-        is_made = sent_on && lowering->message_of[i] && program->lowering;
+        program->spread =
+            ronde_arena_new(schedule->arena, program->step_count, sizeof *program->spread);
+        is_made = sent_on && lowering->message_of[i] && program->lowering && program->spread;
         if (!is_made)
             break;
-        for (uint32_t s = 0; s < program->step_count; s++)
+        for (uint32_t s = 0; s < program->step_count; s++) {
+            program->spread[s] = RONDE_NEVER;
             program->lowering[s] = (struct ronde_step_lowering){{RONDE_NONE, RONDE_NONE},
                                                                 {RONDE_NONE, RONDE_NONE},
                                                                 false};
+        }
         number_messages(program, lowering->message_of[i], sent_on);
         ronde_readers_propose(program);
     }
@@ -352,6 +361,7 @@ enum ronde_status ronde_lower(struct ronde_schedule *schedule, struct ronde_mode
         for (int in_place = 0; in_place < 2; in_place++)
             if (ronde_schedule_has_form(schedule, in_place != 0))
                 lower_placement(&lowering, in_place != 0, mine, min_depth);
+        ronde_spread_find(schedule, model, lowering.message_of);
     }
     ronde_arena_destroy(arena);
     return has_room ? RONDE_OK

@@ -93,10 +93,11 @@ bool ronde_program_copy(struct ronde_arena *arena, struct ronde_program *copy,
     copy->scratch_parts = NULL;
     copy->scratch_parts_count = 0;
     copy->lowering = NULL;
+    copy->spread = NULL;
     if (!copy_array(arena, &copy->steps, program->steps, program->step_count, sizeof *copy->steps))
         return false;
     for (uint32_t s = 0; s < copy->step_count; s++)
-        copy->steps[s].flags &= (uint8_t)~RONDE_FLAG_JOINED;
+        copy->steps[s].flags &= (uint8_t) ~(RONDE_FLAG_JOINED | RONDE_FLAG_SPREAD);
     return copy_array(arena, &copy->lane_first, program->lane_first,
                       (size_t)program->lane_count + 1, sizeof *copy->lane_first) &&
            copy_array(arena, &copy->connections, program->connections, program->connection_count,

@@ -35,7 +35,7 @@
 #define RONDE_ACQUIRE(frame, pointer) RONDE_PORT_ACQUIRE(pointer)
 #define RONDE_ACQUIRE_FROM(frame, pointer, least) ronde_block_acquire_from((pointer), (least))
 #define RONDE_SETTLE(task) ronde_block_settle(task)
-/* A lane has no addresses of other ranks' buffers, and its stores do not displace what other ranks have cached. */
+/* Whether a receiver is done with a place is not looked up, and stores do not displace what other ranks have cached. */
 #define RONDE_PUSHES(frame) ((void)(frame), false)
 #define RONDE_STREAMS(frame) ((void)(frame), false)
 #define RONDE_STREAM(frame, to, from, bytes) RONDE_COPY((frame), (to), (from), (bytes))
@@ -70,6 +70,7 @@
 #define RONDE_JOIN(act, to, skipped, elements)                                                     \
     ((void)(skipped), ronde_block_join((act)->lane->task, (act)->joined,                           \
                                        ronde_act_heeds((act), RONDE_FLAG_FINAL), (to), (elements)))
+#define RONDE_SPREAD(act, first, to) (ronde_block_spread((act)->lane->task, (first), (to)), true)
 
 #include "hw/cuda/job.h"
 
@@ -102,7 +103,8 @@ struct ronde_block_command {
     uint64_t elements;      /**< of each */
     uint64_t factor;        /**< its bytes; of RONDE_MOVE_BITS the operator, an enum ronde_op */
     const unsigned char *const *more; /**< operands of joined steps beside the first two, in order */
-    uint32_t more_count;              /**< of them, in plain memory alone */
+    uint32_t more_count, also_count;  /**< of them, and of what follows; in plain memory alone */
+    unsigned char **also;             /**< where else the result goes; may be an operand exactly */
 };
 
 /** One of the threads that move. */
@@ -122,6 +124,7 @@ struct ronde_vector {
 /** What a step, or several that are joined, needs until the movers are done with it. */
 struct ronde_block_step {
     const unsigned char *operands[RONDE_JOINED_OPERANDS]; /**< of joined steps */
+    unsigned char *also[RONDE_JOINED_OPERANDS];           /**< where a result is spread to */
     /** Not 0 there: what the step, or one joined with it, reads is not its sender's any more. */
     const uint64_t *withdrawn[RONDE_JOINED_OPERANDS];
     uint32_t withdrawn_count; /**< words to look at after the step */
@@ -372,6 +375,7 @@ RONDE_INTERP void ronde_block_hand(struct ronde_block *block, enum ronde_move mo
     RONDE_PORT_BARRIER(block);
     block->at ^= 1;
     block->commands[block->at].more_count = 0;
+    block->commands[block->at].also_count = 0;
     ronde_block_complete(block);
 }
 
@@ -482,8 +486,18 @@ RONDE_INTERP void ronde_block_join(const struct ronde_task *task, const struct r
                       joined->is_raw ? task->factor : (uint64_t)frame->op);
 }
 
-#include "engine/execute/interp.h"
+/** Has the movers write the result of the step's command to other ranks' outputs as well. */
+RONDE_INTERP void ronde_block_spread(const struct ronde_task *task, uint32_t send, unsigned char *to)
+{
+    struct ronde_block *block = ronde_block_of(task->frame);
+    struct ronde_block_command *command = &block->commands[block->at];
+    command->also = block->steps[block->step].also;
+    RONDE_ROLLED
+    for (; send != RONDE_NONE; send = task->view.program->spread[send])
+        command->also[command->also_count++] = ronde_task_spread_to(task, send, to);
+}
 
+#include "engine/execute/interp.h"
 #include "hw/cuda/block_begin.h"
 
 /** Polls every lane once. Returns whether the block's part of the run is over. */

@@ -54,6 +54,7 @@ RONDE_INTERP void ronde_block_open(struct ronde_block *block, const struct ronde
     block->release_count = 0;
     for (uint32_t k = 0; k < 2; k++) {
         block->commands[k].more_count = 0;
+        block->commands[k].also_count = 0;
         block->steps[k].withdrawn_count = 0;
     }
     block->first = share.first;
@@ -155,7 +156,7 @@ RONDE_INTERP void ronde_block_point(const struct ronde_block *block, unsigned ch
 }
 
 /** Pointers that steps are found through: of the task, of its channel, of its program. */
-#define RONDE_BLOCK_POINTERS 9u
+#define RONDE_BLOCK_POINTERS 10u
 
 /** Has one of them point into the copy. Threads do not part for it: they only differ in an address. */
 RONDE_INTERP void ronde_block_point_one(const struct ronde_block *block, unsigned char *copy,
@@ -178,6 +179,7 @@ RONDE_INTERP void ronde_block_point_one(const struct ronde_block *block, unsigne
     pointer = which == 6 ? (void *)&program->ranges : pointer;
     pointer = which == 7 ? (void *)&program->scratch_part : pointer;
     pointer = which == 8 ? (void *)&program->scratch_parts : pointer;
+    pointer = which == 9 ? (void *)&program->spread : pointer;
     ronde_block_point(block, copy, pointer);
 }
 

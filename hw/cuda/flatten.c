@@ -156,6 +156,7 @@ static void add_program(struct ronde_image *image, const struct ronde_program *p
                     sizeof *program->scratch_part);
     ronde_image_add(image, program->scratch_parts, program->scratch_parts_count,
                     sizeof *program->scratch_parts);
+    ronde_image_add(image, program->spread, program->step_count, sizeof *program->spread);
 }
 
 /* What tasks of one program share; they are added with the first task that has them. */
@@ -220,6 +221,7 @@ static void translate_program(struct ronde_image *image, const struct ronde_prog
     TRANSLATE(image, copy->ranges);
     TRANSLATE(image, copy->scratch_part);
     TRANSLATE(image, copy->scratch_parts);
+    TRANSLATE(image, copy->spread);
 }
 
 static void translate_channel(struct ronde_image *image, const struct ronde_channel *channel)
@@ -288,6 +290,10 @@ bool ronde_flatten_launch(const struct ronde_loaded *loaded, const struct ronde_
     ronde_image_add(image, launch->sorted, 2 * launch->sorted_per_list * loaded->lane_count,
                     sizeof *launch->sorted);
     ronde_image_add(image, loaded->ends, loaded->end_count, sizeof *loaded->ends);
+    if (loaded->frame.spreads) {
+        ronde_image_add(image, loaded->remote_ends, loaded->end_count, sizeof *loaded->remote_ends);
+        ronde_image_add(image, loaded->tasks, loaded->task_count, sizeof *loaded->tasks);
+    }
     ronde_image_add(image, loaded->parts,
                     (uint64_t)loaded->schedule->channel_count * loaded->schedule->chunks_per_block,
                     sizeof *loaded->parts);
@@ -320,6 +326,7 @@ static void translate_task(struct ronde_image *image, struct ronde_task *copy)
     TRANSLATE(image, copy->waits);
     TRANSLATE(image, copy->holds);
     TRANSLATE(image, copy->parts);
+    TRANSLATE(image, copy->remote_ends);
     TRANSLATE(image, copy->blocks[RONDE_IN]);
     TRANSLATE(image, copy->blocks[RONDE_OUT]);
 }
@@ -343,6 +350,10 @@ void ronde_flatten_launch_pointers(const struct ronde_loaded *loaded,
     TRANSLATE(image, job->lane_slots);
     for (uint64_t l = 0; l < loaded->lane_count; l++)
         translate_lane_slot(launch, image, l);
+    for (uint64_t e = 0; e < loaded->end_count && loaded->frame.spreads; e++) {
+        struct ronde_remote_end *copy = ronde_image_copy(image, &loaded->remote_ends[e]);
+        TRANSLATE(image, copy->task);
+    }
     for (uint32_t t = 0; t < loaded->task_count; t += loaded->schedule->channel_count)
         for (int buffer = RONDE_IN; buffer <= RONDE_OUT; buffer++)
             translate_blocks(image, loaded->tasks[t].blocks[buffer]);

@@ -180,6 +180,14 @@ RONDE_INTERP void MOVE(move_singly)(enum ronde_move move, const struct ronde_blo
             if (i + k * stride < end)
                 to[i + k * stride] = x[k];
         }
+        RONDE_ROLLED
+        for (uint32_t m = 0; MOVE(move_has_b)(move) && m < command->also_count; m++) {
+            ELEMENT *const also = (ELEMENT *)(void *)command->also[m];
+            RONDE_UNROLL
+            for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
+                if (i + k * stride < end)
+                    also[i + k * stride] = x[k];
+        }
     }
 }
 
@@ -251,6 +259,14 @@ RONDE_INTERP void MOVE(move_batch)(enum ronde_move move, const struct ronde_bloc
     for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
         if (is_whole || i + k * stride < row->count)
             RONDE_PORT_STORE(row->to + (i + k * stride) * 16, x[k]);
+    RONDE_ROLLED
+    for (uint32_t m = 0; MOVE(move_has_b)(move) && m < command->also_count; m++) {
+        unsigned char *const also = command->also[m] + (row->to - command->to);
+        RONDE_UNROLL
+        for (uint32_t k = 0; k < RONDE_VECTORS_AT_ONCE; k++)
+            if (is_whole || i + k * stride < row->count)
+                RONDE_PORT_STORE(also + (i + k * stride) * 16, x[k]);
+    }
 }
 
 /* `count` vectors from these addresses on. The last ones are one batch too: one by one each would cost a memory latency. */
@@ -278,6 +294,9 @@ RONDE_INTERP void MOVE(move_plain)(enum ronde_move move, const struct ronde_bloc
     RONDE_ROLLED
     for (uint32_t m = 0; MOVE(move_has_b)(move) && m < command->more_count; m++)
         apart |= at ^ (uint64_t)(uintptr_t)command->more[m];
+    RONDE_ROLLED
+    for (uint32_t m = 0; MOVE(move_has_b)(move) && m < command->also_count; m++)
+        apart |= at ^ (uint64_t)(uintptr_t)command->also[m];
     const bool is_alike = apart % 16 == 0;
     uint64_t head = is_alike ? (16 - at % 16) % 16 / sizeof(ELEMENT) : command->elements;
     head = head < command->elements ? head : command->elements;

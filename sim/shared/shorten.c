@@ -121,6 +121,7 @@ bool ronde_sim_shorten(const struct ronde_schedule *schedule, const struct ronde
     *to = *from;
     to->step_count = new_place(&cut, from->step_count);
     to->lowering = NULL;
+    to->spread = NULL;
     to->steps = ronde_store_new(store, to->step_count, sizeof *to->steps);
     to->lane_first = ronde_store_new(store, to->lane_count + 1, sizeof *to->lane_first);
     to->dependencies = ronde_store_new(store, to->dependency_count, sizeof *to->dependencies);

@@ -71,11 +71,14 @@ enum ronde_step_flag {
     RONDE_FLAG_BUFFERED_IN_PLACE =
         32, /**< the same when input and output share memory (set by lower) */
     RONDE_FLAG_JOINED =
-        64 /**< the next step of the lane combines the result further, and nobody else reads it: both may
+        64, /**< the next step of the lane combines the result further, and nobody else reads it: both may
                                 be executed as one (set by lower) */
+    RONDE_FLAG_SPREAD =
+        128 /**< a send: the step that computes what it sends may write that to where its
+                                 receiver keeps it, in the same pass (set by lower; program->spread) */
 };
 
-/** Most operands of steps that are joined, those of all their chunks together. */
+/** Most operands of steps that are joined, those of all their chunks together; and most sends that a result is spread to. */
 #define RONDE_JOINED_OPERANDS 64u
 
 /** One step, 32 bytes. Chunk operands are `chunk_count` chunks, contiguous modulo the buffer unless flagged. */
@@ -137,6 +140,8 @@ struct ronde_program {
     uint32_t *scratch_parts; /**< block parts (or virtual block chunks) held by scratch-only operands */
     uint32_t scratch_parts_count;         /**< entries of scratch_parts */
     struct ronde_step_lowering *lowering; /**< one per step (set by lower) */
+    uint32_t *spread; /**< per step: of one that computes, the first send its result is spread to; of
+                           such a send, the next; else NONE. NULL if there are none (set by lower) */
 };
 
 /** How the program of one position yields those of all: the positions act on themselves as a group (cursor.h). */
