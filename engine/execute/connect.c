@@ -103,6 +103,10 @@ static bool list_ports(const struct ronde_loaded *loaded, const struct ronde_tas
         if (count != 1)
             return false;
         ports[c].number = found->end;
+        if (loaded->remote_ends)
+            loaded->remote_ends[&ports[c] - loaded->ports] = (struct ronde_remote_end){
+                &loaded->tasks[(size_t)peer * loaded->schedule->channel_count + channel],
+                found->end};
     }
     return true;
 }

@@ -13,7 +13,8 @@ static const uint32_t rank_counts[] = {2, 4, 8};
 
 /*
  * Bytes that a step of one chunk reads and writes for each byte of it, where messages are read in place: what is sent is
- * read by its receiver, unless it has to be kept in a slot. What joined steps hand on to each other stays in registers.
+ * read by its receiver, unless it has to be kept in a slot. What joined steps hand on to each other stays in registers. A
+ * result that is spread costs a write where its receiver, whose step is counted two, moves nothing.
  */
 static double step_traffic(const struct ronde_program *program, uint32_t index)
 {
@@ -21,9 +22,10 @@ static double step_traffic(const struct ronde_program *program, uint32_t index)
     const double joined =
         (step->flags & RONDE_FLAG_JOINED ? 1 : 0) + ronde_program_takes_over(program, index);
     const bool is_buffered = (step->flags & RONDE_FLAG_BUFFERED) != 0;
+    const bool is_spread = (step->flags & RONDE_FLAG_SPREAD) != 0;
     switch ((enum ronde_step_op)step->op) {
     case RONDE_STEP_SEND:
-        return is_buffered ? 2 : 0;
+        return is_spread ? -1 : is_buffered ? 2 : 0;
     case RONDE_STEP_RECV:
     case RONDE_STEP_RCS:
     case RONDE_STEP_RS:

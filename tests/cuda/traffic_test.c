@@ -48,9 +48,9 @@ static void schedules_move_what_is_known_of_them(void)
         expect(moved(RONDE_ALL_GATHER, "ring", n, 2), 2.0 * n);
         expect(moved(RONDE_BROADCAST, "chain", n, 2), 2.0 * n);
         expect(moved(RONDE_REDUCE_SCATTER, "ring", n, 1), 3.0 * (n - 1));
-        /* Whose messages are all there reads n operands at once and writes one; then the sums are copied. */
+        /* Whose messages are all there reads n operands at once and writes one, or as many as there are outputs. */
         expect(moved(RONDE_REDUCE_SCATTER, "direct", n, 1), n + 1.0);
-        expect(moved(RONDE_ALL_REDUCE, "direct", n, 1), 3.0 * n - 1);
+        expect(moved(RONDE_ALL_REDUCE, "direct", n, 1), 2.0 * n);
         expect(moved(RONDE_ALL_TO_ALL, "direct", n, 1), 2.0 * n);
         expect(moved(RONDE_SCATTER, "direct", n, 1), 2.0);
     }
