@@ -183,23 +183,18 @@ RONDE_INTERP void ronde_act_arrange(struct ronde_act *act, const struct ronde_en
         act->pulled = (const struct ronde_offer *)(const void *)act->received;
     if (!act->sent)
         return;
-    act->is_spread = act->lane->task->frame->spreads && (act->step->flags & RONDE_FLAG_SPREAD) != 0;
-    if (act->is_spread) {
+    if (act->lane->task->frame->spreads && (act->step->flags & RONDE_FLAG_SPREAD) != 0) {
+        /* It lies where the receiver keeps it: the step that computed it wrote it there. */
+        act->manner = RONDE_LENGTH_PUSHED;
         act->sent = 0;
     } else if (RONDE_PUSHES(act->lane->task->frame) && ronde_act_finds_target(act, from, target)) {
+        act->manner = RONDE_LENGTH_PUSHED;
         act->target = target;
     } else if (ronde_act_may_offer(act)) {
+        act->manner = RONDE_LENGTH_OFFERED;
         act->offered = (struct ronde_offer *)(void *)act->sent;
         act->sent = 0;
     }
-}
-
-/** How a message travels, as bits of its length. */
-RONDE_INTERP uint64_t ronde_act_manner(const struct ronde_act *act)
-{
-    if (act->target || act->is_spread)
-        return RONDE_LENGTH_PUSHED;
-    return act->offered ? RONDE_LENGTH_OFFERED : 0;
 }
 
 /** The end a step consumes a message of, or NULL. */
@@ -226,7 +221,7 @@ ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step, const str
     const struct ronde_frame *frame = lane->task->frame;
     struct ronde_write_target target;
     struct ronde_act act = {lane, step,   {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0, false,
-                            0,    joined, false};
+                            0,    joined, 0};
     act.buffer[0] = ronde_act_buffer(step, false);
     act.buffer[1] = ronde_act_buffer(step, true);
     act.received = from ? from->slots + from->slot * frame->slot_stride : 0;
@@ -245,7 +240,7 @@ ronde_lane_act(struct ronde_lane *lane, const struct ronde_step *step, const str
     if (joined->is_last && RONDE_GAVE_UP(frame))
         return lane->reason = RONDE_REASON_MESSAGE;
     if (to)
-        RONDE_POST_LENGTH(frame, to, act.moved | ronde_act_manner(&act));
+        RONDE_POST_LENGTH(frame, to, act.moved | act.manner);
     /* The receiver reads the length only of unproved schedules: it costs a cache line. */
     if (lane->reason == RONDE_REASON_NONE && frame->checks && from &&
         (RONDE_LENGTH(frame, from) & RONDE_LENGTH_BYTES) != act.moved)
@@ -320,7 +315,7 @@ RONDE_INTERP bool ronde_lane_may_join(struct ronde_lane *lane, const struct rond
     const struct ronde_act act = {lane, step, {0, 0}, {{0, 0, 0}, {0, 0, 0}},
                                   0,    0,    0,      0,
                                   0,    0,    false,  0,
-                                  0,    false};
+                                  0,    0};
     (void)act;
     /* The operator scales what is raw on the left alone. */
     if ((step->flags & frame->marks & RONDE_FLAG_RAW) != 0 &&

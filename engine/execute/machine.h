@@ -385,7 +385,7 @@ struct ronde_act {
     bool has_landed; /**< the received message lies at the destination already */
     uint64_t moved;  /**< bytes of each operand so far */
     struct ronde_joined *joined; /**< the steps it is one of; NULL for a receiver's step */
-    bool is_spread; /**< what is sent lies where the receiver keeps it: the step that computed it wrote it there */
+    uint64_t manner;             /**< how what is sent travels, as bits of its length */
 };
 
 /** A step of the receiver, as the sender resolves it to write to its destination. */

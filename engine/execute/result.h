@@ -181,35 +181,49 @@ RONDE_INTERP_APART void ronde_act_stream(const struct ronde_act *act,
     }
 }
 
+/** Does one item whose result goes to other ranks' outputs; false: it is to be done as any other, and movers take that over. */
+RONDE_INTERP_APART bool ronde_act_spread(const struct ronde_act *act,
+                                         const struct ronde_segment *segment)
+{
+    const struct ronde_program *program = act->lane->task->view.program;
+    unsigned char *const to = segment->destination;
+    const struct ronde_places places = {to, 0,
+                                        RONDE_STREAMS(act->lane->task->frame) &&
+                                            to != segment->source && to != segment->received,
+                                        false, program->spread[act->step - program->steps]};
+    if (places.spread == RONDE_NONE || RONDE_SPREAD(act, places.spread, to))
+        return false;
+    ronde_act_stream(act, segment, &places);
+    return true;
+}
+
 /** Does one item: computes it into its first place, and copies it from there into the others. */
 RONDE_INTERP void ronde_act_apply(const struct ronde_act *act, const struct ronde_segment *segment)
 {
-    const struct ronde_task *task = act->lane->task;
-    const struct ronde_program *program = task->view.program;
+    const struct ronde_frame *frame = act->lane->task->frame;
     const bool keeps = act->buffer[0] != RONDE_BUFFER_COUNT;
     struct ronde_places places = {keeps ? segment->destination : act->sent, keeps ? act->sent : 0,
                                   false, false, RONDE_NONE};
     if (!places.to)
         return;
-    if (task->frame->spreads && program->spread && keeps)
-        places.spread = program->spread[act->step - program->steps];
-    const bool is_spread = places.spread != RONDE_NONE;
-    if (RONDE_STREAMS(task->frame)) {
+    if (frame->spreads && keeps && act->lane->task->view.program->spread &&
+        ronde_act_spread(act, segment))
+        return;
+    if (RONDE_STREAMS(frame)) {
         const bool streams_sent = act->target && !act->target->is_read;
-        places.streams_to = keeps ? is_spread || !ronde_act_is_read(act) : streams_sent;
+        places.streams_to = keeps ? !ronde_act_is_read(act) : streams_sent;
         places.streams_also = keeps && streams_sent;
     }
     /* What was read from the very same place is in the caches; and a copy onto itself is no access: others may read. */
     places.streams_to &= places.to != segment->source && places.to != segment->received;
     places.streams_also &= places.also != segment->received;
-    const bool is_left = is_spread && !RONDE_SPREAD(act, places.spread, places.to);
-    if (is_left || places.streams_to || places.streams_also) {
+    if (places.streams_to || places.streams_also) {
         ronde_act_stream(act, segment, &places);
         return;
     }
     ronde_act_compute(act, places.to, segment, segment->elements);
     if (places.also)
-        ronde_act_copy(act, places.also, places.to, segment->elements * task->frame->element_bytes);
+        ronde_act_copy(act, places.also, places.to, segment->elements * frame->element_bytes);
 }
 
 #endif

@@ -102,7 +102,7 @@ RONDE_INTERP void ronde_write_target_open(struct ronde_write_target *target,
     target->lane.sorted[0] = act->lane->sorted_there;
     const struct ronde_step *step = &remote_end->task->view.program->steps[landing->step];
     struct ronde_act there = {
-        &target->lane, step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0, false, 0, 0, false};
+        &target->lane, step, {0, 0}, {{0, 0, 0}, {0, 0, 0}}, 0, 0, 0, 0, 0, 0, false, 0, 0, 0};
     there.buffer[0] = ronde_act_buffer(step, false);
     there.buffer[1] = RONDE_BUFFER_COUNT;
     ronde_act_open(&there);
