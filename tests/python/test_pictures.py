@@ -31,7 +31,7 @@ class PicturesTest(unittest.TestCase):
         machine = ronde.Topology.read("crossbar-64")
         timeline = ronde.timeline(ring, machine, "1M")
         said = self.texts(timeline._repr_svg_())
-        self.assertIn("all_reduce ring, 4 ranks on crossbar-64, 1 MiB", said)
+        self.assertIn("When does which rank do what in all_reduce ring, 4 ranks on crossbar-64, 1 MiB?", said)
         self.assertEqual(timeline.record["time_ns"], ronde.simulate(ring, machine, "1M")[0]["time_ns"])
         self.assertIn("ring on crossbar-64", repr(timeline))
         with self.assertRaisesRegex(ronde.BadArgumentError, "engine"):
