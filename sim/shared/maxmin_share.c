@@ -13,6 +13,12 @@
 /* A link is tight where it is asked for more than it has by this much, relative: less is rounding. */
 #define TIGHT 1e-12
 
+/* What a link has where others seem to leave nothing; they are looked at again then. */
+#define LEAST_GBps 1e-300
+
+/* After so many rounds all flows that tight links join are taken into a solution. */
+#define ROUNDS 4u
+
 static bool push(const struct ronde_mem *mem, struct ronde_sim_numbers *numbers, uint32_t number)
 {
     const bool fits = ronde_mem_grow(mem, &numbers->all, &numbers->capacity,
@@ -88,6 +94,7 @@ void ronde_sim_share_close(struct ronde_sim_share *share)
     free_numbers(mem, &share->fresh);
     free_numbers(mem, &share->touched);
     free_numbers(mem, &share->affected);
+    free_numbers(mem, &share->taken);
     free_numbers(mem, &share->ranks);
 }
 
@@ -153,6 +160,7 @@ uint32_t ronde_sim_share_join(struct ronde_sim_share *share, double at_ns,
                                                  .rank = share->rank_of[kind->route],
                                                  .op = arrival->op,
                                                  .kind = arrival->kind,
+                                                 .by = RONDE_NONE,
                                                  .heap_at = RONDE_NONE};
     bool fits = push(share->mem, &share->fresh, flow);
     for (uint32_t hop = 0; hop < kind->hop_count && fits; hop++) {
@@ -187,20 +195,13 @@ bool ronde_sim_share_leave(struct ronde_sim_share *share, uint32_t flow)
 
 /* ---- A solution ------------------------------------------------------------------------------------------------- */
 
-/* Takes a flow into the solution, among those of its own rate. */
 static bool affect(struct ronde_sim_share *share, uint32_t index)
 {
     struct ronde_sim_flow *flow = &share->flows[index];
     if (flow->solved == share->solution)
         return true;
-    const uint32_t rank = flow->rank;
-    const bool is_first = share->rank_head[rank] == RONDE_NONE;
     flow->solved = share->solution;
-    flow->found_GBps = 0;
-    flow->next = share->rank_head[rank];
-    share->rank_head[rank] = index;
-    return (!is_first || push(share->mem, &share->ranks, rank)) &&
-           push(share->mem, &share->affected, index);
+    return push(share->mem, &share->affected, index);
 }
 
 static bool affect_all(struct ronde_sim_share *share, const struct ronde_sim_shared_link *link)
@@ -211,23 +212,7 @@ static bool affect_all(struct ronde_sim_share *share, const struct ronde_sim_sha
     return fits;
 }
 
-/* Takes a tight link into the solution, with all its flows. */
-static bool take_link(struct ronde_sim_share *share, struct ronde_sim_shared_link *link)
-{
-    if (!link || !link->is_tight || link->solved == share->solution)
-        return true;
-    if (!ronde_mem_grow(share->mem, &share->levels, &share->level_capacity,
-                        (size_t)share->level_count + 1, sizeof *share->levels))
-        return false;
-    link->solved = share->solution;
-    link->left_GBps = link->rate_GBps;
-    link->open = link->count;
-    share->levels[share->level_count++] =
-        (struct ronde_sim_level){link->left_GBps / link->open, (uint32_t)(link - share->links)};
-    return affect_all(share, link);
-}
-
-/* Flows that are new, those on links that are or were tight, and whatever tight links join to them. */
+/* Flows that are new, and those on links where flows came or went that are or were tight. */
 static bool collect(struct ronde_sim_share *share)
 {
     bool fits = true;
@@ -240,12 +225,71 @@ static bool collect(struct ronde_sim_share *share)
         if (was_tight || link->is_tight)
             fits = affect_all(share, link);
     }
-    for (uint32_t i = 0; i < share->affected.count && fits; i++) {
+    return fits;
+}
+
+/* Takes the tight links of flows from `first` on into the solution. */
+static bool take_links(struct ronde_sim_share *share, uint32_t first)
+{
+    bool fits = true;
+    for (uint32_t i = first; i < share->affected.count && fits; i++) {
         const uint32_t flow = share->affected.all[i];
         const uint32_t hops = share->flows[flow].hop_count;
         share->visits += hops + 1;
-        for (uint32_t hop = 0; hop < hops && fits; hop++)
-            fits = take_link(share, link_of(share, flow, hop));
+        for (uint32_t hop = 0; hop < hops && fits; hop++) {
+            struct ronde_sim_shared_link *link = link_of(share, flow, hop);
+            if (!link || !link->is_tight || link->solved == share->solution)
+                continue;
+            link->solved = share->solution;
+            fits = push(share->mem, &share->taken, (uint32_t)(link - share->links));
+        }
+    }
+    return fits;
+}
+
+/* Takes all flows of its links into the solution, and whatever tight links join to them. */
+static bool take_all(struct ronde_sim_share *share)
+{
+    bool fits = true;
+    for (uint32_t i = 0; i < share->taken.count && fits; i++) {
+        const uint32_t flows = share->affected.count;
+        fits = affect_all(share, &share->links[share->taken.all[i]]) && take_links(share, flows);
+    }
+    return fits;
+}
+
+/* Every flow of the solution is open; a link has what its other flows leave. */
+static bool open_solution(struct ronde_sim_share *share)
+{
+    bool fits = ronde_mem_grow(share->mem, &share->levels, &share->level_capacity,
+                               share->taken.count, sizeof *share->levels);
+    share->ranks.count = 0;
+    share->level_count = 0;
+    for (uint32_t i = 0; i < share->affected.count && fits; i++) {
+        struct ronde_sim_flow *flow = &share->flows[share->affected.all[i]];
+        if (share->rank_head[flow->rank] == RONDE_NONE)
+            fits = push(share->mem, &share->ranks, flow->rank);
+        flow->found_GBps = 0;
+        flow->next = share->rank_head[flow->rank];
+        share->rank_head[flow->rank] = share->affected.all[i];
+    }
+    for (uint32_t i = 0; i < share->taken.count && fits; i++) {
+        struct ronde_sim_shared_link *link = &share->links[share->taken.all[i]];
+        link->left_GBps = link->rate_GBps;
+        link->level_GBps = 0;
+        link->open = 0;
+        for (uint32_t k = 0; k < link->count; k++) {
+            const struct ronde_sim_flow *flow = &share->flows[link->flows[k].flow];
+            if (flow->solved == share->solution)
+                link->open++;
+            else
+                link->left_GBps -= flow->rate_GBps;
+        }
+        link->others = link->count - link->open;
+        share->visits += link->count;
+        share->levels[share->level_count++] =
+            (struct ronde_sim_level){fmax(link->left_GBps, LEAST_GBps) / link->open,
+                                     (uint32_t)(link - share->links)};
     }
     return fits;
 }
@@ -280,7 +324,7 @@ static struct ronde_sim_shared_link *tightest(struct ronde_sim_share *share)
     while (share->level_count > 0) {
         struct ronde_sim_level *top = &share->levels[0];
         struct ronde_sim_shared_link *link = &share->links[top->link];
-        const double now_GBps = link->open > 0 ? fmax(link->left_GBps, 0) / link->open : 0;
+        const double now_GBps = link->open > 0 ? fmax(link->left_GBps, LEAST_GBps) / link->open : 0;
         if (link->open > 0 && now_GBps <= top->GBps)
             return link;
         if (link->open == 0) {
@@ -293,12 +337,14 @@ static struct ronde_sim_shared_link *tightest(struct ronde_sim_share *share)
     return NULL;
 }
 
-static void fix(struct ronde_sim_share *share, uint32_t flow, double rate_GBps)
+/* Gives an open flow of the solution its rate. */
+static void fix(struct ronde_sim_share *share, uint32_t flow, double rate_GBps, uint32_t by)
 {
     const uint32_t hops = share->flows[flow].hop_count;
-    if (share->flows[flow].found_GBps > 0)
+    if (share->flows[flow].solved != share->solution || share->flows[flow].found_GBps > 0)
         return;
     share->flows[flow].found_GBps = rate_GBps;
+    share->flows[flow].by = by;
     for (uint32_t hop = 0; hop < hops; hop++) {
         struct ronde_sim_shared_link *link = link_of(share, flow, hop);
         if (!link || !link->is_tight)
@@ -312,7 +358,7 @@ static void fix(struct ronde_sim_share *share, uint32_t flow, double rate_GBps)
 static void fix_rank(struct ronde_sim_share *share, uint32_t rank)
 {
     for (uint32_t flow = share->rank_head[rank]; flow != RONDE_NONE; flow = share->flows[flow].next)
-        fix(share, flow, share->flows[flow].own_GBps);
+        fix(share, flow, share->flows[flow].own_GBps, RONDE_NONE);
     share->rank_head[rank] = RONDE_NONE;
 }
 
@@ -342,22 +388,72 @@ static void fill(struct ronde_sim_share *share)
             continue;
         }
         reached_GBps = fmax(reached_GBps, share->levels[0].GBps);
+        link->level_GBps = reached_GBps;
         for (uint32_t i = 0; i < link->count; i++)
-            fix(share, link->flows[i].flow, reached_GBps);
+            fix(share, link->flows[i].flow, reached_GBps, (uint32_t)(link - share->links));
         pop_level(share);
     }
 }
 
+static double rate_of(const struct ronde_sim_share *share, const struct ronde_sim_flow *flow)
+{
+    return flow->solved == share->solution ? flow->found_GBps : flow->rate_GBps;
+}
+
+/*
+ * Takes flows of a link into the solution that it was found without, where their rates are not fair any more: they have
+ * more than the link gives others, or it limited them and does so no longer.
+ */
+static bool look_again(struct ronde_sim_share *share, const struct ronde_sim_shared_link *link)
+{
+    const uint32_t index = (uint32_t)(link - share->links);
+    double sum_GBps = 0, most_GBps = 0;
+    bool fits = true;
+    if (link->others == 0)
+        return true;
+    for (uint32_t k = 0; k < link->count; k++) {
+        const double rate_GBps = rate_of(share, &share->flows[link->flows[k].flow]);
+        sum_GBps += rate_GBps;
+        most_GBps = fmax(most_GBps, rate_GBps);
+    }
+    const bool is_full = sum_GBps >= link->rate_GBps * (1 - TIGHT);
+    for (uint32_t k = 0; k < link->count && fits; k++) {
+        const struct ronde_sim_flow *flow = &share->flows[link->flows[k].flow];
+        if (flow->solved == share->solution)
+            continue;
+        const bool has_more =
+            link->level_GBps > 0 && flow->rate_GBps > link->level_GBps * (1 + TIGHT);
+        const bool is_freed =
+            flow->by == index && (!is_full || flow->rate_GBps < most_GBps * (1 - TIGHT));
+        if (has_more || is_freed)
+            fits = affect(share, link->flows[k].flow);
+    }
+    share->visits += link->count;
+    return fits;
+}
+
+/*
+ * A solution for some flows, the rates of all others as they were, is that of all if it leaves these fair; else it is
+ * found for more of them, until it does. What is far from a change so is not looked at, however many tight links lie
+ * between.
+ */
 bool ronde_sim_share_solve(struct ronde_sim_share *share)
 {
     share->affected.count = 0;
-    share->ranks.count = 0;
-    share->level_count = 0;
-    if (!collect(share))
-        return false;
-    fill(share);
+    share->taken.count = 0;
+    bool fits = collect(share);
+    uint32_t flows = 0;
+    for (uint32_t round = 0; fits && flows < share->affected.count; round++) {
+        fits =
+            take_links(share, flows) && (round < ROUNDS || take_all(share)) && open_solution(share);
+        flows = share->affected.count;
+        if (fits)
+            fill(share);
+        for (uint32_t i = 0; i < share->taken.count && fits; i++)
+            fits = look_again(share, &share->links[share->taken.all[i]]);
+    }
     share->fresh.count = 0;
     share->touched.count = 0;
     share->solution++;
-    return true;
+    return fits;
 }

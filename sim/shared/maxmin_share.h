@@ -1,8 +1,8 @@
 /**
  * Flows that share links by max-min fairness: no flow can have more without another that has no more than it having
  * less. A flow has at most what its route gives it alone (`own`), so only links count on which all flows' own rates
- * together are more than the link has (`tight`); where no tight link joins them, flows do not know of one another, and a
- * change is worked out only where it is felt.
+ * together are more than the link has (`tight`); where no tight link joins them, flows do not know of one another. A change
+ * is worked out only where it is felt, even where tight links join all flows of a machine.
  */
 #ifndef RONDE_SIM_MAXMIN_SHARE_H
 #define RONDE_SIM_MAXMIN_SHARE_H
@@ -12,20 +12,21 @@
 
 /** A message on its way. */
 struct ronde_sim_flow {
-    double left_bytes;    /**< at since_ns */
-    double since_ns;      /**< when its rate last changed */
-    double rate_GBps;     /**< from then on; 0 = none yet */
-    double end_ns;        /**< at this rate */
+    double rate_GBps;     /**< from since_ns on; 0 = none yet */
+    double found_GBps;    /**< its rate in the last solution it took part in; 0 = not found yet */
     double own_GBps;      /**< the most its route gives it, alone */
+    uint64_t solved;      /**< number of that solution */
     const uint32_t *hops; /**< links of its route */
     uint32_t hop_count;   /**< of those */
     uint32_t rank;        /**< place of its own rate among all own rates */
+    uint32_t next;        /**< the next one of the same own rate, or NONE, while rates are found */
+    uint32_t by;          /**< the link that limits it, or NONE: its own rate does */
+    double left_bytes;    /**< at since_ns */
+    double since_ns;      /**< when its rate last changed */
+    double end_ns;        /**< at this rate */
     uint32_t op;          /**< whose message */
     uint32_t kind;        /**< of the operation */
     uint32_t heap_at;     /**< its place among the ends */
-    uint32_t next;        /**< the next one of the same own rate, or NONE, while rates are found */
-    uint64_t solved;      /**< number of the last solution it took part in */
-    double found_GBps;    /**< its rate there; 0 = not found yet */
 };
 
 /** One flow on a link, as often as its route crosses it. */
@@ -40,7 +41,9 @@ struct ronde_sim_shared_link {
     size_t capacity;                  /**< reserved */
     uint32_t count;                   /**< used */
     uint32_t open;                    /**< crossings of flows whose rate is not found yet */
-    double rate_GBps;   /**< its own; 0 = it caps every flow alone and is not shared */
+    uint32_t others; /**< crossings of flows that the last solution it took part in left as they were */
+    double level_GBps; /**< what it gave the flows it limits in the last solution it took part in; 0 = it limits none of its flows */
+    double rate_GBps;  /**< its own; 0 = it caps every flow alone and is not shared */
     double demand_GBps; /**< own rates of all flows on it */
     double left_GBps;   /**< not given to flows whose rate is found */
     uint64_t touched;   /**< number of the solution before which flows came or went */
@@ -78,6 +81,7 @@ struct ronde_sim_share {
     struct ronde_sim_numbers fresh; /**< flows without a rate yet */
     struct ronde_sim_numbers touched; /**< links on which flows came or went since the last solution */
     struct ronde_sim_numbers affected; /**< flows of a solution */
+    struct ronde_sim_numbers taken;    /**< links of a solution: the tight ones of its flows */
     uint32_t *rank_of;   /**< per route, place of its own rate among all own rates, ascending */
     uint32_t *rank_head; /**< per own rate, first flow of the solution that has it, or NONE */
     uint32_t rank_count; /**< of those */

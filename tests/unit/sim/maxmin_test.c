@@ -1,7 +1,10 @@
 /* Links shared by max-min fairness: by hand, and what it refuses. tests/property/flat_simgrid_test.c holds it to SimGrid. */
+#include "support/buffers.h"
 #include "support/suite.h"
 
 #include "ronde/sim.h"
+#include "sim/check.h"
+#include "sim/shared/maxmin_share.h"
 #include "two_leaves.h"
 #include "unit/platform_text.h"
 
@@ -144,10 +147,113 @@ static void a_replay_ends_where_it_is_of_no_interest(void)
     leaves_end(&leaves);
 }
 
+#define MOST_FLOWS 100u
+
+/* Flows that are under way, by slot. */
+struct under_way {
+    struct ronde_sim_share share;
+    uint32_t flows[MOST_FLOWS];
+    uint32_t count;
+};
+
+static double carried_GBps(const struct ronde_sim_share *share,
+                           const struct ronde_sim_shared_link *link, double *out_most_GBps)
+{
+    double sum_GBps = 0;
+    *out_most_GBps = 0;
+    for (uint32_t i = 0; i < link->count; i++) {
+        const double rate_GBps = share->flows[link->flows[i].flow].rate_GBps;
+        sum_GBps += rate_GBps;
+        *out_most_GBps = fmax(*out_most_GBps, rate_GBps);
+    }
+    return sum_GBps;
+}
+
+/* Max-min fairness as it is defined: a flow has its own rate, or a full link on which none has more. */
+static bool is_fair(const struct ronde_sim_share *share, uint32_t flow)
+{
+    const struct ronde_sim_flow *it = &share->flows[flow];
+    bool is_limited = it->rate_GBps >= it->own_GBps * (1 - 1e-9);
+    for (uint32_t hop = 0; hop < it->hop_count; hop++) {
+        const struct ronde_sim_shared_link *link = &share->links[it->hops[hop]];
+        double most_GBps;
+        const double sum_GBps = carried_GBps(share, link, &most_GBps);
+        if (link->rate_GBps == 0)
+            continue;
+        if (sum_GBps > link->rate_GBps * (1 + 1e-9))
+            return false;
+        is_limited |=
+            sum_GBps >= link->rate_GBps * (1 - 1e-9) && it->rate_GBps >= most_GBps * (1 - 1e-9);
+    }
+    return is_limited && it->rate_GBps > 0;
+}
+
+/* A few flows come and go at once, at random; then all rates are looked at, those of flows that nobody touched too. */
+static void change(struct under_way *under_way, const struct ronde_sim_forward_graph *graph,
+                   uint64_t *random)
+{
+    struct ronde_sim_share *share = &under_way->share;
+    for (uint64_t leave = buffers_draw(random) % 4; leave > 0 && under_way->count > 0; leave--) {
+        const uint32_t at = (uint32_t)(buffers_draw(random) % under_way->count);
+        CU_ASSERT_FATAL(ronde_sim_share_leave(share, under_way->flows[at]));
+        under_way->flows[at] = under_way->flows[--under_way->count];
+    }
+    for (uint64_t join = buffers_draw(random) % 4; join > 0 && under_way->count < MOST_FLOWS;
+         join--) {
+        const struct ronde_sim_arrival arrival = {
+            .kind = (uint32_t)(buffers_draw(random) % graph->kind_count)};
+        if (graph->kinds[arrival.kind].hop_count == 0)
+            continue;
+        const uint32_t flow = ronde_sim_share_join(share, 0, &arrival);
+        CU_ASSERT_FATAL(flow != RONDE_NONE);
+        under_way->flows[under_way->count++] = flow;
+    }
+    CU_ASSERT_FATAL(ronde_sim_share_solve(share));
+    for (uint32_t i = 0; i < share->affected.count; i++) {
+        struct ronde_sim_flow *flow = &share->flows[share->affected.all[i]];
+        flow->rate_GBps = flow->found_GBps;
+    }
+}
+
+/* Ports and uplinks are full by turns, and changes reach far. */
+static void rates_are_fair_after_every_change(void)
+{
+    static const struct leaves_shape shapes[] = {{4, 4, 90, 500}, {8, 2, 130, 500}, {16, 4, 1000, 0}};
+    const struct ronde_mem *mem = ronde_mem_default();
+    uint64_t random = 20261130;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct leaves leaves;
+        struct ronde_sim_forward walk;
+        struct under_way under_way = {.count = 0};
+        uint32_t unfair = 0;
+        if (!leaves_begin(&leaves, &shapes[i]))
+            return;
+        const uint32_t hosts = shapes[i].leaves * shapes[i].hosts_per_leaf;
+        struct ronde_schedule *schedule = leaves_compile(RONDE_ALL_TO_ALL, "direct", hosts);
+        const struct ronde_load load = leaves_load(schedule, 1, 65536);
+        struct ronde_dag *dag = leaves_graph(schedule, &load, &(struct ronde_time_params){0});
+        const struct ronde_sim_scene scene = {leaves.platform, dag, &ronde_sim_defaults, mem, NULL};
+        CU_ASSERT_EQUAL_FATAL(ronde_sim_forward_open(&walk, &scene, "maxmin"), RONDE_OK);
+        CU_ASSERT_FATAL(ronde_sim_share_open(&under_way.share, &walk.graph, mem));
+        for (uint32_t moment = 0; moment < 3000; moment++) {
+            change(&under_way, &walk.graph, &random);
+            for (uint32_t f = 0; f < under_way.count; f++)
+                unfair += !is_fair(&under_way.share, under_way.flows[f]);
+        }
+        CU_ASSERT_EQUAL(unfair, 0);
+        ronde_sim_share_close(&under_way.share);
+        ronde_sim_forward_close(&walk);
+        ronde_dag_destroy(dag, mem);
+        ronde_schedule_destroy(schedule);
+        leaves_end(&leaves);
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         SUITE_CASE(a_port_is_shared_evenly),
+        SUITE_CASE(rates_are_fair_after_every_change),
         SUITE_CASE(what_one_cannot_use_is_for_the_others),
         SUITE_CASE(a_wide_link_is_shared_once_it_is_full),
         {"the_rest_is_the_time_model", two_leaves_time_model},
