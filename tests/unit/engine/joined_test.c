@@ -2,6 +2,7 @@
  * Joined steps: which ones lowering joins and which ones it must not; that an executor combines as many operands at once as have
  * arrived, and no step waits for another's; and that every bit is that of the specification, which takes step by step.
  */
+#include "drive.h"
 #include "engine/execute/interp.h"
 #include "engine/execute/loaded.h"
 #include "engine/ir/finish.h"
@@ -194,54 +195,6 @@ static void messages_of_one_connection_are_not_joined(void)
 
 /* --- execution ----------------------------------------------------------------------------- */
 
-/* A schedule that this test drives lane by lane. */
-struct drive {
-    struct ronde_schedule *schedule;
-    struct ronde_loaded *loaded;
-    struct buffers buffers;
-};
-
-static struct buffers_shape shape_of(const struct ronde_schedule *schedule, uint64_t count,
-                                     enum ronde_dtype dtype, enum ronde_op op, bool in_place)
-{
-    return (struct buffers_shape){.collective = schedule->collective,
-                                  .ranks = schedule->ranks,
-                                  .count = count,
-                                  .dtype = dtype,
-                                  .op = op,
-                                  .in_place = in_place,
-                                  .data = BUFFERS_BITS,
-                                  .seed = 11};
-}
-
-/* Takes the schedule over. Streams from no bytes on, or never; pulls likewise. */
-static void begin(struct drive *drive, struct ronde_schedule *schedule,
-                  const struct buffers_shape *shape, enum ronde_protocol protocol, bool streams)
-{
-    struct ronde_error error = {0};
-    const uint64_t never = UINT64_MAX;
-    const bool pulls = protocol != RONDE_PROTOCOL_STAGED;
-    const struct ronde_habits habits = {.slot_bytes = 1 << 20,
-                                        .pull_from_bytes = {pulls ? 1 : never, pulls ? 1 : never},
-                                        .farthest = protocol,
-                                        .stream_from_bytes = streams ? 1 : never};
-    drive->schedule = schedule;
-    drive->loaded = NULL;
-    CU_ASSERT_FATAL(buffers_create(shape, &drive->buffers));
-    struct ronde_launch launch = buffers_launch(&drive->buffers);
-    launch.protocol = protocol;
-    CU_ASSERT_EQUAL_FATAL(ronde_loaded_create(schedule, ronde_mem_default(), &drive->loaded, &error),
-                          RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_loaded_prepare(drive->loaded, &launch, &habits, &error), RONDE_OK);
-}
-
-static void end(struct drive *drive)
-{
-    buffers_destroy(&drive->buffers);
-    ronde_loaded_destroy(drive->loaded);
-    ronde_schedule_destroy(drive->schedule);
-}
-
 static struct ronde_lane *lane_of(const struct drive *drive, uint32_t rank, uint32_t lane)
 {
     return &drive->loaded->lanes[drive->loaded->tasks[rank].first_lane + lane];
@@ -269,35 +222,16 @@ static bool drive_all(struct drive *drive)
     return ronde_loaded_blocked(drive->loaded) == NULL;
 }
 
-/* Whether memory is what host makes of the same: it executes step by step. */
-static void expect_hosts_bits(const struct drive *drive, const char *what)
-{
-    struct buffers expected;
-    void *host = NULL;
-    char text[256];
-    CU_ASSERT_FATAL(buffers_create(&drive->buffers.shape, &expected));
-    const struct ronde_launch launch = buffers_launch(&expected);
-    struct ronde_result result;
-    CU_ASSERT_EQUAL_FATAL(ronde_backend_host.open(NULL, ronde_mem_default(), &host, NULL), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_backend_run_once(&ronde_backend_host, host, drive->schedule,
-                                                 &launch, &result, NULL),
-                          RONDE_OK);
-    const bool differs = buffers_differ(&drive->buffers, &expected, text, sizeof text);
-    CU_ASSERT(!differs);
-    if (differs)
-        suite_note("%s: %s", what, text);
-    ronde_backend_host.close(host);
-    buffers_destroy(&expected);
-}
-
 static void what_has_arrived_is_combined_at_once(void)
 {
     static const uint32_t ranks = 8;
     for (int pulls = 0; pulls < 2; pulls++) {
         struct drive drive;
         struct ronde_schedule *schedule = schedule_compile(RONDE_REDUCE_SCATTER, "direct", ranks);
-        const struct buffers_shape shape = shape_of(schedule, 5001, RONDE_FLOAT32, RONDE_SUM, false);
-        begin(&drive, schedule, &shape, pulls ? RONDE_PROTOCOL_PULL : RONDE_PROTOCOL_STAGED, false);
+        const struct buffers_shape shape =
+            drive_shape(schedule, 5001, RONDE_FLOAT32, RONDE_SUM, false);
+        drive_begin(&drive, schedule, &shape, pulls ? RONDE_PROTOCOL_PULL : RONDE_PROTOCOL_STAGED,
+                    1 << 20, false);
         struct ronde_lane *lane = lane_of(&drive, 0, 1);
         const uint32_t first = lane->first;
         CU_ASSERT_EQUAL(ronde_lane_poll(lane), RONDE_POLL_BLOCKED);
@@ -316,8 +250,8 @@ static void what_has_arrived_is_combined_at_once(void)
         CU_ASSERT_EQUAL(ronde_lane_poll(lane), RONDE_POLL_PROGRESSED);
         CU_ASSERT_EQUAL(lane->done, ranks - 1);
         CU_ASSERT(drive_all(&drive));
-        expect_hosts_bits(&drive, "reduce_scatter");
-        end(&drive);
+        drive_expect_hosts_bits(&drive, "reduce_scatter");
+        drive_end(&drive);
     }
 }
 
@@ -326,8 +260,8 @@ static void sums_on_the_way_are_not_written(void)
 {
     struct drive drive;
     struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "direct_one_step", 8);
-    const struct buffers_shape shape = shape_of(schedule, 100, RONDE_FLOAT32, RONDE_SUM, false);
-    begin(&drive, schedule, &shape, RONDE_PROTOCOL_STAGED, false);
+    const struct buffers_shape shape = drive_shape(schedule, 100, RONDE_FLOAT32, RONDE_SUM, false);
+    drive_begin(&drive, schedule, &shape, RONDE_PROTOCOL_STAGED, 1 << 20, false);
     const struct ronde_task *task = &drive.loaded->tasks[0];
     const uint64_t bytes = task->scratch_stride * task->chunks[RONDE_SCRATCH];
     memset(task->base[RONDE_SCRATCH], 0x5a, (size_t)bytes);
@@ -335,8 +269,8 @@ static void sums_on_the_way_are_not_written(void)
     /* Of three chunks of scratch the first never holds anything: what comes there goes on at once. */
     for (uint64_t at = 0; at < 100 * sizeof(float); at++)
         CU_ASSERT_EQUAL(task->base[RONDE_SCRATCH][at], 0x5a);
-    expect_hosts_bits(&drive, "direct_one_step");
-    end(&drive);
+    drive_expect_hosts_bits(&drive, "direct_one_step");
+    drive_end(&drive);
 }
 
 /* A run in one of twelve ways: long or short, streamed or not, by any protocol, in place or not. */
@@ -348,13 +282,14 @@ static void expect_every_bit(const struct ronde_compile_request *request, enum r
     struct ronde_schedule *schedule = schedule_compile_request(request, NULL);
     /* Chunks of more than a block of any type, and not a whole number of them. */
     const uint64_t count = way < 6 ? 4099 * (uint64_t)schedule->chunks_per_block : 3;
-    const struct buffers_shape shape = shape_of(schedule, count, dtype, op, way % 2 == 1);
-    begin(&drive, schedule, &shape, (enum ronde_protocol)(way / 2 % 3 + 1), way % 3 == 0);
+    const struct buffers_shape shape = drive_shape(schedule, count, dtype, op, way % 2 == 1);
+    drive_begin(&drive, schedule, &shape, (enum ronde_protocol)(way / 2 % 3 + 1), 1 << 20,
+                way % 3 == 0);
     CU_ASSERT(drive_all(&drive));
     snprintf(what, sizeof what, "%s of %u, %s %s, way %u", request->algorithm, request->ranks,
              ronde_dtype_text(dtype), ronde_op_text(op), way);
-    expect_hosts_bits(&drive, what);
-    end(&drive);
+    drive_expect_hosts_bits(&drive, what);
+    drive_end(&drive);
 }
 
 static void every_bit_is_the_specifications(void)
@@ -399,14 +334,15 @@ static void what_is_proved_is_joined_right(void)
         }
         struct drive drive;
         char what[64];
-        const struct buffers_shape shape = shape_of(mutant, 67, RONDE_FLOAT32, RONDE_SUM, k % 4 < 2);
+        const struct buffers_shape shape =
+            drive_shape(mutant, 67, RONDE_FLOAT32, RONDE_SUM, k % 4 < 2);
         accepted++;
         lost += count_joined(mutant) != before;
-        begin(&drive, mutant, &shape, (enum ronde_protocol)(k % 3 + 1), false);
+        drive_begin(&drive, mutant, &shape, (enum ronde_protocol)(k % 3 + 1), 1 << 20, false);
         CU_ASSERT(drive_all(&drive));
         snprintf(what, sizeof what, "mutant %u of %s", k, algorithms[k % 3]);
-        expect_hosts_bits(&drive, what);
-        end(&drive);
+        drive_expect_hosts_bits(&drive, what);
+        drive_end(&drive);
     }
     suite_note("%u mutants are proved, %u of them join other steps", accepted, lost);
     CU_ASSERT(accepted > 100 && lost > 0);

@@ -2,6 +2,7 @@
  * Spread results: which sends lowering has the summing step write for, and which it must not; that they lie at their receivers
  * before they are sent; and that every bit is that of the specification, whatever order lanes are polled in.
  */
+#include "drive.h"
 #include "engine/execute/interp.h"
 #include "engine/execute/loaded.h"
 #include "engine/ir/finish.h"
@@ -171,38 +172,6 @@ static void what_is_not_kept_as_it_is_is_not_spread(void)
 
 /* --- execution ----------------------------------------------------------------------------- */
 
-/* A schedule that this test drives lane by lane. */
-struct drive {
-    struct ronde_schedule *schedule;
-    struct ronde_loaded *loaded;
-    struct buffers buffers;
-};
-
-/* Takes the schedule over. */
-static void begin(struct drive *drive, struct ronde_schedule *schedule,
-                  const struct buffers_shape *shape, bool streams, uint64_t slot_bytes)
-{
-    struct ronde_error error = {0};
-    const struct ronde_habits habits = {.slot_bytes = slot_bytes,
-                                        .pull_from_bytes = {1, 1},
-                                        .farthest = RONDE_PROTOCOL_PUSH,
-                                        .stream_from_bytes = streams ? 1 : UINT64_MAX};
-    drive->schedule = schedule;
-    drive->loaded = NULL;
-    CU_ASSERT_FATAL(buffers_create(shape, &drive->buffers));
-    const struct ronde_launch launch = buffers_launch(&drive->buffers);
-    CU_ASSERT_EQUAL_FATAL(ronde_loaded_create(schedule, ronde_mem_default(), &drive->loaded, &error),
-                          RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_loaded_prepare(drive->loaded, &launch, &habits, &error), RONDE_OK);
-}
-
-static void end(struct drive *drive)
-{
-    buffers_destroy(&drive->buffers);
-    ronde_loaded_destroy(drive->loaded);
-    ronde_schedule_destroy(drive->schedule);
-}
-
 /* Polls lanes at random, favourites far more often than others, until nothing moves; true when all are done. */
 static bool drive_at_random(struct drive *drive, uint64_t *random)
 {
@@ -222,50 +191,16 @@ static bool drive_at_random(struct drive *drive, uint64_t *random)
     return ronde_loaded_blocked(drive->loaded) == NULL;
 }
 
-/* Whether memory is what host makes of the same: it executes step by step, and spreads nothing. */
-static void expect_hosts_bits(const struct drive *drive, const char *what)
-{
-    struct buffers expected;
-    void *host = NULL;
-    char text[256];
-    CU_ASSERT_FATAL(buffers_create(&drive->buffers.shape, &expected));
-    const struct ronde_launch launch = buffers_launch(&expected);
-    struct ronde_result result;
-    CU_ASSERT_EQUAL_FATAL(ronde_backend_host.open(NULL, ronde_mem_default(), &host, NULL), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_backend_run_once(&ronde_backend_host, host, drive->schedule,
-                                                 &launch, &result, NULL),
-                          RONDE_OK);
-    const bool differs = buffers_differ(&drive->buffers, &expected, text, sizeof text);
-    CU_ASSERT(!differs);
-    if (differs)
-        suite_note("%s: %s", what, text);
-    ronde_backend_host.close(host);
-    buffers_destroy(&expected);
-}
-
-static struct buffers_shape shape_of(uint32_t ranks, uint64_t count, enum ronde_dtype dtype,
-                                     enum ronde_op op, bool in_place)
-{
-    return (struct buffers_shape){.collective = RONDE_ALL_REDUCE,
-                                  .ranks = ranks,
-                                  .count = count,
-                                  .dtype = dtype,
-                                  .op = op,
-                                  .in_place = in_place,
-                                  .data = BUFFERS_BITS,
-                                  .seed = 11};
-}
-
 /* Once the sum of a chunk is computed all ranks have it, though none has been sent it. */
 static void sums_lie_where_they_are_kept_before_they_are_sent(void)
 {
     for (uint32_t ranks = 2; ranks <= 8; ranks += 3) {
         struct drive drive;
         const uint64_t chunk = 4 * UINT64_C(2500);
+        struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "direct", ranks);
         const struct buffers_shape shape =
-            shape_of(ranks, UINT64_C(2500) * ranks, RONDE_FLOAT32, RONDE_SUM, ranks == 5);
-        begin(&drive, schedule_compile(RONDE_ALL_REDUCE, "direct", ranks), &shape, ranks == 8,
-              1 << 20);
+            drive_shape(schedule, UINT64_C(2500) * ranks, RONDE_FLOAT32, RONDE_SUM, ranks == 5);
+        drive_begin(&drive, schedule, &shape, RONDE_PROTOCOL_PUSH, 1 << 20, ranks == 8);
         struct ronde_task *tasks = drive.loaded->tasks;
         for (uint32_t rank = 0; rank < ranks; rank++)
             for (uint32_t k = 1; k < ranks; k++)
@@ -279,8 +214,8 @@ static void sums_lie_where_they_are_kept_before_they_are_sent(void)
                 memcmp(tasks[0].base[RONDE_OUT], tasks[rank].base[RONDE_OUT], (size_t)chunk) == 0);
         uint64_t random = ranks;
         CU_ASSERT(drive_at_random(&drive, &random));
-        expect_hosts_bits(&drive, "direct");
-        end(&drive);
+        drive_expect_hosts_bits(&drive, "direct");
+        drive_end(&drive);
     }
 }
 
@@ -293,15 +228,16 @@ static void every_bit_is_the_specifications(void)
         static const enum ronde_op ops[] = {RONDE_SUM, RONDE_PREMUL_SUM, RONDE_AVG};
         struct drive drive;
         const uint32_t ranks = 2 + way % 5;
+        struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, "direct", ranks);
         const struct buffers_shape shape =
-            shape_of(ranks, way % 7 == 0 ? 3 : 1500 * ranks + way, dtypes[way % 4],
-                     way % 4 == 2 ? RONDE_MAX : ops[way % 3], way / 2 % 2 == 1);
+            drive_shape(schedule, way % 7 == 0 ? 3 : 1500 * ranks + way, dtypes[way % 4],
+                        way % 4 == 2 ? RONDE_MAX : ops[way % 3], way / 2 % 2 == 1);
         /* Pieces of a chunk, or a piece. */
-        begin(&drive, schedule_compile(RONDE_ALL_REDUCE, "direct", ranks), &shape, way % 2 == 0,
-              way % 3 == 0 ? 512 : 1 << 20);
+        drive_begin(&drive, schedule, &shape, RONDE_PROTOCOL_PUSH, way % 3 == 0 ? 512 : 1 << 20,
+                    way % 2 == 0);
         CU_ASSERT(drive_at_random(&drive, &random));
-        expect_hosts_bits(&drive, "direct");
-        end(&drive);
+        drive_expect_hosts_bits(&drive, "direct");
+        drive_end(&drive);
     }
 }
 
@@ -341,13 +277,13 @@ static void late_readers_read_what_was_sent(void)
     uint64_t random = 7;
     for (unsigned k = 0; k < 200; k++) {
         struct drive drive;
-        const struct buffers_shape shape = shape_of(3, 67, RONDE_FLOAT32, RONDE_SUM, true);
         struct ronde_schedule *schedule = schedule_read(late_readers[k % 2]);
+        const struct buffers_shape shape = drive_shape(schedule, 67, RONDE_FLOAT32, RONDE_SUM, true);
         CU_ASSERT_EQUAL(count_spread(schedule), 0);
-        begin(&drive, schedule, &shape, false, 32);
+        drive_begin(&drive, schedule, &shape, RONDE_PROTOCOL_PUSH, 32, false);
         CU_ASSERT(drive_at_random(&drive, &random));
-        expect_hosts_bits(&drive, late_readers[k % 2]);
-        end(&drive);
+        drive_expect_hosts_bits(&drive, late_readers[k % 2]);
+        drive_end(&drive);
     }
 }
 
@@ -373,14 +309,14 @@ static void what_is_proved_is_spread_right(void)
         struct drive drive;
         char what[64];
         const struct buffers_shape shape =
-            shape_of(mutant->ranks, 67, RONDE_FLOAT32, RONDE_SUM, k % 16 < 8);
+            drive_shape(mutant, 67, RONDE_FLOAT32, RONDE_SUM, k % 16 < 8);
         accepted++;
         spread += count_spread(mutant) > 0;
-        begin(&drive, mutant, &shape, false, 32);
+        drive_begin(&drive, mutant, &shape, RONDE_PROTOCOL_PUSH, 32, false);
         CU_ASSERT(drive_at_random(&drive, &random));
         snprintf(what, sizeof what, "mutant %u", k);
-        expect_hosts_bits(&drive, what);
-        end(&drive);
+        drive_expect_hosts_bits(&drive, what);
+        drive_end(&drive);
     }
     suite_note("%u mutants are proved, %u of them spread", accepted, spread);
     CU_ASSERT(spread > 100 && accepted - spread > 100);
