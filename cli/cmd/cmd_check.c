@@ -281,7 +281,7 @@ static enum ronde_status prove(const struct ronde_options *options, struct subje
         RONDE_TRY(ronde_schedule_file_read(options, &subject->facts, &subject->proof,
                                            &subject->schedule, error));
     } else {
-        RONDE_TRY(ronde_single_request(options, NULL, &subject->request, error));
+        RONDE_TRY(ronde_single_request(options, NULL, false, &subject->request, error));
         RONDE_TRY(ronde_compile(&subject->request, ronde_mem_default(), &subject->proof,
                                 &subject->schedule, error));
     }

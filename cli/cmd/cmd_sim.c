@@ -192,7 +192,8 @@ static enum ronde_status find_request(struct session *session, struct ronde_erro
     if (ronde_is_chosen(options))
         return ronde_open_request(options, session->call->platform, &session->request, error);
     if (!ronde_is_schedule_file(options))
-        return ronde_single_request(options, session->call->platform, &session->request, error);
+        return ronde_single_request(options, session->call->platform, true, &session->request,
+                                    error);
     RONDE_TRY(ronde_schedule_file_read(options, NULL, NULL, &session->given, error));
     session->request = ronde_schedule_file_request(session->given);
     return RONDE_OK;
@@ -520,6 +521,8 @@ const struct ronde_command ronde_command_sim = {
                 "  ronde sim all_reduce --topo dgx-h100-pod -b 1K -e 1G --why\n"
                 "  ronde sim all_reduce -a ring -N 16 --topo crossbar-64 --engine price\n"
                 "  ronde sim all_reduce -a ring -N 4 --steps\n"
+                "  ronde sim broadcast -a binomial_bine+puts --topo torus-8x8: by a library that "
+                "puts (RDMA)\n"
                 "  ronde sim my.ronde --topo crossbar-64 -b 1M -e 1M\n"
                 "  ronde sim all_reduce --nccl-log nccl.log -a tree --topo dgx-h100-pod\n"
                 "  ronde sim all_reduce --style nccl -N 64 -b 1K -e 1G --topo Alps-GH200\n"

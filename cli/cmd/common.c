@@ -79,9 +79,10 @@ ronde_open_request(const struct ronde_options *options, const struct ronde_platf
     return ronde_compile_request_of(options, collective, ranks, out_request, error);
 }
 
-enum ronde_status
-ronde_single_request(const struct ronde_options *options, const struct ronde_platform *platform,
-                     struct ronde_compile_request *out_request, struct ronde_error *error)
+enum ronde_status ronde_single_request(const struct ronde_options *options,
+                                       const struct ronde_platform *platform, bool is_predicted,
+                                       struct ronde_compile_request *out_request,
+                                       struct ronde_error *error)
 {
     struct ronde_compile_request request;
     RONDE_TRY(ronde_open_request(options, platform, &request, error));
@@ -92,7 +93,9 @@ ronde_single_request(const struct ronde_options *options, const struct ronde_pla
         return RONDE_BAD_ARGUMENT;
     if (options->what.algorithm_count > 0) {
         const struct ronde_algorithm *found =
-            ronde_parse_carried(request.collective, options->what.algorithms[0], error);
+            (is_predicted
+                 ? ronde_parse_carried
+                 : ronde_parse_algorithm)(request.collective, options->what.algorithms[0], error);
         if (!found)
             return RONDE_BAD_ARGUMENT;
         request.algorithm = found->name;
@@ -108,7 +111,7 @@ enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *op
     struct ronde_compile_request request;
     if (ronde_is_schedule_file(options))
         return ronde_schedule_file_read(options, NULL, NULL, out_schedule, error);
-    RONDE_TRY(ronde_single_request(options, NULL, &request, error));
+    RONDE_TRY(ronde_single_request(options, NULL, false, &request, error));
     return ronde_compile(&request, ronde_mem_default(), NULL, out_schedule, error);
 }
 

@@ -33,11 +33,12 @@ ronde_open_request(const struct ronde_options *options, const struct ronde_platf
 /**
  * The request of a command that takes one collective, one -a and one -N. Without -a the first
  * algorithm that serves
- * the request is taken. Errors: BAD_ARGUMENT for anything missing, unknown or plural.
+ * the request is taken. What is only predicted may be a library's that puts (-a NAME+puts). Errors: BAD_ARGUMENT for anything missing, unknown or plural.
  */
 RONDE_MUST_CHECK enum ronde_status
 ronde_single_request(const struct ronde_options *options, const struct ronde_platform *platform,
-                     struct ronde_compile_request *out_request, struct ronde_error *error);
+                     bool is_predicted, struct ronde_compile_request *out_request,
+                     struct ronde_error *error);
 
 /**
  * The one schedule a command is about: read, or compiled as ronde_single_request has it. Owner: the caller.

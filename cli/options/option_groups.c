@@ -17,9 +17,7 @@ static const struct ronde_option what_rows[] = {
     {"ranks", 'N', "N", ronde_take_ranks, WHAT(ranks),
      "number of ranks (default: the hosts of --topo, the launcher's ranks, or 2)", NULL, 0, false},
     {"algorithm", 'a', "NAME", ronde_take_algorithms, WHAT(algorithms),
-     "algorithm (default, or auto: the best at each size); NAME+puts: predicted of a library that "
-     "puts its messages, as over RDMA",
-     "@algorithm", 0, false},
+     "algorithm (default, or auto: the best at each size)", "@algorithm", 0, false},
     {"datatype", 'd', "TYPE", ronde_take_dtype, WHAT(dtype),
      "element type (default float32):", "@dtype", 0, false},
     {"op", 0, "OP", ronde_take_op, WHAT(op), "reduction operator (default sum):", "@op", 0, false},

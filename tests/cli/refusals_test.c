@@ -138,6 +138,8 @@ static void names_that_are_none_list_those_there_are(void)
          "unknown element type \"float99\"; did you mean float32?"},
         {"sim --engine price broadcast -a rabenseifner -N 4",
          "broadcast has no algorithm 'rabenseifner'; it has: binomial"},
+        {"run all_reduce -a ring+puts -N 2",
+         "all_reduce has no algorithm 'ring+puts'; it has: ring"},
         {"sim all_reduce -a NVLSTree -N 8",
          "NVLSTree is NCCL's: here hierarchical_direct_tree on a machine of `ronde topo generate"},
         {"sim all_reduce -a collnetchain -N 8", "networks that add are not modelled; or --style"},
