@@ -1,6 +1,8 @@
 /* See drive.h. */
 #include "drive.h"
 
+#include "engine/ir/finish.h"
+#include "support/mutate.h"
 #include "support/suite.h"
 
 struct buffers_shape drive_shape(const struct ronde_schedule *schedule, uint64_t count,
@@ -35,6 +37,21 @@ void drive_begin(struct drive *drive, struct ronde_schedule *schedule,
     CU_ASSERT_EQUAL_FATAL(ronde_loaded_create(schedule, ronde_mem_default(), &drive->loaded, &error),
                           RONDE_OK);
     CU_ASSERT_EQUAL_FATAL(ronde_loaded_prepare(drive->loaded, &launch, &habits, &error), RONDE_OK);
+}
+
+struct ronde_schedule *drive_mutant(struct ronde_schedule *schedule, bool is_unrolled,
+                                    uint64_t *random)
+{
+    struct ronde_schedule *mutant = is_unrolled ? mutate_unroll(schedule) : NULL;
+    if (!mutant)
+        CU_ASSERT_FATAL(ronde_raw_copy(schedule, ronde_mem_default(), &mutant, NULL) == RONDE_OK);
+    const bool is_mutant =
+        mutate(mutant, (enum mutate_kind)(buffers_draw(random) % MUTATE_COUNT), random);
+    ronde_schedule_destroy(schedule);
+    if (is_mutant && ronde_finish_raw(mutant, NULL, NULL) == RONDE_OK)
+        return mutant;
+    ronde_schedule_destroy(mutant);
+    return NULL;
 }
 
 void drive_end(struct drive *drive)

@@ -5,9 +5,7 @@
 #include "drive.h"
 #include "engine/execute/interp.h"
 #include "engine/execute/loaded.h"
-#include "engine/ir/finish.h"
 #include "support/buffers.h"
-#include "support/mutate.h"
 #include "support/schedule.h"
 #include "support/suite.h"
 
@@ -321,17 +319,11 @@ static void what_is_proved_is_joined_right(void)
     unsigned accepted = 0, lost = 0;
     for (unsigned k = 0; k < 3000; k++) {
         struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_REDUCE, algorithms[k % 3], 4);
-        struct ronde_schedule *mutant = k % 2 == 0 ? mutate_unroll(schedule) : NULL;
+        const unsigned joined = count_joined(schedule);
+        struct ronde_schedule *mutant = drive_mutant(schedule, k % 2 == 0, &random);
         if (!mutant)
-            CU_ASSERT_FATAL(ronde_raw_copy(schedule, ronde_mem_default(), &mutant, NULL) == RONDE_OK);
-        const unsigned before = count_joined(schedule) * mutant->program_count;
-        const bool is_mutant =
-            mutate(mutant, (enum mutate_kind)(buffers_draw(&random) % MUTATE_COUNT), &random);
-        ronde_schedule_destroy(schedule);
-        if (!is_mutant || ronde_finish_raw(mutant, NULL, NULL) != RONDE_OK) {
-            ronde_schedule_destroy(mutant);
             continue;
-        }
+        const unsigned before = joined * mutant->program_count;
         struct drive drive;
         char what[64];
         const struct buffers_shape shape =

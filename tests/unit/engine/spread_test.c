@@ -5,9 +5,7 @@
 #include "drive.h"
 #include "engine/execute/interp.h"
 #include "engine/execute/loaded.h"
-#include "engine/ir/finish.h"
 #include "support/buffers.h"
-#include "support/mutate.h"
 #include "support/schedule.h"
 #include "support/suite.h"
 
@@ -296,16 +294,9 @@ static void what_is_proved_is_spread_right(void)
         struct ronde_schedule *schedule =
             k % 4 < 2 ? schedule_compile(RONDE_ALL_REDUCE, "direct", 3 + k % 2)
                       : schedule_read(late_readers[k % 2]);
-        struct ronde_schedule *mutant = k % 4 < 2 && k % 8 < 4 ? mutate_unroll(schedule) : NULL;
+        struct ronde_schedule *mutant = drive_mutant(schedule, k % 4 < 2 && k % 8 < 4, &random);
         if (!mutant)
-            CU_ASSERT_FATAL(ronde_raw_copy(schedule, ronde_mem_default(), &mutant, NULL) == RONDE_OK);
-        const bool is_mutant =
-            mutate(mutant, (enum mutate_kind)(buffers_draw(&random) % MUTATE_COUNT), &random);
-        ronde_schedule_destroy(schedule);
-        if (!is_mutant || ronde_finish_raw(mutant, NULL, NULL) != RONDE_OK) {
-            ronde_schedule_destroy(mutant);
             continue;
-        }
         struct drive drive;
         char what[64];
         const struct buffers_shape shape =
