@@ -105,9 +105,7 @@ enum ronde_status ronde_run_backend(struct ronde_options *options,
         if (!has_processes)
             ronde_launcher_close(out_launcher);
     }
-    const enum ronde_status status = take_own_ranks(options, has_processes, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(take_own_ranks(options, has_processes, error));
     if (has_processes)
         options->backend.name = process_backend(options);
     return check_uses(options, error);

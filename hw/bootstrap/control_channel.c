@@ -277,9 +277,9 @@ static enum ronde_status allgather_at_leaf(struct ronde_control_channel *control
     if (ronde_frame_read(fd, &head, sizeof head) != RONDE_OK)
         return ronde_control_lost(control, 0, error);
     RONDE_TRY(check_bytes(control, 0, head.bytes / control->ranks, bytes, error));
-    if (ronde_frame_read(fd, out_all, bytes * control->ranks) != RONDE_OK)
-        RONDE_TRY(ronde_control_lost(control, 0, error));
-    return RONDE_OK;
+    return ronde_frame_read(fd, out_all, bytes * control->ranks) == RONDE_OK
+               ? RONDE_OK
+               : ronde_control_lost(control, 0, error);
 }
 
 enum ronde_status ronde_control_allgather(struct ronde_control_channel *control, const void *mine,

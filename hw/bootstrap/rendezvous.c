@@ -355,10 +355,9 @@ static enum ronde_status open_listener(const struct ronde_join *join,
         return RONDE_OK;
     RONDE_TRY(ronde_socket_listen(join->host ? join->host : LOOPBACK, join->host ? join->port : 0,
                                   out_listener, error));
-    if (!join->host)
-        RONDE_TRY(ronde_token_draw(file->secret, error));
     if (join->host)
         return RONDE_OK;
+    RONDE_TRY(ronde_token_draw(file->secret, error));
     file->port = ronde_socket_port(*out_listener);
     return ronde_rendezvous_file_write(join->token, file, error);
 }

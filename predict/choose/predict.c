@@ -216,6 +216,7 @@ enum ronde_status ronde_scene_keep(struct ronde_kept *kept, const struct ronde_p
                                    const char *engine, struct ronde_error *error)
 {
     RONDE_TRY(prepare(kept, platform, error));
+    /* Scenes are graphs, not jobs: no quotient and no period speaks for several schedules. */
     RONDE_TRY(ronde_sim_graph_run(platform, kept->replay.dag, engine, &kept->sim,
                                   ronde_mem_default(), &kept->result, error));
     return explain(kept, error);
