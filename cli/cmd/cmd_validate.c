@@ -77,9 +77,11 @@ static enum ronde_status compare(struct session *session, struct ronde_error *er
         print_head(session);
     RONDE_TRY(ronde_comparison_show(&session->comparison, &printer, error));
     if (is_table && own_of(options)->rig)
-        fprintf(session->sink->file,
-                "#\n# %u repetitions, and %u that other processes disturbed (more than 0.3 core)\n",
-                session->rig.tally.kept, session->rig.tally.discarded);
+        fprintf(
+            session->sink->file,
+            "#\n# %u repetitions, and %u that others disturbed (processes more than 0.3 core, the "
+            "host of this machine more than 0.02)\n",
+            session->rig.tally.kept, session->rig.tally.discarded);
     if (is_table)
         RONDE_TRY(ronde_summary_print(grid, session->sink->file, error));
     RONDE_TRY(ronde_score_rows(grid, session->sink, error));

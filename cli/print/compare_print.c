@@ -74,7 +74,7 @@ static enum ronde_status print_row(struct ronde_sink *sink, const struct ronde_v
     fields[count++] = ronde_field_integer("ranks", record->ranks);
     fields[count++] = ronde_field_integer("bytes", point->bytes);
     fields[count++] = ronde_field_text("algorithm", record->algorithm);
-    fields[count++] = ronde_field_real("measured_ns", record->time_ns);
+    fields[count++] = ronde_field_real("measured_ns", record->time_ns > 0.0 ? record->time_ns : NAN);
     fields[count++] = ronde_field_real("p95_ns", record->p95_ns);
     for (uint32_t s = RONDE_SOURCE_MEASURED + 1; s < RONDE_SOURCE_COUNT; s++) {
         fields[count++] = ronde_field_real(source_columns[s][0].key, point->time_ns[s]);

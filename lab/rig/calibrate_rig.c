@@ -187,8 +187,8 @@ pairs_measure(const char *rig, const struct ronde_calibrate_options *options, ui
         ronde_schedule_destroy(pairs.schedules[i]);
     if (status == RONDE_OK && pairs.rounds < ROUNDS_NEEDED)
         status = ronde_fail(error, RONDE_REJECTED,
-                            "other processes disturbed %u of %u rounds: nothing can be calibrated "
-                            "while the machine is busy",
+                            "others disturbed %u of %u rounds: nothing can be calibrated while the "
+                            "machine is busy",
                             ROUNDS - pairs.rounds, ROUNDS);
     if (status == RONDE_OK)
         conclude(&pairs, out_report);
@@ -294,8 +294,8 @@ static enum ronde_status measure(const char *rig, const struct ronde_calibrate_o
     for (uint32_t i = 0; status == RONDE_OK && i < ITEM_COUNT; i++)
         if (raw->stats[i].count == 0)
             status = ronde_fail(error, RONDE_REJECTED,
-                                "%u of %u repetitions were disturbed by other processes: nothing "
-                                "can be calibrated while the machine is busy",
+                                "%u of %u repetitions were disturbed by others: nothing can be "
+                                "calibrated while the machine is busy",
                                 tally.discarded, tally.discarded + tally.kept);
     return status;
 }

@@ -14,9 +14,6 @@
 /* Ranks are told this long before a run begins, so that the last of them knows in time. */
 #define LEAD_NS 1.5e6
 
-/* Others may keep so many processors busy. */
-#define OTHERS_CORES 0.3
-
 /* The system counts processor time in hundredths of a second: shorter spans cannot be judged. */
 #define JUDGED_NS 1.5e8
 
@@ -239,7 +236,7 @@ static bool judge(const struct ronde_netns_workers *workers, const struct span *
         return false;
     const double own_ns = workers->own_ns - span->own_before_ns;
     const uint32_t runs = (series->count - span->first) / series->each;
-    if (ronde_cpu_noise_cores(&span->before, &after, own_ns) > OTHERS_CORES) {
+    if (ronde_cpu_noise_disturbs(&span->before, &after, own_ns)) {
         series->count = span->first;
         tally->discarded += runs;
     } else {

@@ -84,13 +84,13 @@ struct ronde_netns_effort {
 /** What became of the repetitions. */
 struct ronde_netns_tally {
     uint32_t kept;      /**< they count */
-    uint32_t discarded; /**< other processes used too much of the machine meanwhile */
+    uint32_t discarded; /**< others used too much of the machine meanwhile */
 };
 
 /**
- * Measures runs in turns, after an unmeasured one each. Repetitions during which other processes used more than 0.3
- * core are thrown away and repeated, up to as many as were asked for; io_tally counts. out_stats has `count` entries;
- * one without enough repetitions left (half of those asked for) has count 0. Errors: those of the runs; NO_MEMORY.
+ * Measures runs in turns, after an unmeasured one each. Repetitions that others disturbed (ronde_cpu_noise_disturbs) are
+ * thrown away and repeated, up to as many as were asked for; io_tally counts. out_stats has `count` entries; one without
+ * enough repetitions left (half of those asked for) has count 0. Errors: those of the runs; NO_MEMORY.
  */
 RONDE_MUST_CHECK enum ronde_status
 ronde_netns_measure(struct ronde_netns_workers *workers, const struct ronde_netns_run *runs,
@@ -148,20 +148,22 @@ double ronde_process_ns(pid_t process);
 
 /** A reading; the difference of two says what happened in between. */
 struct ronde_cpu_noise {
-    double at_ns;   /**< of the clock */
-    double busy_ns; /**< all processors in user and system mode, and stolen from this machine */
-    double own_ns;  /**< this process, and the process named */
+    double at_ns;     /**< of the clock */
+    double busy_ns;   /**< all processors in user and system mode */
+    double stolen_ns; /**< taken by the host of this virtual machine */
+    double own_ns;    /**< this process, and the process named */
 };
 
 /** Reads. `helper` is a process that belongs to the measurement, or 0. */
 struct ronde_cpu_noise ronde_cpu_noise_read(pid_t helper);
 
 /**
- * Processors that others kept busy between two readings; `netns_ns` is what belongs to the measurement beyond what the
- * readings know. Spans of less than a tenth of a second say nothing, since the system counts in hundredths.
+ * Whether others disturbed what ran between two readings: processes kept more than 0.3 processors busy, or the host of
+ * this virtual machine took more than 0.02. `netns_ns` is what belongs to the measurement beyond what the readings know.
+ * Spans of less than a tenth of a second say nothing, since the system counts in hundredths.
  */
-double ronde_cpu_noise_cores(const struct ronde_cpu_noise *before,
-                             const struct ronde_cpu_noise *after, double netns_ns);
+bool ronde_cpu_noise_disturbs(const struct ronde_cpu_noise *before,
+                              const struct ronde_cpu_noise *after, double netns_ns);
 
 /* The measurer of a comparison between the hosts of a rig. */
 
