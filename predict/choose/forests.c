@@ -9,7 +9,7 @@
 #define MOST_QUICK_RANKS 512u
 
 /** Unasked, so many steps where ranks are not folded: a replay that shares their links takes up to a tenth of a second. */
-#define MOST_QUICK_STEPS 2048u
+#define MOST_QUICK_STEPS 8192u
 
 /** Steps up to which they are cut into pieces, where ranks are folded and where they are not. */
 #define MOST_CUT_STEPS (UINT64_C(1) << 16)

@@ -268,8 +268,9 @@ static uint64_t between(const uint64_t counts[2], const double leads[2], uint64_
     return counts[0] + grid * (step < steps ? step : steps - 1);
 }
 
-/** Steps of a replay that is not done for the size of a change alone: where the line crosses is near enough. */
+/** Steps and work of a replay that is not done for the size of a change alone: where the line crosses is near enough. */
 #define MOST_CHANGE_STEPS ((uint64_t)1 << 20)
+#define MOST_CHANGE_WORK UINT64_C(2000000)
 
 /** Whether a candidate is, as it was cut for a row. */
 static bool is_quick_alone(const struct ronde_plan *plan, const struct ronde_plan_row *row,
@@ -279,7 +280,9 @@ static bool is_quick_alone(const struct ronde_plan *plan, const struct ronde_pla
     const uint64_t most = candidate->most_steps ? candidate->most_steps : MOST_CHANGE_STEPS;
     struct ronde_load load = row->decision.load;
     load.slot_bytes = row->quotes[index].slot_bytes;
-    return ronde_candidate_steps(candidate, &load) <= most;
+    const uint64_t steps = ronde_candidate_steps(candidate, &load);
+    return steps <= most || (steps <= MOST_CHANGE_STEPS && !row->quotes[index].is_bound &&
+                             row->quotes[index].work <= MOST_CHANGE_WORK);
 }
 
 static bool is_quick_to_time(const struct ronde_plan *plan, const uint32_t pair[2],

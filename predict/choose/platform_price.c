@@ -107,6 +107,7 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, const cha
                              .slot_bytes = forecast->load.slot_bytes,
                              .is_bound = prediction.result.is_beyond,
                              .bound_of = RONDE_BOUND_OF_PIECES,
+                             .work = prediction.result.work,
                              .is_exact = prediction.result.is_contention_free &&
                                          !ronde_prediction_has(&prediction, "approximate")};
     return RONDE_OK;
@@ -114,11 +115,6 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, const cha
 
 /* What a replay by an engine of the machine's own may go through: a tenth of a second's work. */
 #define MOST_STEPS ((uint64_t)1 << 17)
-
-static bool is_short(const struct ronde_candidate *candidate, const struct ronde_load *load)
-{
-    return ronde_candidate_steps(candidate, load) <= MOST_STEPS;
-}
 
 /* ---- Over the routes -------------------------------------------------------------------------------------------- */
 
@@ -129,8 +125,9 @@ static bool is_short(const struct ronde_candidate *candidate, const struct ronde
 /* Estimates are of messages as fast as alone, for some lengths of pieces: others may take so much less. */
 #define ESTIMATED 0.95
 
-/* Work (ronde_sim_options.work_limit) of a long replay beside others that are known: some 5 s. */
+/* Work (ronde_sim_options.work_limit) of a long replay beside others that are known: some 5 s; of one that is not: 0.2 s. */
 #define MOST_LONG_WORK UINT64_C(300000000)
+#define MOST_QUICK_WORK UINT64_C(20000000)
 
 /* Slots whose estimates differ by less are as good as one another; shorter ones than one that is so much worse, worse still. */
 #define AS_GOOD 1.01
@@ -199,6 +196,7 @@ struct search {
     double fastest_ns; /**< of all that is known: a long replay has to promise less */
     double beyond_ns;  /**< the least that was found to be above; or INFINITY */
     double off;        /**< the time over its estimate */
+    double work_a_step;                      /**< of what maxmin replayed so far, at most */
     uint64_t work_limit;                     /**< of a replay (ronde_sim_options); 0 = none */
     uint64_t tried[RONDE_OUTLINE_SLOTS + 2]; /**< slots */
     uint32_t tried_count;
@@ -227,12 +225,11 @@ static uint64_t steps_of(const struct ronde_forecast *forecast, uint64_t slot_by
     return ronde_forecast_steps(&cut);
 }
 
-/** Steps of a candidate that is cut finer than by default, at most; is_long: where that is clearly faster. */
+/** Steps of a candidate that is cut finer than by default, at most; is_long: where that is clearly faster, or quick all the same. */
 static uint64_t most_steps(const struct ronde_candidate *candidate, bool is_long)
 {
-    if (candidate->most_steps)
-        return candidate->most_steps;
-    return is_long ? MOST_LONG_STEPS : MOST_CUT_STEPS;
+    const uint64_t most = candidate->most_steps ? candidate->most_steps : MOST_CUT_STEPS;
+    return !is_long ? most : candidate->most_steps ? MOST_CUT_STEPS : MOST_LONG_STEPS;
 }
 
 /**
@@ -284,6 +281,18 @@ static bool note_slot(struct search *search, uint64_t slot_bytes)
     return true;
 }
 
+static void note_found(struct search *search, const struct ronde_quote *found)
+{
+    const double steps = (double)steps_of(search->forecast, found->slot_bytes);
+    /* SimGrid, which has the few steps, works most as it begins. */
+    if (strcmp(found->engine, "maxmin") == 0)
+        search->work_a_step = fmax(search->work_a_step, (double)found->work / steps);
+    if (found->is_bound)
+        search->beyond_ns = fmin(search->beyond_ns, found->time_ns);
+    else if (found->time_ns < search->quote->time_ns)
+        *search->quote = *found;
+}
+
 /** A replay that is too much work is no candidate, and no failure; one that is no better than what is known ends early. */
 static enum ronde_status try_slot(struct search *search, uint64_t slot_bytes,
                                   struct ronde_error *error)
@@ -298,10 +307,8 @@ static enum ronde_status try_slot(struct search *search, uint64_t slot_bytes,
     cut.sim.until_ns = isfinite(until_ns) ? until_ns : 0;
     cut.sim.work_limit = search->work_limit;
     const enum ronde_status status = replay(&cut, "auto", &found, &why);
-    if (status == RONDE_OK && found.is_bound)
-        search->beyond_ns = fmin(search->beyond_ns, found.time_ns);
-    else if (status == RONDE_OK && found.time_ns < search->quote->time_ns)
-        *search->quote = found;
+    if (status == RONDE_OK)
+        note_found(search, &found);
     return status == RONDE_OK || status == RONDE_UNSUPPORTED
                ? RONDE_OK
                : ronde_fail(error, status, "%s", why.message);
@@ -319,8 +326,9 @@ static enum ronde_status tighten(const struct ronde_forecast *forecast,
     return RONDE_OK;
 }
 
-/* Steps of a replay that is quick, so that slots are tried which are not sure to be better. */
-#define QUICK_STEPS ((uint64_t)1 << 17)
+/* Steps of a replay that is quick, so that slots are tried which are not sure to be better; its work, where that is known. */
+#define QUICK_STEPS 0x1p17
+#define QUICK_WORK 1e7
 #define MOST_TRIES 4u
 
 /** The slots that look best, as long as their estimates are below the time that was found, or near it where that is quick. */
@@ -336,7 +344,9 @@ static enum ronde_status try_best(struct search *search, struct slots slots,
         const uint32_t least = least_slot(&slots);
         const double estimated_ns = slots.estimated_ns[least];
         const double before_ns = search->quote->time_ns;
-        const bool is_quick = steps_of(search->forecast, slots.bytes[least]) <= QUICK_STEPS;
+        const double steps = (double)steps_of(search->forecast, slots.bytes[least]);
+        const bool is_quick = search->work_a_step > 0 ? search->work_a_step * steps <= QUICK_WORK
+                                                      : steps <= QUICK_STEPS;
         const double near_ns = (is_quick ? QUICK_NEAR : NEAR) * before_ns;
         if (isinf(estimated_ns) || estimated_ns > fmin(near_ns, enough_ns) ||
             (tries > 1 && !is_quick))
@@ -378,6 +388,17 @@ static enum ronde_status try_pieces(struct search *search, const struct ronde_ou
     return RONDE_OK;
 }
 
+/** By shorter slots than were allowed at first, as far as replays are as quick as those were. */
+static enum ronde_status try_finer(struct search *search, const struct slots *slots,
+                                   struct ronde_error *error)
+{
+    const double quick_steps = (double)MOST_QUICK_WORK / fmax(search->work_a_step, 1.0);
+    if (quick_steps <= (double)search->most_steps || search->most_steps >= MOST_CUT_STEPS)
+        return RONDE_OK;
+    search->most_steps = quick_steps < MOST_CUT_STEPS ? (uint64_t)quick_steps : MOST_CUT_STEPS;
+    return try_best(search, *slots, error);
+}
+
 /** With links shared: of the load cut by default and, where pieces help, by the slots that look best. */
 static enum ronde_status find_time(struct search *search, bool is_open,
                                    const struct ronde_candidate *candidate,
@@ -397,9 +418,11 @@ static enum ronde_status find_time(struct search *search, bool is_open,
         (!isfinite(quote->time_ns) ||
          (!candidate->algorithm && ronde_forecast_steps(forecast) <= search->most_steps)))
         status = try_slot(search, forecast->load.slot_bytes, error);
+    if (status == RONDE_OK && slots.count > 0 && quote->is_exact)
+        status = try_finer(search, &slots, error);
     if (status == RONDE_OK && is_open)
         status = try_pieces(search, candidate->outline, error);
-    if (status == RONDE_OK && slots.count > 0)
+    if (status == RONDE_OK && slots.count > 0 && !candidate->most_steps)
         status = try_long(search, &slots, error);
     if (isinf(quote->time_ns) && isfinite(search->beyond_ns))
         *quote = (struct ronde_quote){.time_ns = search->beyond_ns,
@@ -503,7 +526,8 @@ static enum ronde_status price(const void *self, struct ronde_candidate *candida
     struct ronde_forecast forecast = forecast_of(platform_pricer, candidate, load);
     const char *engine =
         load->count > 0 && !platform_pricer->is_stretched ? own_engine(platform_pricer) : NULL;
-    if (engine && (platform_pricer->engine || is_short(candidate, &forecast.load)))
+    if (engine &&
+        (platform_pricer->engine || ronde_candidate_steps(candidate, &forecast.load) <= MOST_STEPS))
         return replay(&forecast, engine, out_quote, error);
     if (engine || !has_routes(platform_pricer))
         return price_on_network(platform_pricer, candidate, &forecast, out_quote, error);

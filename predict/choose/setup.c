@@ -403,18 +403,23 @@ static enum ronde_status add(struct setting_up *up, const struct ronde_candidate
 /** Ranks up to which more channels than the machine has ways for are tried: flows that share links take turns by them. */
 #define MOST_TURNING_RANKS 32u
 
-/** Algorithms that send whole blocks, one after another or all at once: others are cut into pieces, which do as much. */
-static bool takes_turns(const struct ronde_compile_request *request)
+/**
+ * Algorithms that send whole blocks, one after another or all at once: others are cut into pieces, which do as much. A ring does
+ * so where hosts keep their order, and those that send to everybody wherever they are.
+ */
+static bool takes_turns(const struct ronde_compile_request *request, enum ronde_placement placement)
 {
-    return strcmp(request->algorithm, "ring") == 0 || strcmp(request->algorithm, "direct") == 0;
+    if (strcmp(request->algorithm, "ring") == 0 || strcmp(request->algorithm, "nccl_tree") == 0)
+        return placement == RONDE_PLACE_FILE;
+    return placement != RONDE_PLACE_AUTO && (strcmp(request->algorithm, "direct") == 0 ||
+                                             strcmp(request->algorithm, "pairwise") == 0);
 }
 
-/** With more channels than the machine has ways for, where hosts keep their order. */
+/** With more channels than the machine has ways for. */
 static enum ronde_status add_turns(struct setting_up *up, const struct ronde_candidate *base,
                                    struct ronde_setup *setup, uint32_t first)
 {
-    if (base->request.ranks > MOST_TURNING_RANKS || setup->placement != RONDE_PLACE_FILE ||
-        !takes_turns(&base->request))
+    if (base->request.ranks > MOST_TURNING_RANKS || !takes_turns(&base->request, setup->placement))
         return RONDE_OK;
     for (uint32_t channels = 4; channels <= RONDE_MOST_SETUP_CHANNELS; channels *= 2) {
         setup->request.channels = channels;

@@ -21,7 +21,7 @@
 #define MANY_RANKS 48u
 
 /* Edges of ranks that each have a program of their own, where that is to be made and replayed quickly. */
-#define QUICK_EDGES 1024u
+#define QUICK_EDGES 8192u
 
 /* What a synthesis holds. */
 struct making {

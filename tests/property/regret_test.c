@@ -100,8 +100,8 @@ static void check_collective(struct stage *stage, enum ronde_collective collecti
 static void what_is_planned_is_the_fastest(void)
 {
     static const struct machine machines[] = {
-        {"crossbar-64", 0, 8}, {"fat-tree-2to1-64", 0, 12}, {NULL, 2, 16}, {"torus-8x8", 0, 9},
-        {"mi300x", 0, 8},      {"dragonfly-72", 0, 9},
+        {"crossbar-64", 0, 8}, {"fat-tree-2to1-64", 0, 12}, {NULL, 2, 16}, {"torus-8x8", 0, 24},
+        {"mi300x", 0, 8},      {"dragonfly-72", 0, 18},
     };
     if (!suite_can_read_platforms())
         return;

@@ -66,6 +66,7 @@ struct ronde_quote {
     bool is_exact;       /**< the time of the model; else approximate */
     bool is_bound; /**< it takes no less: what it does take is for the pricer's `settle` to find */
     enum ronde_bound_of bound_of; /**< of a bound */
+    uint64_t work;                /**< of a replay (ronde_sim_result); 0 = next to none */
 };
 
 /** Whoever says what a candidate takes: a formula, a replay, a table. */
