@@ -1,8 +1,9 @@
 /**
  * Bands of predictions from how far off those of systems are that were left out. See published.h.
  *
- * Of each kind and class the shortest range of log(measured / predicted) that holds so much of all systems, which weigh alike. Where
- * fewer than three systems tell, those of all kinds of the same place do.
+ * Of each kind and class so much of |log(measured / predicted)| of all systems, which weigh alike. Both ends are as far from what is
+ * predicted, since ten systems tell how far they lie from it, but not how far to which side: the shortest range that held as much held
+ * 6 points less of systems that were not there. Where fewer than three systems tell, those of all kinds of the same place do.
  */
 #include "ronde/nccl_bands.h"
 #include "ronde/published.h"
@@ -10,15 +11,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/** Share of what is there; 80 % of systems that are not there lie in what holds so much of those that are. */
-static const double held_share = .86;
+/** Share of what is there; of a system that is not there 80 % lie in what holds so much of those that are, systems weighing alike. */
+static const double held_share = .82;
 
 /** Systems from which on a class speaks for itself. */
 enum { ENOUGH_SYSTEMS = 3 };
 
 /** A row's error, and its share of a system. */
 struct off {
-    double log;
+    double log; /**< its magnitude */
     double weight;
 };
 
@@ -67,7 +68,8 @@ static void take(const struct ronde_published *published, uint32_t except,
         if (row->system == except || !is_of(published, row, kind, size, is_any))
             continue;
         const double weight = 1 / (double)rows[row->system];
-        pool->offs[pool->count++] = (struct off){log(row->measured_us / row->predicted_us), weight};
+        pool->offs[pool->count++] =
+            (struct off){fabs(log(row->measured_us / row->predicted_us)), weight};
         pool->weight += weight;
     }
     for (uint32_t s = 0; s < published->system_count; s++)
@@ -75,25 +77,15 @@ static void take(const struct ronde_published *published, uint32_t except,
     qsort(pool->offs, pool->count, sizeof pool->offs[0], by_log);
 }
 
-/** The shortest range that holds enough; all there are where that is none. */
-static struct ronde_nccl_band shortest(const struct pool *pool)
+/** As far below as above: so wide that it holds enough, a factor of two where nothing tells. */
+static struct ronde_nccl_band narrowest(const struct pool *pool)
 {
-    double held = 0, least = INFINITY;
-    struct ronde_nccl_band band = {.5, 2};
-    size_t to = 0;
-    for (size_t from = 0; from < pool->count; from++) {
-        while (to < pool->count && held < held_share * pool->weight)
-            held += pool->offs[to++].weight;
-        if (held < held_share * pool->weight * (1 - 1e-9))
-            break;
-        const double low = pool->offs[from].log, high = pool->offs[to - 1].log;
-        if (high - low < least) {
-            least = high - low;
-            band = (struct ronde_nccl_band){fmin(1, exp(low)), fmax(1, exp(high))};
-        }
-        held -= pool->offs[from].weight;
+    double held = 0, off = log(2);
+    for (size_t r = 0; r < pool->count && held < held_share * pool->weight * (1 - 1e-9); r++) {
+        held += pool->offs[r].weight;
+        off = pool->offs[r].log;
     }
-    return band;
+    return (struct ronde_nccl_band){exp(-off), exp(off)};
 }
 
 static struct ronde_nccl_band band_of(const struct ronde_published *published, uint32_t except,
@@ -104,7 +96,7 @@ static struct ronde_nccl_band band_of(const struct ronde_published *published, u
     *out_systems = pool->systems;
     if (pool->systems < ENOUGH_SYSTEMS)
         take(published, except, kind, size, true, pool);
-    return shortest(pool);
+    return narrowest(pool);
 }
 
 static void bands_of(const struct ronde_published *published, uint32_t except, struct pool *pool,
