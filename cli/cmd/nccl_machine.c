@@ -178,13 +178,13 @@ void ronde_print_nccl_machine(FILE *file, const struct ronde_nccl_machine *machi
 {
     fprintf(file, "%s, %u GPU%s a node, link %s", ronde_nccl_generation_text(machine->generation),
             machine->gpus, machine->gpus > 1 ? "s" : "", ronde_nccl_link_text(machine->link));
-    if (machine->link != RONDE_NCCL_PCIE)
+    if (machine->link != RONDE_NODE_PCIE)
         fprintf(file, ", NVLink %g GB/s", machine->nvlink_GBps);
     if (machine->nvlink_nodes > 1)
         fprintf(file, " through %u nodes", machine->nvlink_nodes);
     if (machine->pcie_GBps > 0)
         fprintf(file, ", PCIe %g GB/s", machine->pcie_GBps);
-    if (machine->link >= RONDE_NCCL_PAIRS && machine->gpu_path != RONDE_NCCL_GPU_BRIDGE)
+    if (machine->link >= RONDE_NODE_PAIRS && machine->gpu_path != RONDE_NCCL_GPU_BRIDGE)
         fprintf(file, " %s", path_text(machine->gpu_path));
     if (machine->nics > 0)
         fprintf(file, ", %u NIC%s of %g GB/s %s%s", machine->nics, machine->nics > 1 ? "s" : "",

@@ -83,7 +83,7 @@ APPLY(sockets)
 APPLY(no_p2p)
 {
     static const double rates[] = {1, .5, 1, .7};
-    const bool is_pcie = machine->link == RONDE_NCCL_PCIE;
+    const bool is_pcie = machine->link == RONDE_NODE_PCIE;
     const bool can =
         call->ranks > call->nodes && !(is_pcie && machine->gpu_path == RONDE_NCCL_GPU_HOST);
     UNUSED5(add_us, no_nvls, call, constants, machine);
@@ -93,8 +93,8 @@ APPLY(no_p2p)
     if (is_pcie || strength > 1)
         machine->gpu_path = RONDE_NCCL_GPU_HOST;
     machine->pcie_GBps = ronde_nccl_slot_GBps(constants, machine) *
-                         (machine->link == RONDE_NCCL_PCIE ? 1 : rates[strength]);
-    machine->link = RONDE_NCCL_PCIE;
+                         (machine->link == RONDE_NODE_PCIE ? 1 : rates[strength]);
+    machine->link = RONDE_NODE_PCIE;
     return can;
 }
 
@@ -125,7 +125,7 @@ APPLY(ring_over_pcie)
     const bool can = has_nvlink(machine, call) && call->ranks / call->nodes > 2;
     UNUSED5(strength, add_us, no_nvls, call, constants);
     machine->pcie_GBps = ronde_nccl_slot_GBps(constants, machine);
-    machine->link = RONDE_NCCL_PAIRS;
+    machine->link = RONDE_NODE_PAIRS;
     return can;
 }
 
@@ -133,7 +133,7 @@ APPLY(no_nvswitch_sums)
 {
     UNUSED5(strength, add_us, machine, call, constants);
     *no_nvls = true;
-    return machine->link == RONDE_NCCL_SWITCH && machine->generation >= RONDE_NCCL_HOPPER;
+    return machine->link == RONDE_NODE_SWITCH && machine->generation >= RONDE_NCCL_HOPPER;
 }
 
 APPLY(slow_host)
@@ -171,7 +171,7 @@ static bool is_taken(const struct ronde_log_facts *log, enum ronde_log_via via, 
 SAID(says_no_p2p)
 {
     return is_set(log, "NCCL_P2P_DISABLE", NULL, out_text, bytes) ||
-           (machine->link != RONDE_NCCL_PCIE && log->via[RONDE_LOG_VIA_P2P] == 0 &&
+           (machine->link != RONDE_NODE_PCIE && log->via[RONDE_LOG_VIA_P2P] == 0 &&
             is_taken(log, RONDE_LOG_VIA_SHM, out_text, bytes));
 }
 

@@ -151,28 +151,28 @@ static bool names_links(const char *gpu, const char *inside)
            (has(gpu, "SXM") && !has(inside, "PCIE"));
 }
 
-static enum ronde_nccl_link link_of(const char *gpu, const char *inside, const struct part *part,
+static enum ronde_node_link link_of(const char *gpu, const char *inside, const struct part *part,
                                     uint32_t gpus)
 {
     const bool is_named = names_links(gpu, inside);
     if (has(inside, "NO NVLINK") || !is_named || !(part->nvlink_GBps > 0))
-        return RONDE_NCCL_PCIE;
+        return RONDE_NODE_PCIE;
     /* Chiplets have links of several widths to some others; what leaves a chiplet in all is what counts. */
     if (part->generation <= RONDE_NCCL_CDNA3)
-        return part->generation == RONDE_NCCL_CDNA2 ? RONDE_NCCL_SWITCH : RONDE_NCCL_MESH;
+        return part->generation == RONDE_NCCL_CDNA2 ? RONDE_NODE_SWITCH : RONDE_NODE_MESH;
     if (has(inside, "PAIR") && !has(inside, "PER PAIR"))
-        return RONDE_NCCL_PAIRS;
+        return RONDE_NODE_PAIRS;
     /* Blackwells have no links to each other, with or without the word; nor has anything more than eight. */
     if (HAS_ANY(inside, "NVSWITCH", "NVLINK SWITCH", "NV SWITCH", "NVL32", "NVL36", "NVL72",
                 "DGX-2") ||
         part->generation == RONDE_NCCL_BLACKWELL || gpus > 8)
-        return RONDE_NCCL_SWITCH;
+        return RONDE_NODE_SWITCH;
     if (HAS_ANY(inside, "MESH", "ALL-TO-ALL"))
-        return RONDE_NCCL_MESH;
+        return RONDE_NODE_MESH;
     if (HAS_ANY(inside, "PAIR", "BRIDGE") && !has(inside, "PER PAIR"))
-        return RONDE_NCCL_PAIRS;
+        return RONDE_NODE_PAIRS;
     /* HGX boards: NVSwitch on eight GPUs from Ampere on, links to each other on fewer. */
-    return gpus > 4 && part->generation >= RONDE_NCCL_AMPERE ? RONDE_NCCL_SWITCH : RONDE_NCCL_MESH;
+    return gpus > 4 && part->generation >= RONDE_NCCL_AMPERE ? RONDE_NODE_SWITCH : RONDE_NODE_MESH;
 }
 
 /** How far a rate may be off a data sheet's and still be it, by rounding or by counting headers. */
@@ -231,8 +231,8 @@ static void set_links(const char *gpu, const char *inside, const struct part *pa
     const double said = rate_of(inside, "GB/S", &count) * count;
     const bool is_of_gpu = said > 0 && !has(inside, "PER LINK") && !has(inside, "PER PAIR");
     out->link = link_of(gpu, inside, part, out->gpus);
-    const double peers = out->link == RONDE_NCCL_MESH && out->gpus > 1 ? out->gpus - 1. : 1;
-    if (out->link != RONDE_NCCL_PCIE)
+    const double peers = out->link == RONDE_NODE_MESH && out->gpus > 1 ? out->gpus - 1. : 1;
+    if (out->link != RONDE_NODE_PCIE)
         out->nvlink_GBps =
             is_of_gpu ? nvlink_as_said(said, part->nvlink_GBps, peers) : part->nvlink_GBps;
     out->pcie_GBps = slot_as_said(inside, part);
@@ -259,7 +259,7 @@ static double nic_rate_of(const char *between, bool is_in_bytes)
 static uint32_t usual_nics(const struct ronde_nccl_machine *machine)
 {
     const bool is_board =
-        machine->link <= RONDE_NCCL_MESH &&
+        machine->link <= RONDE_NODE_MESH &&
         (machine->generation <= RONDE_NCCL_CDNA3 || machine->generation >= RONDE_NCCL_AMPERE);
     if (machine->fabric == RONDE_NCCL_ETHERNET ||
         !(is_board || machine->fabric == RONDE_NCCL_SLINGSHOT))
@@ -314,7 +314,7 @@ static bool is_behind_bridge(const struct ronde_nccl_machine *machine)
 {
     if (machine->cpu == RONDE_NCCL_ARM)
         return false;
-    return machine->link == RONDE_NCCL_PCIE || machine->link == RONDE_NCCL_PAIRS ||
+    return machine->link == RONDE_NODE_PCIE || machine->link == RONDE_NODE_PAIRS ||
            (machine->fabric == RONDE_NCCL_SLINGSHOT && machine->generation > RONDE_NCCL_CDNA3);
 }
 

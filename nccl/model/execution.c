@@ -155,7 +155,7 @@ static bool has_whole_slots(const struct ronde_nccl_setting *setting)
 /** Channels of a tree; a PCIe node's search finds one, which NCCL doubles. */
 static double tree_channels(const struct ronde_nccl_setting *setting)
 {
-    return setting->machine->link == RONDE_NCCL_PCIE ? fmin(setting->channels, 2)
+    return setting->machine->link == RONDE_NODE_PCIE ? fmin(setting->channels, 2)
                                                      : setting->channels;
 }
 

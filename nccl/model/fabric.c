@@ -87,7 +87,7 @@ static uint32_t rings_of(const struct mapping *mapping)
 {
     return ronde_nccl_rings(mapping->call->nodes, mapping->g,
                             ronde_nccl_nics(mapping->machine, mapping->g),
-                            mapping->machine->link == RONDE_NCCL_MESH);
+                            mapping->machine->link == RONDE_NODE_MESH);
 }
 
 static bool map_orders(struct mapping *mapping, const uint32_t *orders, uint32_t rings)
@@ -294,7 +294,7 @@ static double granted_ns(const struct mapping *mapping, enum ronde_nccl_algorith
 static bool has_equal_ports(const struct mapping *mapping)
 {
     const enum ronde_collective collective = mapping->call->collective;
-    return mapping->machine->link == RONDE_NCCL_SWITCH && collective != RONDE_GATHER &&
+    return mapping->machine->link == RONDE_NODE_SWITCH && collective != RONDE_GATHER &&
            collective != RONDE_SCATTER;
 }
 

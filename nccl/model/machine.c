@@ -231,14 +231,14 @@ static enum ronde_status understand(struct reading *reading, const char *path,
 static enum key missing(const struct reading *reading)
 {
     const struct ronde_nccl_machine *machine = reading->to;
-    const bool nvlink = machine->link != RONDE_NCCL_PCIE;
+    const bool nvlink = machine->link != RONDE_NODE_PCIE;
     const enum key always[] = {NAME, GENERATION, GPUS, LINK};
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
         if (!reading->has[always[i]])
             return always[i];
     if (nvlink && !reading->has[NVLINK])
         return NVLINK;
-    if (machine->link >= RONDE_NCCL_PAIRS && !reading->has[PCIE])
+    if (machine->link >= RONDE_NODE_PAIRS && !reading->has[PCIE])
         return PCIE;
     if (machine->nics > 0 && !reading->has[NIC_RATE])
         return NIC_RATE;

@@ -89,8 +89,8 @@ uint64_t ronde_device_lines_up_to_bytes(const struct ronde_machine *machine)
         return 0;
     const uint32_t gpus = machine->devices > 1 ? machine->devices : USUAL_GPUS;
     const struct ronde_nccl_machine node = {.generation = generation,
-                                            .link = machine->has_device_links ? RONDE_NCCL_SWITCH
-                                                                              : RONDE_NCCL_PCIE,
+                                            .link = machine->has_device_links ? RONDE_NODE_SWITCH
+                                                                              : RONDE_NODE_PCIE,
                                             .gpus = gpus,
                                             .sockets = gpus > 4 ? 2 : 1,
                                             .nvlink_GBps =

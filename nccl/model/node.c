@@ -18,30 +18,17 @@ static double socket_GBps(const struct ronde_nccl_machine *machine)
 /** Eight Pascals or Voltas with links to each other are DGX-1's hybrid cube. */
 static enum ronde_node_link link_of(const struct ronde_nccl_machine *machine)
 {
-    const bool is_cube = machine->link == RONDE_NCCL_MESH && machine->gpus == 8;
+    const bool is_cube = machine->link == RONDE_NODE_MESH && machine->gpus == 8;
     if (is_cube && machine->generation == RONDE_NCCL_VOLTA)
         return RONDE_NODE_CUBE;
-    if (is_cube && machine->generation == RONDE_NCCL_PASCAL)
-        return RONDE_NODE_CUBE_4;
-    switch (machine->link) {
-    case RONDE_NCCL_SWITCH:
-        return RONDE_NODE_SWITCH;
-    case RONDE_NCCL_MESH:
-        return RONDE_NODE_MESH;
-    case RONDE_NCCL_PAIRS:
-        return RONDE_NODE_PAIRS;
-    case RONDE_NCCL_PCIE:
-    case RONDE_NCCL_LINK_COUNT:
-        break;
-    }
-    return RONDE_NODE_PCIE;
+    return is_cube && machine->generation == RONDE_NCCL_PASCAL ? RONDE_NODE_CUBE_4 : machine->link;
 }
 
 /** Processors that GPUs hang on: one for those that switches or an I/O die join, whatever else is in the node. */
 static uint32_t sockets_of(const struct ronde_nccl_machine *machine)
 {
     const bool is_joined =
-        machine->link >= RONDE_NCCL_PAIRS && machine->gpu_path == RONDE_NCCL_GPU_SWITCH;
+        machine->link >= RONDE_NODE_PAIRS && machine->gpu_path == RONDE_NCCL_GPU_SWITCH;
     return is_joined || machine->sockets == 0 ? 1 : machine->sockets;
 }
 

@@ -82,11 +82,11 @@ static enum ronde_nccl_generation generation_of(const struct ronde_platform_fact
         ronde_nccl_generation_find(facts->name, &generation))
         return generation;
     /* One GPU a node: its slot carries its NIC. */
-    if (machine->link == RONDE_NCCL_PCIE && !(machine->pcie_GBps > 0))
+    if (machine->link == RONDE_NODE_PCIE && !(machine->pcie_GBps > 0))
         return machine->nic_GBps <= 12.5 ? RONDE_NCCL_VOLTA
                : machine->nic_GBps <= 25 ? RONDE_NCCL_AMPERE
                                          : RONDE_NCCL_HOPPER;
-    if (machine->link == RONDE_NCCL_PCIE)
+    if (machine->link == RONDE_NODE_PCIE)
         return machine->pcie_GBps < 20   ? RONDE_NCCL_VOLTA
                : machine->pcie_GBps < 40 ? RONDE_NCCL_AMPERE
                                          : RONDE_NCCL_HOPPER;
@@ -141,7 +141,7 @@ static enum ronde_status take_inside(const struct reading *reading, struct ronde
     }
     const double rate_GBps = count > 0 ? ronde_nccl_usual(reading->rates_GBps, count) : 0;
     const bool is_pcie = !is_mesh && rate_GBps <= fastest_slot_GBps;
-    to->link = is_mesh ? RONDE_NCCL_MESH : is_pcie ? RONDE_NCCL_PCIE : RONDE_NCCL_SWITCH;
+    to->link = is_mesh ? RONDE_NODE_MESH : is_pcie ? RONDE_NODE_PCIE : RONDE_NODE_SWITCH;
     to->nvlink_GBps = is_pcie ? 0 : is_mesh ? rate_GBps * (gpus - 1) : rate_GBps;
     to->pcie_GBps = is_pcie ? rate_GBps : 0;
     return RONDE_OK;

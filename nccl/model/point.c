@@ -65,7 +65,7 @@ static double channels_inside(const struct ronde_nccl_setting *setting)
     if (machine->generation <= RONDE_NCCL_CDNA3)
         return rccl_channels;
     const double links = round(machine->nvlink_GBps / NCCL_OWN(setting, nvlink_link_GBps));
-    const double peers = machine->link == RONDE_NCCL_MESH ? machine->gpus - 1. : 1;
+    const double peers = machine->link == RONDE_NODE_MESH ? machine->gpus - 1. : 1;
     return 2 * fmax(1, floor(links / peers));
 }
 
@@ -163,7 +163,7 @@ static bool is_staged(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
     return ronde_nccl_is_by_host(setting) ||
-           (machine->gpu_path == RONDE_NCCL_GPU_BRIDGE && machine->link == RONDE_NCCL_PCIE &&
+           (machine->gpu_path == RONDE_NCCL_GPU_BRIDGE && machine->link == RONDE_NODE_PCIE &&
             machine->sockets > 1 && machine->cpu != RONDE_NCCL_AMD);
 }
 

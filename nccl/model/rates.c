@@ -65,7 +65,7 @@ double ronde_nccl_slower(double a, double b)
 
 bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting)
 {
-    return setting->machine->link == RONDE_NCCL_PAIRS && setting->g > 2;
+    return setting->machine->link == RONDE_NODE_PAIRS && setting->g > 2;
 }
 
 double ronde_nccl_reached_nvlink_GBps(const struct ronde_nccl_setting *setting)

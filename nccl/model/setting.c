@@ -85,13 +85,13 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
     double channels = all;
     if (setting->g == 1)
         return filled_channels(setting, lone_channels(machine));
-    if (machine->link == RONDE_NCCL_MESH)
+    if (machine->link == RONDE_NODE_MESH)
         channels = fmax(2, floor(all * ronde_nccl_mesh_share(machine, setting->g) + 1e-9));
-    else if (machine->link == RONDE_NCCL_PAIRS)
+    else if (machine->link == RONDE_NODE_PAIRS)
         /* Bridges have 2 links (RTX 2080 Ti) to 12 (A100, H100), and a search as many channels as they carry. */
         channels =
             setting->g > 2 ? 8 : ronde_nccl_channels(setting->constants, machine, setting->call);
-    else if (machine->link == RONDE_NCCL_PCIE)
+    else if (machine->link == RONDE_NODE_PCIE)
         /* One of 12 GB/s through a slot of gen3 or by AMD's link between sockets, two through more; doubled. */
         channels = fmin(all, ronde_nccl_is_by_far_host(setting) ||
                                      ronde_nccl_slot_GBps(setting->constants, machine) < gen4_GBps

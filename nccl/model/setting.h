@@ -63,8 +63,8 @@ double ronde_nccl_usual(double *values, uint32_t count);
 /** Whether NVLink joins g GPUs of a node. */
 static inline bool ronde_nccl_has_nvlink(const struct ronde_nccl_machine *machine, uint32_t g)
 {
-    return g > 1 && (machine->link == RONDE_NCCL_SWITCH || machine->link == RONDE_NCCL_MESH ||
-                     (machine->link == RONDE_NCCL_PAIRS && g == 2));
+    return g > 1 && (machine->link == RONDE_NODE_SWITCH || machine->link == RONDE_NODE_MESH ||
+                     (machine->link == RONDE_NODE_PAIRS && g == 2));
 }
 
 /**
@@ -84,7 +84,7 @@ static inline double ronde_nccl_mesh_share(const struct ronde_nccl_machine *mach
 /** NVLink of a GPU towards g - 1 others, GB/s: a mesh has but the links to those. */
 static inline double ronde_nccl_nvlink(const struct ronde_nccl_machine *machine, uint32_t g)
 {
-    return machine->link == RONDE_NCCL_MESH
+    return machine->link == RONDE_NODE_MESH
                ? machine->nvlink_GBps * ronde_nccl_mesh_share(machine, g)
                : machine->nvlink_GBps;
 }

@@ -82,7 +82,7 @@ static struct graph graph_inside(const struct ronde_nccl_constants *constants,
         return (struct graph){graph.channels * channel, graph.channels, NVLINK};
     }
     graph = (struct graph){machine->pcie_GBps * pcie_share, 2, PCI};
-    if (machine->link == RONDE_NCCL_PCIE && machine->sockets > 1 &&
+    if (machine->link == RONDE_NODE_PCIE && machine->sockets > 1 &&
         machine->gpu_path != RONDE_NCCL_GPU_SWITCH)
         graph.bus_GBps = fmin(graph.bus_GBps, socket_GBps[machine->cpu]);
     return graph;
@@ -180,7 +180,7 @@ static double ring_bus(const struct query *query, enum ronde_nccl_protocol proto
 static double tree_graph_bus(const struct query *query)
 {
     const struct ronde_nccl_machine *machine = query->machine;
-    if (machine->link == RONDE_NCCL_PAIRS && query->g > 2)
+    if (machine->link == RONDE_NODE_PAIRS && query->g > 2)
         return 2 * query->graph.bus_GBps;
     if (query->call->nodes != 2 || machine->behind_bridge)
         return query->graph.bus_GBps;
@@ -261,7 +261,7 @@ static double nvls_us(const struct query *query, enum ronde_nccl_algorithm algor
 {
     const struct ronde_nccl_call *call = query->call;
     const bool is_tree = algorithm == RONDE_NCCL_NVLS_TREE;
-    if (query->machine->generation < RONDE_NCCL_HOPPER || query->machine->link != RONDE_NCCL_SWITCH ||
+    if (query->machine->generation < RONDE_NCCL_HOPPER || query->machine->link != RONDE_NODE_SWITCH ||
         call->collective != RONDE_ALL_REDUCE || query->g < 3 || query->version <= NVLS_LATENCIES ||
         is_tree != (call->nodes > 1) || (is_tree && query->g != query->machine->gpus))
         return INFINITY;

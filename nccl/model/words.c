@@ -149,9 +149,9 @@ bool ronde_nccl_generation_find(const char *gpu, enum ronde_nccl_generation *out
     return false;
 }
 
-const char *ronde_nccl_link_text(enum ronde_nccl_link link)
+const char *ronde_nccl_link_text(enum ronde_node_link link)
 {
-    return link < RONDE_NCCL_LINK_COUNT ? ronde_nccl_links[link] : "?";
+    return link <= RONDE_NODE_PCIE ? ronde_nccl_links[link] : "?";
 }
 
 const char *ronde_nccl_fabric_text(enum ronde_nccl_fabric fabric)

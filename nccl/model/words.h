@@ -51,7 +51,7 @@ RONDE_MUST_CHECK enum ronde_status ronde_nccl_shipped_file(const char *folder, c
 /* Words of the model's files and of NCCL's settings, in the order of their enumerations. */
 
 extern const char *const ronde_nccl_generations[RONDE_NCCL_GENERATION_COUNT];
-extern const char *const ronde_nccl_links[RONDE_NCCL_LINK_COUNT];
+extern const char *const ronde_nccl_links[RONDE_NODE_PCIE + 1];
 extern const char *const ronde_nccl_gpu_paths[RONDE_NCCL_GPU_PATH_COUNT];
 extern const char *const ronde_nccl_fabrics[RONDE_NCCL_FABRIC_COUNT];
 extern const char *const ronde_nccl_cpus[RONDE_NCCL_CPU_COUNT];

@@ -231,11 +231,11 @@ static struct ronde_network network_of(const struct ronde_nccl_machine *machine,
     const uint32_t nodes = call->nodes <= machine->nvlink_nodes ? 1 : call->nodes;
     const uint32_t g = call->ranks / nodes;
     const bool has_nvlink =
-        machine->link != RONDE_NCCL_PCIE && !(machine->link == RONDE_NCCL_PAIRS && g > 2);
+        machine->link != RONDE_NODE_PCIE && !(machine->link == RONDE_NODE_PAIRS && g > 2);
     struct ronde_network network = {.latency_ns = has_nvlink ? nvlink_ns : pcie_ns,
                                     .port_GBps =
                                         has_nvlink ? machine->nvlink_GBps : machine->pcie_GBps};
-    if (machine->link == RONDE_NCCL_MESH && machine->gpus > 1 && g <= machine->gpus)
+    if (machine->link == RONDE_NODE_MESH && machine->gpus > 1 && g <= machine->gpus)
         network.port_GBps *= (g - 1.) / (machine->gpus - 1.);
     if (nodes > 1) {
         const double nics = fmax(1, floor((double)machine->nics * g / machine->gpus));

@@ -83,7 +83,7 @@ static bool can_run(const struct ronde_nccl_machine *machine, const struct ronde
 {
     const bool is_tree = algorithm == RONDE_NCCL_TREE || algorithm == RONDE_NCCL_NVLS_TREE;
     if (ronde_nccl_is_nvls(algorithm) &&
-        (machine->generation < RONDE_NCCL_HOPPER || machine->link != RONDE_NCCL_SWITCH))
+        (machine->generation < RONDE_NCCL_HOPPER || machine->link != RONDE_NODE_SWITCH))
         return false;
     return !is_tree || call->collective == RONDE_ALL_REDUCE;
 }

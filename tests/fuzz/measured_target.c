@@ -55,7 +55,7 @@ static void predict(struct ronde_published *table, struct fuzz_verdict *verdict)
     struct ronde_error error = {0};
     const struct ronde_nccl_machine machine = {.name = "fuzz",
                                                .generation = RONDE_NCCL_HOPPER,
-                                               .link = RONDE_NCCL_SWITCH,
+                                               .link = RONDE_NODE_SWITCH,
                                                .gpus = 8,
                                                .sockets = 2,
                                                .nics = 8,

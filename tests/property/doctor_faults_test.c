@@ -121,13 +121,13 @@ static bool crosses_many(const struct ronde_nccl_machine *machine, uint32_t node
 static bool is_joined(const struct ronde_nccl_machine *machine, uint32_t nodes)
 {
     (void)nodes;
-    return machine->gpus > 1 && machine->link != RONDE_NCCL_PCIE;
+    return machine->gpus > 1 && machine->link != RONDE_NODE_PCIE;
 }
 
 static bool is_slotted(const struct ronde_nccl_machine *machine, uint32_t nodes)
 {
     (void)nodes;
-    return machine->gpus > 1 && machine->link == RONDE_NCCL_PCIE &&
+    return machine->gpus > 1 && machine->link == RONDE_NODE_PCIE &&
            machine->gpu_path != RONDE_NCCL_GPU_HOST;
 }
 
@@ -173,10 +173,10 @@ static void capped(double strength, const struct ronde_nccl_call *call, struct m
 static void without_p2p(double strength, const struct ronde_nccl_call *call, struct meeting *at)
 {
     (void)call;
-    if (at->machine.link == RONDE_NCCL_PCIE)
+    if (at->machine.link == RONDE_NODE_PCIE)
         at->constants.links *= strength;
     at->machine.pcie_GBps = strength * ronde_nccl_slot_GBps(&at->constants, &at->machine);
-    at->machine.link = RONDE_NCCL_PCIE;
+    at->machine.link = RONDE_NODE_PCIE;
     at->machine.gpu_path = RONDE_NCCL_GPU_HOST;
 }
 

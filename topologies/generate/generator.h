@@ -71,32 +71,22 @@ enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *reque
 
 /* Nodes of GPUs in pods, as gpus.c decides them and pods.c writes them. */
 
-/** A node as its data sheet has it; rates per direction. */
-struct ronde_node_sheet {
-    const char *kind;            /**< as in the request */
-    const char *title;           /**< of a node */
-    enum ronde_node_link inside; /**< joins its GPUs: a switch or a mesh */
-    uint32_t gpus;               /**< of a full node */
-    const char *gpu;          /**< of the catalogue, which has its rate; NULL: gpu_GBps says it */
-    double gpu_GBps;          /**< of a GPU into the switch; in a mesh of one link */
-    double nic_GBps;          /**< of the NIC each GPU has */
-    enum ronde_fabric fabric; /**< where none is asked for */
-    uint32_t nodes;           /**< where none are asked for */
-    const char *source;       /**< one line */
-};
-
 /** The request with everything decided. */
 struct ronde_gpu_cluster {
-    struct ronde_elements to;             /**< where it goes */
-    const struct ronde_node_sheet *sheet; /**< of its nodes */
-    enum ronde_fabric fabric;             /**< joins them */
-    uint32_t nodes;                       /**< all */
-    uint32_t gpus;                        /**< of a node */
-    uint32_t pod_nodes;                   /**< of a full pod */
-    uint32_t pods;                        /**< one pod has no core above it */
-    uint32_t levels;                      /**< of switches */
-    double ratio;                         /**< oversubscription of every level */
-    bool multicasts;                      /**< a node's switch copies and adds */
+    struct ronde_elements to;           /**< where it goes */
+    struct ronde_node_description node; /**< with all its GPUs, joined by a switch or a mesh */
+    const char *title;                  /**< of a node */
+    const char *source;                 /**< one line */
+    double link_GBps;                   /**< of a GPU into the switch; in a mesh of one link */
+    double nic_GBps;                    /**< of a GPU's NICs together */
+    enum ronde_fabric fabric;           /**< joins them */
+    uint32_t nodes;                     /**< all */
+    uint32_t gpus;                      /**< of a node that take part */
+    uint32_t pod_nodes;                 /**< of a full pod */
+    uint32_t pods;                      /**< one pod has no core above it */
+    uint32_t levels;                    /**< of switches */
+    double ratio;                       /**< oversubscription of every level */
+    bool multicasts;                    /**< a node's switch copies and adds */
 };
 
 /** Writes the parts and ways of all pods, and of the core above them. */

@@ -11,24 +11,34 @@
 /* Nodes that share leaf switches: a scalable unit of the DGX SuperPOD reference architecture. */
 #define POD_NODES 32u
 
-static const struct ronde_node_sheet sheets[] = {
-    {RONDE_KIND_BY_NUMBERS, "DGX", RONDE_NODE_SWITCH, 8, "H100", 0, RONDE_PORT_400_GBPS,
+/* Nodes as their data sheets have them: a NIC for each GPU, the GPUs' rates by the catalogue. */
+static const struct sheet {
+    const char *kind;  /* as in the request */
+    const char *title; /* of a node */
+    enum ronde_node_link link;
+    uint32_t gpus;   /* of a full node */
+    const char *gpu; /* of the catalogue */
+    double nic_GBps;
+    enum ronde_fabric fabric; /* where none is asked for */
+    uint32_t nodes;           /* where none are asked for */
+    const char *source;       /* one line */
+} sheets[] = {
+    {RONDE_KIND_BY_NUMBERS, "DGX", RONDE_NODE_SWITCH, 8, "H100", RONDE_PORT_400_GBPS,
      RONDE_FABRIC_RAIL, 1,
      "what is not said: NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 "
      "Gbit/s ConnectX-7"},
-    {"dgx-a100", "DGX A100", RONDE_NODE_SWITCH, 8, "A100", 0, 25, RONDE_FABRIC_RAIL, 1,
+    {"dgx-a100", "DGX A100", RONDE_NODE_SWITCH, 8, "A100", 25, RONDE_FABRIC_RAIL, 1,
      "NVIDIA DGX A100 User Guide: NVLink 600 GB/s a GPU both ways, 8 x 200 Gbit/s ConnectX-6"},
-    {"dgx-h100", "DGX H100", RONDE_NODE_SWITCH, 8, "H100", 0, RONDE_PORT_400_GBPS,
-     RONDE_FABRIC_RAIL, 1,
+    {"dgx-h100", "DGX H100", RONDE_NODE_SWITCH, 8, "H100", RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL, 1,
      "NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 Gbit/s ConnectX-7"},
-    {"hgx-h200", "HGX H200", RONDE_NODE_SWITCH, 8, "H200", 0, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL,
+    {"hgx-h200", "HGX H200", RONDE_NODE_SWITCH, 8, "H200", RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL,
      1, "NVIDIA H200 data sheet: NVLink 900 GB/s a GPU both ways; 8 x 400 Gbit/s as in DGX H200"},
-    {"nvl72", "GB200 NVL72", RONDE_NODE_SWITCH, 72, "GB200", 0, RONDE_PORT_400_GBPS,
+    {"nvl72", "GB200 NVL72", RONDE_NODE_SWITCH, 72, "GB200", RONDE_PORT_400_GBPS,
      RONDE_FABRIC_FAT_TREE, 1,
      "NVIDIA GB200 NVL72 data sheet: NVLink 1.8 TB/s a GPU both ways; 400 Gbit/s ConnectX-7 a GPU"},
-    {"mi300x", "MI300X", RONDE_NODE_MESH, 8, "MI300X", 0, RONDE_PORT_400_GBPS, RONDE_FABRIC_FAT_TREE,
+    {"mi300x", "MI300X", RONDE_NODE_MESH, 8, "MI300X", RONDE_PORT_400_GBPS, RONDE_FABRIC_FAT_TREE,
      1, "AMD Instinct MI300X platform data sheet: 7 links of 128 GB/s both ways a GPU; 8 x 400 Gbit/s"},
-    {"rail", "DGX H100", RONDE_NODE_SWITCH, 8, "H100", 0, RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL, 32,
+    {"rail", "DGX H100", RONDE_NODE_SWITCH, 8, "H100", RONDE_PORT_400_GBPS, RONDE_FABRIC_RAIL, 32,
      "NVIDIA DGX H100/H200 User Guide: NVLink 900 GB/s a GPU both ways, 8 x 400 Gbit/s ConnectX-7"},
 };
 
@@ -43,14 +53,13 @@ static void describe_fabric(const struct ronde_gpu_cluster *cluster, char *text,
         name = cluster->pods > 1 ? "rail-optimised pods" : "rail-optimised";
     else if (cluster->fabric == RONDE_FABRIC_FAT_TREE)
         name = "fat tree";
-    snprintf(text, bytes, "; %.15g GB/s NICs, %s%s", cluster->sheet->nic_GBps, name, ratio);
+    snprintf(text, bytes, "; %.15g GB/s NICs, %s%s", cluster->nic_GBps, name, ratio);
 }
 
 /* The comment of the file: what stands for what, with the numbers. */
 static void describe(const struct ronde_gpu_cluster *cluster, char *text, size_t bytes)
 {
-    const struct ronde_node_sheet *sheet = cluster->sheet;
-    const char *joined = sheet->inside == RONDE_NODE_SWITCH
+    const char *joined = cluster->node.link == RONDE_NODE_SWITCH
                              ? "its own way into the NVSwitches"
                              : "a link to each other GPU of the node";
     size_t used =
@@ -60,7 +69,7 @@ static void describe(const struct ronde_gpu_cluster *cluster, char *text, size_t
                          "  Rates: %s.\n"
                          "  Latencies: NCCL's model of a hop (src/graph/tuning.cc, 2.23 to 2.30, "
                          "low-latency protocol): 0.6 us inside.\n",
-                         sheet->title, joined, sheet->gpu_GBps, sheet->source);
+                         cluster->title, joined, cluster->link_GBps, cluster->source);
     if (cluster->nodes == 1)
         return;
     used += (size_t)snprintf(text + used, bytes - used,
@@ -70,7 +79,7 @@ static void describe(const struct ronde_gpu_cluster *cluster, char *text, size_t
                              "perfect (adaptive) spreading gives.\n"
                              "  n*x and l*_s never limit a flow: they are there to be counted, so "
                              "that no two ways are equally short.\n",
-                             sheet->nic_GBps);
+                             cluster->nic_GBps);
     if (cluster->fabric == RONDE_FABRIC_RAIL)
         snprintf(text + used, bytes - used,
                  "  Pods of %u nodes (NVIDIA DGX SuperPOD reference architecture RA-11333: "
@@ -86,19 +95,18 @@ static void put_cluster(const struct ronde_gpu_cluster *cluster)
     char fabric[128] = "";
     char description[256];
     char comment[2048];
-    snprintf(name, sizeof name, "%s-%u", cluster->sheet->kind, cluster->nodes * cluster->gpus);
+    snprintf(name, sizeof name, "%s-%u", cluster->node.name, cluster->nodes * cluster->gpus);
     if (cluster->nodes > 1)
         describe_fabric(cluster, fabric, sizeof fabric);
     describe(cluster, comment, sizeof comment);
     snprintf(description, sizeof description, "%u x %s, %u GPUs, %.15g GB/s %s%s", cluster->nodes,
-             cluster->sheet->title, cluster->nodes * cluster->gpus, cluster->sheet->gpu_GBps,
-             cluster->sheet->inside == RONDE_NODE_SWITCH ? "into NVSwitch" : "to each other",
-             fabric);
+             cluster->title, cluster->nodes * cluster->gpus, cluster->link_GBps,
+             cluster->node.link == RONDE_NODE_SWITCH ? "into NVSwitch" : "to each other", fabric);
     const struct ronde_opening opening = {
         .name = name,
         .routing = "DijkstraCache",
         .description = description,
-        .source = cluster->sheet->source,
+        .source = cluster->source,
         .comment = comment,
         .node_hosts = cluster->gpus,
         .multicasts = cluster->multicasts,
@@ -121,19 +129,19 @@ static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
                                struct ronde_error *error)
 {
     const bool is_rail = cluster->fabric == RONDE_FABRIC_RAIL;
-    if (cluster->gpus > cluster->sheet->gpus)
+    if (cluster->gpus > cluster->node.gpus)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u GPUs, but a node of %s has %u",
-                          cluster->gpus, cluster->sheet->kind, cluster->sheet->gpus);
+                          cluster->gpus, cluster->node.name, cluster->node.gpus);
     if (cluster->nodes > RONDE_MAX_RANKS / cluster->gpus)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u nodes of %u GPUs, at most %u GPUs",
                           cluster->nodes, cluster->gpus, RONDE_MAX_RANKS);
     if (ronde_limit_check(RONDE_LIMIT_HOSTS, (uint64_t)cluster->nodes * cluster->gpus, error) !=
         RONDE_OK)
         return RONDE_BAD_ARGUMENT;
-    if (cluster->multicasts && cluster->sheet->inside != RONDE_NODE_SWITCH)
+    if (cluster->multicasts && cluster->node.link != RONDE_NODE_SWITCH)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s joins its GPUs to each other: no switch copies or adds there",
-                          cluster->sheet->kind);
+                          cluster->node.name);
     if (cluster->nodes == 1 && request->fabric != RONDE_FABRIC_COUNT)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "one node needs no fabric; how many nodes?");
     if (cluster->levels == 3 && !is_rail)
@@ -150,94 +158,82 @@ static enum ronde_status check(const struct ronde_gpu_cluster *cluster,
     return RONDE_OK;
 }
 
-/* With the rate that the catalogue has of its GPUs' links; false for a kind whose nodes are no such. */
-static bool find_sheet(const char *kind, struct ronde_node_sheet *out)
+/* NULL for a kind whose nodes are no such. */
+static const struct sheet *find_sheet(const char *kind)
 {
-    for (size_t s = 0; s < sizeof sheets / sizeof sheets[0]; s++)
-        if (strcmp(kind, sheets[s].kind) == 0) {
-            *out = sheets[s];
-            out->gpu_GBps = ronde_gpu_find(out->gpu)->nvlink_GBps;
-            if (out->inside == RONDE_NODE_MESH)
-                out->gpu_GBps /= out->gpus - 1;
-            return true;
-        }
-    return false;
+    for (size_t s = 0; kind && s < sizeof sheets / sizeof sheets[0]; s++)
+        if (strcmp(kind, sheets[s].kind) == 0)
+            return &sheets[s];
+    return NULL;
 }
 
 enum ronde_status ronde_generate_node_of(const char *kind, uint32_t gpus,
                                          struct ronde_node_description *out,
                                          struct ronde_error *error)
 {
-    struct ronde_node_sheet sheet;
-    if (!find_sheet(kind, &sheet))
+    const struct sheet *sheet = find_sheet(kind);
+    if (!sheet)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "%s has no nodes of GPUs behind a switch or in a mesh, whose numbers could "
             "be others; " RONDE_KIND_BY_NUMBERS " has",
             kind);
     const bool is_open = strcmp(kind, RONDE_KIND_BY_NUMBERS) == 0;
-    const bool is_mesh = sheet.inside == RONDE_NODE_MESH;
-    *out = (struct ronde_node_description){.name = sheet.kind,
-                                           .gpus = is_open && gpus > 0 ? gpus : sheet.gpus,
-                                           .link = sheet.inside,
-                                           .nvlink_GBps = is_mesh ? sheet.gpu_GBps * (sheet.gpus - 1)
-                                                                  : sheet.gpu_GBps,
-                                           .nic_GBps = sheet.nic_GBps};
-    out->nics = out->gpus;
+    const uint32_t count = is_open && gpus > 0 ? gpus : sheet->gpus;
+    *out = (struct ronde_node_description){.name = sheet->kind,
+                                           .gpus = count,
+                                           .link = sheet->link,
+                                           .nvlink_GBps = ronde_gpu_find(sheet->gpu)->nvlink_GBps,
+                                           .nics = count,
+                                           .nic_GBps = sheet->nic_GBps};
     return RONDE_OK;
 }
 
-/*
- * The sheet of a node by its numbers. What is not usual for its kind is rails, where GPUs pass on to one another through a
- * switch what another rail's NIC is for; else one tree.
- */
-static struct ronde_node_sheet sheet_of(const struct ronde_generate_request *request,
-                                        const char *name, const char *source)
+/* What is not usual for a kind is rails, where GPUs pass on to one another through a switch what another rail's NIC is for; else
+ * one tree. */
+static enum ronde_fabric fabric_of(const struct ronde_node_description *node)
 {
-    const struct ronde_node_description *node = request->node;
-    struct ronde_node_sheet usual;
-    const bool has_usual = request->kind && find_sheet(request->kind, &usual);
-    const bool is_mesh = node->link == RONDE_NODE_MESH && node->gpus > 1;
-    const enum ronde_fabric fabric =
-        is_mesh || node->gpus == 1 ? RONDE_FABRIC_FAT_TREE : RONDE_FABRIC_RAIL;
-    return (struct ronde_node_sheet){
-        .kind = name,
-        .title = name,
-        .inside = is_mesh ? RONDE_NODE_MESH : RONDE_NODE_SWITCH,
-        .gpus = node->gpus,
-        .gpu_GBps = is_mesh ? node->nvlink_GBps / (node->gpus - 1) : node->nvlink_GBps,
-        .nic_GBps = node->nics / node->gpus * node->nic_GBps,
-        .fabric = has_usual ? usual.fabric : fabric,
-        .nodes = has_usual ? usual.nodes : 1,
-        .source = source,
-    };
+    return node->link == RONDE_NODE_MESH || node->gpus == 1 ? RONDE_FABRIC_FAT_TREE
+                                                            : RONDE_FABRIC_RAIL;
 }
 
 enum ronde_status ronde_generate_gpus(const struct ronde_generate_request *request, FILE *file,
                                       struct ronde_error *error)
 {
     char name[64], source[192];
-    struct ronde_node_sheet sheet;
-    if (request->node) {
-        ronde_plain_text(name, sizeof name, request->node->name, "");
-        ronde_plain_text(source, sizeof source,
-                         request->source ? request->source
-                                         : "a description of the machine, data sheets",
-                         " /:,;()");
-        sheet = sheet_of(request, name, source);
-    } else if (!find_sheet(request->kind, &sheet)) {
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has no nodes of GPUs", request->kind);
-    }
+    const struct sheet *usual = find_sheet(request->kind);
     struct ronde_gpu_cluster cluster = {
         .to = {file, 4},
-        .sheet = &sheet,
-        .fabric = request->fabric == RONDE_FABRIC_COUNT ? sheet.fabric : request->fabric,
-        .nodes = request->nodes > 0 ? request->nodes : sheet.nodes,
-        .gpus = request->gpus > 0 ? request->gpus : sheet.gpus,
+        .nodes = request->nodes > 0 ? request->nodes
+                 : usual            ? usual->nodes
+                                    : 1,
         .levels = request->levels > 0 ? request->levels : 2,
         .ratio = request->oversubscription > 0 ? request->oversubscription : 1,
         .multicasts = request->multicasts,
     };
+    struct ronde_node_description *node = &cluster.node;
+    if (request->node) {
+        *node = *request->node;
+        ronde_plain_text(name, sizeof name, node->name, "");
+        ronde_plain_text(source, sizeof source,
+                         request->source ? request->source
+                                         : "a description of the machine, data sheets",
+                         " /:,;()");
+        node->name = cluster.title = name;
+        cluster.source = source;
+    } else {
+        RONDE_TRY(ronde_generate_node_of(request->kind, 0, node, error));
+        cluster.title = usual->title;
+        cluster.source = usual->source;
+    }
+    const bool is_mesh = node->link == RONDE_NODE_MESH && node->gpus > 1;
+    node->link = is_mesh ? RONDE_NODE_MESH : RONDE_NODE_SWITCH;
+    cluster.link_GBps = is_mesh ? node->nvlink_GBps / (node->gpus - 1) : node->nvlink_GBps;
+    cluster.nic_GBps = node->nics / node->gpus * node->nic_GBps;
+    cluster.fabric = request->fabric != RONDE_FABRIC_COUNT ? request->fabric
+                     : usual                               ? usual->fabric
+                                                           : fabric_of(node);
+    cluster.gpus = request->gpus > 0 ? request->gpus : node->gpus;
     cluster.pod_nodes = pod_nodes_of(cluster.fabric, cluster.gpus);
     cluster.pods = ronde_parts_of(cluster.nodes, cluster.pod_nodes);
     RONDE_TRY(check(&cluster, request, error));

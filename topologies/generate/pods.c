@@ -36,13 +36,12 @@ static bool is_rail(const struct ronde_gpu_cluster *cluster)
 /* Links between the GPUs of a node; in a mesh n0g1-2 joins GPUs 1 and 2 of node 0. */
 static void put_inner_links(const struct ronde_gpu_cluster *cluster, uint32_t node)
 {
-    const struct ronde_node_sheet *sheet = cluster->sheet;
     for (uint32_t i = 0; i < cluster->gpus; i++) {
-        if (sheet->inside == RONDE_NODE_SWITCH)
-            ronde_put_link(&cluster->to, ronde_duplex(sheet->gpu_GBps, LINK_NS), "n%ug%u_v", node,
-                           i);
-        for (uint32_t j = i + 1; sheet->inside == RONDE_NODE_MESH && j < cluster->gpus; j++)
-            ronde_put_link(&cluster->to, ronde_duplex(sheet->gpu_GBps, 2 * LINK_NS), "n%ug%u-%u",
+        if (cluster->node.link == RONDE_NODE_SWITCH)
+            ronde_put_link(&cluster->to, ronde_duplex(cluster->link_GBps, LINK_NS), "n%ug%u_v",
+                           node, i);
+        for (uint32_t j = i + 1; cluster->node.link == RONDE_NODE_MESH && j < cluster->gpus; j++)
+            ronde_put_link(&cluster->to, ronde_duplex(cluster->link_GBps, 2 * LINK_NS), "n%ug%u-%u",
                            node, i, j);
     }
 }
@@ -50,20 +49,20 @@ static void put_inner_links(const struct ronde_gpu_cluster *cluster, uint32_t no
 /* Hosts, switch and links of a node. */
 static void put_node(const struct ronde_gpu_cluster *cluster, uint32_t node)
 {
-    const struct ronde_node_sheet *sheet = cluster->sheet;
     const struct ronde_elements *to = &cluster->to;
     for (uint32_t i = 0; i < cluster->gpus; i++)
         ronde_put(to, RONDE_ELEMENT_HOST, "n%ug%u", node, i);
-    if (sheet->inside == RONDE_NODE_SWITCH)
+    if (cluster->node.link == RONDE_NODE_SWITCH)
         ronde_put(to, RONDE_ELEMENT_ROUTER, "n%us", node);
     put_inner_links(cluster, node);
     if (cluster->nodes == 1)
         return;
     for (uint32_t i = 0; i < cluster->gpus; i++)
-        ronde_put_link(to, ronde_duplex(sheet->nic_GBps, NIC_NS), "n%ug%u_c", node, i);
+        ronde_put_link(to, ronde_duplex(cluster->nic_GBps, NIC_NS), "n%ug%u_c", node, i);
     /* It only counts, to tell two ways apart: no flow is faster than the links before it. */
-    if (is_rail(cluster) || sheet->inside == RONDE_NODE_SWITCH)
-        ronde_put_link(to, ronde_fatpipe(is_rail(cluster) ? sheet->gpu_GBps : sheet->nic_GBps, 0),
+    if (is_rail(cluster) || cluster->node.link == RONDE_NODE_SWITCH)
+        ronde_put_link(to,
+                       ronde_fatpipe(is_rail(cluster) ? cluster->link_GBps : cluster->nic_GBps, 0),
                        "n%ux", node);
 }
 
@@ -74,10 +73,10 @@ static void put_inner_routes(const struct ronde_gpu_cluster *cluster, uint32_t n
     char counter[64] = "";
     if (is_rail(cluster) && cluster->nodes > 1)
         snprintf(counter, sizeof counter, "n%ux", node);
-    for (uint32_t j = gpu + 1; cluster->sheet->inside == RONDE_NODE_MESH && j < cluster->gpus; j++)
+    for (uint32_t j = gpu + 1; cluster->node.link == RONDE_NODE_MESH && j < cluster->gpus; j++)
         ronde_put(to, RONDE_ELEMENT_ROUTE, "n%ug%u n%ug%u >n%ug%u-%u %s", node, gpu, node, j, node,
                   gpu, j, counter);
-    if (cluster->sheet->inside != RONDE_NODE_SWITCH)
+    if (cluster->node.link != RONDE_NODE_SWITCH)
         return;
     ronde_put(to, RONDE_ELEMENT_WAY, "n%ug%u n%us >n%ug%u_v", node, gpu, node, node, gpu);
     ronde_put(to, RONDE_ELEMENT_WAY, "n%us n%ug%u %s <n%ug%u_v", node, node, gpu, counter, node,
@@ -88,7 +87,7 @@ static void put_inner_routes(const struct ronde_gpu_cluster *cluster, uint32_t n
 static void put_detours(const struct ronde_gpu_cluster *cluster, uint32_t node, uint32_t gpu,
                         uint32_t leaf)
 {
-    if (cluster->sheet->inside == RONDE_NODE_SWITCH) {
+    if (cluster->node.link == RONDE_NODE_SWITCH) {
         ronde_put(&cluster->to, RONDE_ELEMENT_WAY, "n%us l%u <n%ug%u_v >n%ug%u_c", node, leaf, node,
                   gpu, node, gpu);
         return;
@@ -114,7 +113,7 @@ static void put_switch_routes(const struct ronde_gpu_cluster *cluster, uint32_t 
                               uint32_t pod)
 {
     const struct ronde_elements *to = &cluster->to;
-    if (cluster->sheet->inside == RONDE_NODE_MESH) {
+    if (cluster->node.link == RONDE_NODE_MESH) {
         ronde_put(to, RONDE_ELEMENT_ROUTE, "n%ug%u l%u >n%ug%u_c", node, gpu, pod, node, gpu);
         return;
     }
@@ -142,7 +141,7 @@ static double above(const struct ronde_gpu_cluster *cluster, double below_GBps)
 static double leaf_GBps(const struct ronde_gpu_cluster *cluster)
 {
     const uint32_t ports = cluster->pod_nodes * (is_rail(cluster) ? 1 : cluster->gpus);
-    return ports * cluster->sheet->nic_GBps;
+    return ports * cluster->nic_GBps;
 }
 
 /* Leaf switches; on rails one per GPU of a node, with a spine above where there are other pods. */

@@ -24,7 +24,7 @@ static enum ronde_status check(const struct ronde_node_description *node,
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "%s: %u GPUs, %u sockets and %u NICs, expected 1 to %u, NICs from 0 on",
                           node->name, node->gpus, node->sockets, node->nics, RONDE_MAX_GPUS);
-    if ((unsigned)node->link > RONDE_NODE_PCIE)
+    if ((unsigned)node->link > RONDE_NODE_CUBE_4)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: link number %u", node->name,
                           (unsigned)node->link);
     if ((node->link == RONDE_NODE_CUBE || node->link == RONDE_NODE_CUBE_4) && node->gpus != 8)

@@ -9,6 +9,7 @@
 #define RONDE_NCCL_MODEL_H
 
 #include "ronde/collective.h"
+#include "ronde/import.h"
 #include "ronde/nccl_constants.h"
 #include "ronde/status.h"
 
@@ -32,15 +33,6 @@ enum ronde_nccl_generation {
     RONDE_NCCL_HOPPER,
     RONDE_NCCL_BLACKWELL,
     RONDE_NCCL_GENERATION_COUNT /**< how many */
-};
-
-/** What joins the GPUs of a node. */
-enum ronde_nccl_link {
-    RONDE_NCCL_SWITCH,    /**< NVSwitch */
-    RONDE_NCCL_MESH,      /**< NVLink from each GPU to each other */
-    RONDE_NCCL_PAIRS,     /**< NVLink bridges between two GPUs, PCIe between bridged pairs */
-    RONDE_NCCL_PCIE,      /**< PCIe alone */
-    RONDE_NCCL_LINK_COUNT /**< how many */
 };
 
 /** How GPUs without NVLink between them reach each other. */
@@ -84,11 +76,16 @@ struct ronde_nccl_limit {
 /** Bytes of a machine's name, NUL included. */
 #define RONDE_NCCL_NAME_BYTES 64
 
-/** A machine of equal nodes, as its description says. */
+/**
+ * A machine of equal nodes, as its description says. It is read here and nowhere kept twice: ronde_nccl_node_of_machine makes
+ * a struct ronde_node_description of it for the writers of platform files. That is no part of this, since what the two call a
+ * node differs: there a rack that NVLink joins is one, sockets without GPUs are none, no rate is left to the generation, and
+ * the name is somebody else's, while machines are copied and changed.
+ */
 struct ronde_nccl_machine {
     char name[RONDE_NCCL_NAME_BYTES];
     enum ronde_nccl_generation generation;
-    enum ronde_nccl_link link;
+    enum ronde_node_link link; /**< no cube: the eight GPUs of a DGX-1 are said to be a mesh */
     enum ronde_nccl_gpu_path gpu_path; /**< between GPUs that NVLink does not join */
     enum ronde_nccl_fabric fabric;
     enum ronde_nccl_vendor cpu;
@@ -215,7 +212,7 @@ RONDE_API const char *ronde_nccl_generation_text(enum ronde_nccl_generation gene
 RONDE_API bool ronde_nccl_generation_find(const char *gpu, enum ronde_nccl_generation *out);
 
 /** Words of a machine's description; "?" for a count. */
-RONDE_API const char *ronde_nccl_link_text(enum ronde_nccl_link link);
+RONDE_API const char *ronde_nccl_link_text(enum ronde_node_link link);
 RONDE_API const char *ronde_nccl_fabric_text(enum ronde_nccl_fabric fabric);
 
 /** Whether the model has this collective. */

@@ -217,9 +217,9 @@ static void check_round(const char *path)
     const uint32_t joined = machine.nvlink_nodes > 1 ? machine.nvlink_nodes : 1;
     CU_ASSERT_EQUAL(again.gpus, machine.gpus * joined);
     /* Bridged pairs look like a mesh of unequal links, two GPUs of a pair like a switch. */
-    if (machine.link != RONDE_NCCL_PAIRS && machine.gpus > 2) {
+    if (machine.link != RONDE_NODE_PAIRS && machine.gpus > 2) {
         CU_ASSERT_EQUAL(again.link, machine.link);
-        if (machine.link != RONDE_NCCL_PCIE)
+        if (machine.link != RONDE_NODE_PCIE)
             CU_ASSERT_DOUBLE_EQUAL(again.nvlink_GBps, machine.nvlink_GBps, 1e-6);
     }
     /* A slot carries no more than itself. */
@@ -234,7 +234,7 @@ static void gpus_behind_switches_hang_on_one_processor(void)
     const struct ronde_nccl_constants constants = nccl_shipped();
     struct ronde_nccl_machine machine = {.name = "two sockets",
                                          .generation = RONDE_NCCL_ADA,
-                                         .link = RONDE_NCCL_PCIE,
+                                         .link = RONDE_NODE_PCIE,
                                          .gpus = 4,
                                          .sockets = 2,
                                          .pcie_GBps = 31.5};

@@ -19,7 +19,7 @@ static const char path[] = "doctor_test.log";
 
 static const struct ronde_nccl_machine l40s = {.name = "l40s",
                                                .generation = RONDE_NCCL_ADA,
-                                               .link = RONDE_NCCL_PCIE,
+                                               .link = RONDE_NODE_PCIE,
                                                .gpus = 4,
                                                .sockets = 2,
                                                .pcie_GBps = 31.5};
@@ -128,10 +128,10 @@ static void faults_that_were_put_in_are_found(void)
     faulty.nvlink_GBps = 225;
     expect(&nccl_h100, &log, "nvlink_half");
     faulty = nccl_h100;
-    faulty.link = RONDE_NCCL_PCIE;
+    faulty.link = RONDE_NODE_PCIE;
     faulty.pcie_GBps = 63;
     expect(&nccl_h100, &log, "no_p2p");
-    faulty.link = RONDE_NCCL_PAIRS;
+    faulty.link = RONDE_NODE_PAIRS;
     expect(&nccl_h100, &log, "ring_over_pcie");
     faulty = nccl_h100;
     log.late_us = 60;
@@ -212,7 +212,7 @@ static void what_the_log_says_counts(void)
         {"host:1:1 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n", "no_p2p"},
     };
     struct ronde_nccl_machine faulty = nccl_h100;
-    faulty.link = RONDE_NCCL_PAIRS;
+    faulty.link = RONDE_NODE_PAIRS;
     faulty.pcie_GBps = 50;
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
         const struct log_of log = {&faulty, 8,          1,    said[i][0],      0,

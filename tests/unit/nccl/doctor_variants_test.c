@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const struct ronde_nccl_machine meshed = {.generation = RONDE_NCCL_VOLTA,
-                                                 .link = RONDE_NCCL_MESH,
+                                                 .link = RONDE_NODE_MESH,
                                                  .gpus = 4,
                                                  .sockets = 1,
                                                  .nics = 1,
@@ -21,7 +21,7 @@ static const struct ronde_nccl_machine meshed = {.generation = RONDE_NCCL_VOLTA,
                                                  .pcie_GBps = 12,
                                                  .nic_GBps = 12.5};
 static const struct ronde_nccl_machine paired = {.generation = RONDE_NCCL_AMPERE_RTX,
-                                                 .link = RONDE_NCCL_PAIRS,
+                                                 .link = RONDE_NODE_PAIRS,
                                                  .gpus = 4,
                                                  .sockets = 2,
                                                  .nics = 4,
@@ -29,7 +29,7 @@ static const struct ronde_nccl_machine paired = {.generation = RONDE_NCCL_AMPERE
                                                  .nic_GBps = 2,
                                                  .fabric = RONDE_NCCL_ROCE};
 static const struct ronde_nccl_machine slotted = {.generation = RONDE_NCCL_ADA,
-                                                  .link = RONDE_NCCL_PCIE,
+                                                  .link = RONDE_NODE_PCIE,
                                                   .gpus = 4,
                                                   .sockets = 2,
                                                   .nics = 2,
@@ -219,12 +219,12 @@ static void without_p2p_slots_carry_it(void)
         machine.generation = rows[i].generation;
         for (uint32_t s = 0; s < 2; s++) {
             const struct changed changed = apply("no_p2p", s, &machine, 8, 1);
-            CU_ASSERT_EQUAL(changed.machine.link, RONDE_NCCL_PCIE);
+            CU_ASSERT_EQUAL(changed.machine.link, RONDE_NODE_PCIE);
             CU_ASSERT_EQUAL(changed.machine.pcie_GBps, rows[i].slot_GBps / (s + 1));
             CU_ASSERT_EQUAL(changed.constants.links, 1);
         }
         const struct changed ring = apply("ring_over_pcie", 0, &machine, 8, 1);
-        CU_ASSERT_EQUAL(ring.machine.link, RONDE_NCCL_PAIRS);
+        CU_ASSERT_EQUAL(ring.machine.link, RONDE_NODE_PAIRS);
         CU_ASSERT_EQUAL(ring.machine.pcie_GBps, rows[i].slot_GBps);
         machine.pcie_GBps = 20;
         CU_ASSERT_EQUAL(apply("no_p2p", 1, &machine, 8, 1).machine.pcie_GBps, 10);

@@ -179,7 +179,7 @@ static void channels_are_advised_where_few_limit(void)
 {
     static const struct ronde_nccl_machine tcp = {.name = "tcp",
                                                   .generation = RONDE_NCCL_AMPERE,
-                                                  .link = RONDE_NCCL_SWITCH,
+                                                  .link = RONDE_NODE_SWITCH,
                                                   .fabric = RONDE_NCCL_ETHERNET,
                                                   .gpus = 8,
                                                   .sockets = 2,

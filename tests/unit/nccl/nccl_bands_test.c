@@ -76,21 +76,21 @@ static void what_no_line_says_is_named(void)
 static void kinds_are_by_what_joins_the_ranks(void)
 {
     static const struct {
-        enum ronde_nccl_link link;
+        enum ronde_node_link link;
         enum ronde_nccl_fabric fabric;
         uint32_t ranks, nodes, nvlink_nodes;
         enum ronde_nccl_band_kind kind;
-    } rows[] = {{RONDE_NCCL_SWITCH, RONDE_NCCL_INFINIBAND, 8, 1, 1, RONDE_NCCL_BAND_NVLINK},
-                {RONDE_NCCL_PCIE, RONDE_NCCL_INFINIBAND, 8, 1, 1, RONDE_NCCL_BAND_PCIE},
-                {RONDE_NCCL_PAIRS, RONDE_NCCL_INFINIBAND, 4, 1, 1, RONDE_NCCL_BAND_PCIE},
-                {RONDE_NCCL_PAIRS, RONDE_NCCL_INFINIBAND, 2, 1, 1, RONDE_NCCL_BAND_NVLINK},
-                {RONDE_NCCL_SWITCH, RONDE_NCCL_INFINIBAND, 16, 2, 1, RONDE_NCCL_BAND_VERBS},
-                {RONDE_NCCL_SWITCH, RONDE_NCCL_ROCE, 16, 2, 1, RONDE_NCCL_BAND_VERBS},
-                {RONDE_NCCL_SWITCH, RONDE_NCCL_ROCE, 16, 2, 2, RONDE_NCCL_BAND_NVLINK},
-                {RONDE_NCCL_MESH, RONDE_NCCL_SLINGSHOT, 16, 2, 1, RONDE_NCCL_BAND_LIBFABRIC},
-                {RONDE_NCCL_SWITCH, RONDE_NCCL_EFA, 16, 2, 1, RONDE_NCCL_BAND_LIBFABRIC},
-                {RONDE_NCCL_SWITCH, RONDE_NCCL_TCPXO, 16, 2, 1, RONDE_NCCL_BAND_SOCKETS},
-                {RONDE_NCCL_SWITCH, RONDE_NCCL_ETHERNET, 16, 2, 1, RONDE_NCCL_BAND_SOCKETS}};
+    } rows[] = {{RONDE_NODE_SWITCH, RONDE_NCCL_INFINIBAND, 8, 1, 1, RONDE_NCCL_BAND_NVLINK},
+                {RONDE_NODE_PCIE, RONDE_NCCL_INFINIBAND, 8, 1, 1, RONDE_NCCL_BAND_PCIE},
+                {RONDE_NODE_PAIRS, RONDE_NCCL_INFINIBAND, 4, 1, 1, RONDE_NCCL_BAND_PCIE},
+                {RONDE_NODE_PAIRS, RONDE_NCCL_INFINIBAND, 2, 1, 1, RONDE_NCCL_BAND_NVLINK},
+                {RONDE_NODE_SWITCH, RONDE_NCCL_INFINIBAND, 16, 2, 1, RONDE_NCCL_BAND_VERBS},
+                {RONDE_NODE_SWITCH, RONDE_NCCL_ROCE, 16, 2, 1, RONDE_NCCL_BAND_VERBS},
+                {RONDE_NODE_SWITCH, RONDE_NCCL_ROCE, 16, 2, 2, RONDE_NCCL_BAND_NVLINK},
+                {RONDE_NODE_MESH, RONDE_NCCL_SLINGSHOT, 16, 2, 1, RONDE_NCCL_BAND_LIBFABRIC},
+                {RONDE_NODE_SWITCH, RONDE_NCCL_EFA, 16, 2, 1, RONDE_NCCL_BAND_LIBFABRIC},
+                {RONDE_NODE_SWITCH, RONDE_NCCL_TCPXO, 16, 2, 1, RONDE_NCCL_BAND_SOCKETS},
+                {RONDE_NODE_SWITCH, RONDE_NCCL_ETHERNET, 16, 2, 1, RONDE_NCCL_BAND_SOCKETS}};
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
         const struct ronde_nccl_machine machine = {.gpus = 8,
                                                    .nics = 8,
@@ -116,7 +116,7 @@ static void make(struct ronde_published *table, struct ronde_published_row rows[
         const uint32_t system = r / ROWS;
         const double at = r % ROWS / (ROWS - 1.) * 2 - 1;
         table->systems[system].machine =
-            (struct ronde_nccl_machine){.gpus = 8, .link = RONDE_NCCL_SWITCH};
+            (struct ronde_nccl_machine){.gpus = 8, .link = RONDE_NODE_SWITCH};
         rows[r] = (struct ronde_published_row){.system = system,
                                                .call = {RONDE_ALL_REDUCE, 8, 1, 0, 1024},
                                                .predicted_us = 10,

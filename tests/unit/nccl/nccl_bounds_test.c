@@ -93,11 +93,11 @@ static double least_share(enum ronde_collective collective, double parts)
 
 static void check_wires(const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call)
 {
-    const bool has_nvlink = machine->link != RONDE_NCCL_PCIE &&
-                            !(machine->link == RONDE_NCCL_PAIRS && machine->gpus > 2);
+    const bool has_nvlink = machine->link != RONDE_NODE_PCIE &&
+                            !(machine->link == RONDE_NODE_PAIRS && machine->gpus > 2);
     const double port_GBps = has_nvlink ? machine->nvlink_GBps : machine->pcie_GBps;
     /* NVSwitch reduces and multicasts: a GPU sends the data once, and receives it once. */
-    double inside = machine->link == RONDE_NCCL_SWITCH && call->collective == RONDE_ALL_REDUCE
+    double inside = machine->link == RONDE_NODE_SWITCH && call->collective == RONDE_ALL_REDUCE
                         ? 1
                         : least_share(call->collective, call->ranks);
     if (machine->gpus == 1)

@@ -16,7 +16,7 @@
 #include <string.h>
 
 static struct ronde_nccl_machine machine_of(enum ronde_nccl_generation generation,
-                                            enum ronde_nccl_link link)
+                                            enum ronde_node_link link)
 {
     return (struct ronde_nccl_machine){.generation = generation,
                                        .link = link,
@@ -30,7 +30,7 @@ static struct ronde_nccl_machine machine_of(enum ronde_nccl_generation generatio
 static void crossings_are_those_by_hand(void)
 {
     struct ronde_nccl_constants made = nccl_shipped();
-    const struct ronde_nccl_machine machine = machine_of(RONDE_NCCL_AMPERE, RONDE_NCCL_SWITCH);
+    const struct ronde_nccl_machine machine = machine_of(RONDE_NCCL_AMPERE, RONDE_NODE_SWITCH);
     struct ronde_nccl_constant *ampere =
         &made.all[RONDE_NCCL_COMMON_COUNT + RONDE_NCCL_AMPERE * RONDE_NCCL_OF_GENERATION_COUNT];
     ampere[RONDE_NCCL_OF_hop_ratio].value = 2;
@@ -54,7 +54,7 @@ static void crossings_are_those_by_hand(void)
 static void our_lines_end_before_theirs_stop_paying(void)
 {
     const struct ronde_nccl_constants constants = nccl_shipped();
-    static const enum ronde_nccl_link links[] = {RONDE_NCCL_SWITCH, RONDE_NCCL_MESH};
+    static const enum ronde_node_link links[] = {RONDE_NODE_SWITCH, RONDE_NODE_MESH};
     for (unsigned g = RONDE_NCCL_PASCAL; g < RONDE_NCCL_GENERATION_COUNT; g++)
         for (size_t l = 0; l < sizeof links / sizeof links[0]; l++) {
             const struct ronde_nccl_machine machine =
@@ -71,8 +71,8 @@ static void our_lines_end_before_theirs_stop_paying(void)
 static void pcie_ends_lines_sooner(void)
 {
     const struct ronde_nccl_constants constants = nccl_shipped();
-    const struct ronde_nccl_machine nvlink = machine_of(RONDE_NCCL_AMPERE, RONDE_NCCL_SWITCH);
-    const struct ronde_nccl_machine pcie = machine_of(RONDE_NCCL_AMPERE, RONDE_NCCL_PCIE);
+    const struct ronde_nccl_machine nvlink = machine_of(RONDE_NCCL_AMPERE, RONDE_NODE_SWITCH);
+    const struct ronde_nccl_machine pcie = machine_of(RONDE_NCCL_AMPERE, RONDE_NODE_PCIE);
     const double far = ronde_nccl_lines_up_to_bytes(&constants, &nvlink, 8);
     const double near = ronde_nccl_lines_up_to_bytes(&constants, &pcie, 8);
     suite_note("NVLink %g, PCIe %g bytes a channel", far, near);
@@ -91,7 +91,7 @@ static uint64_t lines_of(const char *product, bool has_links, uint32_t devices)
 static void devices_are_told_by_their_product(void)
 {
     const struct ronde_nccl_constants constants = nccl_shipped();
-    const struct ronde_nccl_machine sheet = machine_of(RONDE_NCCL_AMPERE, RONDE_NCCL_SWITCH);
+    const struct ronde_nccl_machine sheet = machine_of(RONDE_NCCL_AMPERE, RONDE_NODE_SWITCH);
     const double bytes = ronde_nccl_lines_up_to_bytes(&constants, &sheet, 8);
     CU_ASSERT_EQUAL(lines_of("NVIDIA A100-SXM4-80GB", true, 8), (uint64_t)bytes);
     CU_ASSERT_EQUAL(lines_of("NVIDIA A100-SXM4-80GB", true, 1), (uint64_t)bytes);

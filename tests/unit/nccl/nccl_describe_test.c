@@ -69,8 +69,8 @@ static void words_come_to_what_descriptions_say(void)
         const bool is_same =
             got.generation == wanted.generation && got.link == wanted.link &&
             got.gpus == wanted.gpus && got.nics == wanted.nics &&
-            (wanted.link == RONDE_NCCL_PCIE || got.nvlink_GBps == wanted.nvlink_GBps) &&
-            (wanted.link < RONDE_NCCL_PAIRS || got.pcie_GBps == wanted.pcie_GBps) &&
+            (wanted.link == RONDE_NODE_PCIE || got.nvlink_GBps == wanted.nvlink_GBps) &&
+            (wanted.link < RONDE_NODE_PAIRS || got.pcie_GBps == wanted.pcie_GBps) &&
             (wanted.nics == 0 || (got.nic_GBps == wanted.nic_GBps && got.fabric == wanted.fabric &&
                                   got.behind_bridge == wanted.behind_bridge)) &&
             got.is_one_process == wanted.is_one_process;
@@ -85,14 +85,14 @@ static void rates_and_counts_are_found_in_words(void)
 {
     static const struct {
         struct ronde_nccl_words_of said;
-        enum ronde_nccl_link link;
+        enum ronde_node_link link;
         double nvlink_GBps, pcie_GBps;
         uint32_t gpus, nics;
         double nic_GBps;
         enum ronde_nccl_fabric fabric;
     } rows[] = {
         {{"H100", "NVLink4 NVSwitch (18x26.56GB/s)", "", "", 6},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          478.08,
          63,
          8,
@@ -100,7 +100,7 @@ static void rates_and_counts_are_found_in_words(void)
          0,
          0},
         {{"h200 sxm", "NVLink", "8x50GB/s RoCE", "", 8},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          450,
          63,
          8,
@@ -108,7 +108,7 @@ static void rates_and_counts_are_found_in_words(void)
          50,
          RONDE_NCCL_ROCE},
         {{"A100 80GB", "NVLink", "2 x 100GbE TCP", "", 4},
-         RONDE_NCCL_MESH,
+         RONDE_NODE_MESH,
          300,
          31.5,
          4,
@@ -116,7 +116,7 @@ static void rates_and_counts_are_found_in_words(void)
          12.5,
          RONDE_NCCL_ETHERNET},
         {{"NVIDIA A10G", "PCIe gen4 x8", "25 Gbit/s Ethernet", "", 4},
-         RONDE_NCCL_PCIE,
+         RONDE_NODE_PCIE,
          0,
          15.75,
          4,
@@ -124,7 +124,7 @@ static void rates_and_counts_are_found_in_words(void)
          3.125,
          RONDE_NCCL_ETHERNET},
         {{"Tesla V100", "NVLink", "1x HDR100", "", 4},
-         RONDE_NCCL_MESH,
+         RONDE_NODE_MESH,
          150,
          15.75,
          4,
@@ -132,7 +132,7 @@ static void rates_and_counts_are_found_in_words(void)
          12.5,
          RONDE_NCCL_INFINIBAND},
         {{"GB200", "NVLink5 NVSwitch 72 GPU", "4x NDR", "", 4},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          900,
          63,
          4,
@@ -140,7 +140,7 @@ static void rates_and_counts_are_found_in_words(void)
          50,
          RONDE_NCCL_INFINIBAND},
         {{"RTX 3090", "PCIe4", "InfiniBand 56Gb/s", "", 2},
-         RONDE_NCCL_PCIE,
+         RONDE_NODE_PCIE,
          0,
          31.5,
          2,
@@ -148,7 +148,7 @@ static void rates_and_counts_are_found_in_words(void)
          7,
          RONDE_NCCL_INFINIBAND},
         {{"AMD Instinct MI250X", "Infinity Fabric", "4x Slingshot-11 200Gb/s", "", 8},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          150,
          31.5,
          8,
@@ -156,7 +156,7 @@ static void rates_and_counts_are_found_in_words(void)
          25,
          RONDE_NCCL_SLINGSHOT},
         {{"MI300X", "XGMI mesh 8 GPU (64GB/s per link)", "400G RoCE per GPU", "", 8},
-         RONDE_NCCL_MESH,
+         RONDE_NODE_MESH,
          448,
          63,
          8,
@@ -164,7 +164,7 @@ static void rates_and_counts_are_found_in_words(void)
          50,
          RONDE_NCCL_ROCE},
         {{"H100 NVL", "NVLink bridges", "100 Gb Ethernet", "", 2},
-         RONDE_NCCL_PAIRS,
+         RONDE_NODE_PAIRS,
          300,
          63,
          2,
@@ -172,7 +172,7 @@ static void rates_and_counts_are_found_in_words(void)
          12.5,
          RONDE_NCCL_ETHERNET},
         {{"NVIDIA H100 80GB HBM3", "NVSwitch 8 GPU", "8x ConnectX-7 400Gb/s", "", 8},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          450,
          63,
          8,
@@ -180,7 +180,7 @@ static void rates_and_counts_are_found_in_words(void)
          50,
          RONDE_NCCL_INFINIBAND},
         {{"NVIDIA A100-SXM4-80GB", "", "Omni-Path", "", 8},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          300,
          31.5,
          8,
@@ -189,7 +189,7 @@ static void rates_and_counts_are_found_in_words(void)
          RONDE_NCCL_INFINIBAND},
         /* The sum of a node's NICs. */
         {{"A100-SXM4-40GB", "NVLink3 NVSwitch 8 GPU", "EFA 400Gb/s", "", 8},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          300,
          31.5,
          8,
@@ -197,7 +197,7 @@ static void rates_and_counts_are_found_in_words(void)
          12.5,
          RONDE_NCCL_EFA},
         {{"B200", "NVSwitch NVLink 8 GPU", "InfiniBand 3200Gb/s", "", 8},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          900,
          63,
          8,
@@ -206,7 +206,7 @@ static void rates_and_counts_are_found_in_words(void)
          RONDE_NCCL_INFINIBAND},
         /* One GPU of eight took part: its NIC is one of eight; of four NICs one of four. */
         {{"H100", "NVSwitch NVLink4", "8x 400Gb/s NDR", "", 1},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          450,
          63,
          8,
@@ -214,7 +214,7 @@ static void rates_and_counts_are_found_in_words(void)
          50,
          RONDE_NCCL_INFINIBAND},
         {{"A100-SXM4", "NVLink3", "4x HDR", "", 1},
-         RONDE_NCCL_MESH,
+         RONDE_NODE_MESH,
          300,
          31.5,
          4,
@@ -222,7 +222,7 @@ static void rates_and_counts_are_found_in_words(void)
          25,
          RONDE_NCCL_INFINIBAND},
         {{"A100-PCIE", "PCIe4", "2x HDR", "", 1},
-         RONDE_NCCL_PCIE,
+         RONDE_NODE_PCIE,
          0,
          31.5,
          1,
@@ -231,7 +231,7 @@ static void rates_and_counts_are_found_in_words(void)
          RONDE_NCCL_INFINIBAND},
         /* A switch of PCIe is none of NVLink. */
         {{"A100-SXM4", "NVLink3, NICs behind a switch", "4x HDR", "", 4},
-         RONDE_NCCL_MESH,
+         RONDE_NODE_MESH,
          300,
          31.5,
          4,
@@ -240,7 +240,7 @@ static void rates_and_counts_are_found_in_words(void)
          RONDE_NCCL_INFINIBAND},
         /* Both directions together, and a mesh's links to one other GPU. */
         {{"NVIDIA A800-SXM4-80GB", "NVLink 400GB/s", "4x200G RoCE", "", 8},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          200,
          31.5,
          8,
@@ -248,18 +248,18 @@ static void rates_and_counts_are_found_in_words(void)
          25,
          RONDE_NCCL_ROCE},
         {{"A100 custom 64GB SXM", "NVLink 3.0 200GB/s", "2x dual-port HDR100", "", 4},
-         RONDE_NCCL_MESH,
+         RONDE_NODE_MESH,
          300,
          31.5,
          4,
          4,
          12.5,
          RONDE_NCCL_INFINIBAND},
-        {{"B200", "NVSwitch 1800GB/s", "", "", 8}, RONDE_NCCL_SWITCH, 900, 63, 8, 0, 0, 0},
+        {{"B200", "NVSwitch 1800GB/s", "", "", 8}, RONDE_NODE_SWITCH, 900, 63, 8, 0, 0, 0},
         /* A rate without a fabric's name. */
-        {{"MI300X", "xGMI", "8x400Gb/s", "", 8}, RONDE_NCCL_MESH, 448, 63, 8, 8, 50, RONDE_NCCL_ROCE},
+        {{"MI300X", "xGMI", "8x400Gb/s", "", 8}, RONDE_NODE_MESH, 448, 63, 8, 8, 50, RONDE_NCCL_ROCE},
         {{"L4", "PCIe 4.0 x8", "25 Gbps", "", 4},
-         RONDE_NCCL_PCIE,
+         RONDE_NODE_PCIE,
          0,
          15.75,
          4,
@@ -268,7 +268,7 @@ static void rates_and_counts_are_found_in_words(void)
          RONDE_NCCL_ETHERNET},
         /* A package of two chiplets has one NIC. */
         {{"MI250X", "Infinity Fabric", "Slingshot-11", "", 8},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          150,
          31.5,
          8,
@@ -276,16 +276,16 @@ static void rates_and_counts_are_found_in_words(void)
          25,
          RONDE_NCCL_SLINGSHOT},
         {{"Tesla V100-SXM3-32GB", "NVLink (DGX-2)", "8x EDR", "", 16},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          150,
          15.75,
          16,
          8,
          12.5,
          RONDE_NCCL_INFINIBAND},
-        {{"TITAN RTX", "NVLink bridge", "", "", 2}, RONDE_NCCL_PAIRS, 50, 15.75, 2, 0, 0, 0},
+        {{"TITAN RTX", "NVLink bridge", "", "", 2}, RONDE_NODE_PAIRS, 50, 15.75, 2, 0, 0, 0},
         {{"H100", "NVLink NVSwitch 8 GPU", "GPUDirect-TCPXO 200Gb/s x8", "", 8},
-         RONDE_NCCL_SWITCH,
+         RONDE_NODE_SWITCH,
          450,
          63,
          8,

@@ -48,7 +48,7 @@ static struct ronde_nccl_constants made_up(void)
 
 static const struct ronde_nccl_machine made_machine = {.name = "made",
                                                        .generation = RONDE_NCCL_HOPPER,
-                                                       .link = RONDE_NCCL_SWITCH,
+                                                       .link = RONDE_NODE_SWITCH,
                                                        .gpus = 8,
                                                        .sockets = 1,
                                                        .nvlink_GBps = 300};
@@ -234,16 +234,16 @@ static void racks_use_the_nics_that_a_search_has_channels_for(void)
 static void slots_reach_what_lies_between_them(void)
 {
     static const struct {
-        enum ronde_nccl_link link;
+        enum ronde_node_link link;
         enum ronde_nccl_gpu_path path;
         double slot_GBps, GBps;
     } rows[] = {
-        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_BRIDGE, 31.5, 15.75},
-        {RONDE_NCCL_PAIRS, RONDE_NCCL_GPU_BRIDGE, 31.5, 7.875},
-        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_SWITCH, 31.5, 23.625},
-        {RONDE_NCCL_PAIRS, RONDE_NCCL_GPU_SWITCH, 31.5, 23.625},
-        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_HOST, 31.5, 4 * 2 * 3 / 4.},
-        {RONDE_NCCL_PCIE, RONDE_NCCL_GPU_HOST, 15.75, 2 * 1 * 3 / 4.},
+        {RONDE_NODE_PCIE, RONDE_NCCL_GPU_BRIDGE, 31.5, 15.75},
+        {RONDE_NODE_PAIRS, RONDE_NCCL_GPU_BRIDGE, 31.5, 7.875},
+        {RONDE_NODE_PCIE, RONDE_NCCL_GPU_SWITCH, 31.5, 23.625},
+        {RONDE_NODE_PAIRS, RONDE_NCCL_GPU_SWITCH, 31.5, 23.625},
+        {RONDE_NODE_PCIE, RONDE_NCCL_GPU_HOST, 31.5, 4 * 2 * 3 / 4.},
+        {RONDE_NODE_PCIE, RONDE_NCCL_GPU_HOST, 15.75, 2 * 1 * 3 / 4.},
     };
     const struct ronde_nccl_constants made = links_alone();
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
@@ -333,7 +333,7 @@ static void hops_between_bridges_are_counted(void)
                 {RONDE_NCCL_TREE, 2, 2 * 3}};
     struct ronde_nccl_constants made = made_up();
     struct ronde_nccl_machine machine = made_machine;
-    machine.link = RONDE_NCCL_PAIRS;
+    machine.link = RONDE_NODE_PAIRS;
     machine.gpus = 4;
     machine.pcie_GBps = 1e6;
     machine.nvlink_GBps = 1e6;
@@ -368,7 +368,7 @@ static void pcie_leaves_ll_less(void)
         made.all[RONDE_NCCL_COMMON_channel_ll_GBps + p].value = 1e5;
         made.all[RONDE_NCCL_COMMON_nvlink_ll_us + p].value = 0;
         for (int is_pcie = 0; is_pcie < 2; is_pcie++) {
-            machine.link = is_pcie ? RONDE_NCCL_PCIE : RONDE_NCCL_SWITCH;
+            machine.link = is_pcie ? RONDE_NODE_PCIE : RONDE_NODE_SWITCH;
             const double us = ronde_nccl_execution_us(&made, &machine, &call, ring);
             CU_ASSERT_DOUBLE_EQUAL(us,
                                    5 + (double)call.bytes * .75 / 1e3 /

@@ -51,7 +51,7 @@ static void every_line_is_taken_into_its_field(void)
         RONDE_OK);
     CU_ASSERT_STRING_EQUAL(machine.name, "a.b_c-1");
     CU_ASSERT_EQUAL(machine.generation, RONDE_NCCL_ADA);
-    CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_MESH);
+    CU_ASSERT_EQUAL(machine.link, RONDE_NODE_MESH);
     CU_ASSERT_EQUAL(machine.fabric, RONDE_NCCL_EFA);
     CU_ASSERT_EQUAL(machine.cpu, RONDE_NCCL_ARM);
     CU_ASSERT_EQUAL(machine.gpu_path, RONDE_NCCL_GPU_HOST);
@@ -76,7 +76,7 @@ static void words_stand_for_what_no_line_says(void)
                                     &machine, &error),
                           RONDE_OK);
     CU_ASSERT_EQUAL(machine.generation, RONDE_NCCL_HOPPER);
-    CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_SWITCH);
+    CU_ASSERT_EQUAL(machine.link, RONDE_NODE_SWITCH);
     CU_ASSERT_EQUAL(machine.gpus, 8);
     CU_ASSERT_EQUAL(machine.nvlink_GBps, 450);
     CU_ASSERT_EQUAL(machine.nics, 8);
@@ -97,7 +97,7 @@ static void words_stand_for_what_no_line_says(void)
                                     &machine, &error),
                           RONDE_OK);
     CU_ASSERT_EQUAL(machine.generation, RONDE_NCCL_AMPERE);
-    CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_MESH);
+    CU_ASSERT_EQUAL(machine.link, RONDE_NODE_MESH);
     CU_ASSERT_EQUAL(machine.gpus, 4);
     CU_ASSERT_EQUAL(machine.nvlink_GBps, 200);
     CU_ASSERT_EQUAL(machine.pcie_GBps, 16);
@@ -168,7 +168,7 @@ static void words_are_their_enumerators(void)
         const char *const *words;
         unsigned count;
     } lists[] = {{"generation", ronde_nccl_generations, RONDE_NCCL_GENERATION_COUNT},
-                 {"link", ronde_nccl_links, RONDE_NCCL_LINK_COUNT},
+                 {"link", ronde_nccl_links, RONDE_NODE_PCIE + 1},
                  {"cpu", ronde_nccl_cpus, RONDE_NCCL_CPU_COUNT},
                  {"fabric", ronde_nccl_fabrics, RONDE_NCCL_FABRIC_COUNT},
                  {"gpu_path", ronde_nccl_gpu_paths, RONDE_NCCL_GPU_PATH_COUNT},

@@ -136,7 +136,7 @@ static void shows_wires_are_not_beaten(const struct run *run)
     const double n = run->call.ranks, bytes = (double)run->call.bytes;
     const double least = run->call.collective == RONDE_ALL_REDUCE ? 1 : (n - 1) / n;
     const bool has_nvlink =
-        run->machine->link != RONDE_NCCL_PCIE && (run->machine->link != RONDE_NCCL_PAIRS || g == 2);
+        run->machine->link != RONDE_NODE_PCIE && (run->machine->link != RONDE_NODE_PAIRS || g == 2);
     const double link = has_nvlink ? run->machine->nvlink_GBps : run->machine->pcie_GBps;
     if (g > 1)
         not_faster(run, us_of(run), bytes * least / 1e3 / link, "the link of a GPU");

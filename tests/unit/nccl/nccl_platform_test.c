@@ -132,7 +132,7 @@ static void a_switch_is_told_by_its_ports(void)
     if (!machine_of(&of, &machine))
         return;
     CU_ASSERT_STRING_EQUAL(machine.name, "pod");
-    CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_SWITCH);
+    CU_ASSERT_EQUAL(machine.link, RONDE_NODE_SWITCH);
     CU_ASSERT_EQUAL(machine.gpus, 8);
     CU_ASSERT_EQUAL(machine.sockets, 2);
     CU_ASSERT_EQUAL(machine.nics, 8);
@@ -160,7 +160,7 @@ static void the_generation_is_that_of_the_nvlink_rate(void)
         struct ronde_nccl_machine machine;
         if (!machine_of(&of, &machine))
             return;
-        CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_SWITCH);
+        CU_ASSERT_EQUAL(machine.link, RONDE_NODE_SWITCH);
         CU_ASSERT_EQUAL(machine.generation, rows[i].generation);
         if (machine.generation != rows[i].generation)
             suite_note("%g GB/s: %s", rows[i].rate_GBps,
@@ -184,7 +184,7 @@ static void slow_ports_are_pcie(void)
         struct ronde_nccl_machine machine;
         if (!machine_of(&of, &machine))
             return;
-        CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_PCIE);
+        CU_ASSERT_EQUAL(machine.link, RONDE_NODE_PCIE);
         CU_ASSERT_EQUAL(machine.pcie_GBps, rows[i].rate_GBps);
         CU_ASSERT_EQUAL(machine.nvlink_GBps, 0);
         CU_ASSERT_EQUAL(machine.sockets, 1);
@@ -200,7 +200,7 @@ static void a_mesh_has_a_link_to_each(void)
     struct ronde_nccl_machine machine;
     if (!machine_of(&of, &machine))
         return;
-    CU_ASSERT_EQUAL(machine.link, RONDE_NCCL_MESH);
+    CU_ASSERT_EQUAL(machine.link, RONDE_NODE_MESH);
     CU_ASSERT_EQUAL(machine.nvlink_GBps, 150);
     CU_ASSERT_EQUAL(machine.generation, RONDE_NCCL_VOLTA);
 }
@@ -338,15 +338,15 @@ static void shipped_platforms_are_what_they_are_named(void)
     static const struct {
         const char *file;
         enum ronde_nccl_generation generation;
-        enum ronde_nccl_link link;
+        enum ronde_node_link link;
         uint32_t gpus, nics;
     } rows[] = {
-        {"topologies/dgx-h100.xml", RONDE_NCCL_HOPPER, RONDE_NCCL_SWITCH, 8, 0},
-        {"topologies/dgx-a100.xml", RONDE_NCCL_AMPERE, RONDE_NCCL_SWITCH, 8, 0},
-        {"topologies/dgx-h100-pod.xml", RONDE_NCCL_HOPPER, RONDE_NCCL_SWITCH, 8, 8},
-        {"topologies/hgx-h200.xml", RONDE_NCCL_HOPPER, RONDE_NCCL_SWITCH, 8, 0},
-        {"topologies/gb200-nvl72.xml", RONDE_NCCL_BLACKWELL, RONDE_NCCL_SWITCH, 72, 0},
-        {"topologies/mi300x.xml", RONDE_NCCL_CDNA3, RONDE_NCCL_MESH, 8, 0},
+        {"topologies/dgx-h100.xml", RONDE_NCCL_HOPPER, RONDE_NODE_SWITCH, 8, 0},
+        {"topologies/dgx-a100.xml", RONDE_NCCL_AMPERE, RONDE_NODE_SWITCH, 8, 0},
+        {"topologies/dgx-h100-pod.xml", RONDE_NCCL_HOPPER, RONDE_NODE_SWITCH, 8, 8},
+        {"topologies/hgx-h200.xml", RONDE_NCCL_HOPPER, RONDE_NODE_SWITCH, 8, 0},
+        {"topologies/gb200-nvl72.xml", RONDE_NCCL_BLACKWELL, RONDE_NODE_SWITCH, 72, 0},
+        {"topologies/mi300x.xml", RONDE_NCCL_CDNA3, RONDE_NODE_MESH, 8, 0},
     };
     if (!suite_can_read_platforms())
         return;

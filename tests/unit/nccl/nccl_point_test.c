@@ -116,7 +116,7 @@ static void sockets_of_intel_part_their_gpus(void)
 {
     struct ronde_nccl_machine machine = nccl_h100;
     const struct ronde_nccl_call call = {RONDE_SEND_RECV, 2, 1, 229, GIB};
-    machine.link = RONDE_NCCL_PCIE;
+    machine.link = RONDE_NODE_PCIE;
     machine.pcie_GBps = 1000;
     CU_ASSERT_DOUBLE_EQUAL(GBps_of(&machine, call), 6.4, .01);
     machine.cpu = RONDE_NCCL_AMD;
@@ -170,7 +170,7 @@ static void check_call(const struct ronde_nccl_constants *constants,
     const double us = ronde_nccl_fastest(constants, machine, call, &choice);
     const double g = (double)call->ranks / call->nodes;
     const bool has_nvlink =
-        machine->link != RONDE_NCCL_PCIE && (machine->link != RONDE_NCCL_PAIRS || g < 3);
+        machine->link != RONDE_NODE_PCIE && (machine->link != RONDE_NODE_PAIRS || g < 3);
     const double link = has_nvlink ? machine->nvlink_GBps : machine->pcie_GBps;
     const double outside = machine->nics * machine->nic_GBps;
     CU_ASSERT(isfinite(us) && us > 1);

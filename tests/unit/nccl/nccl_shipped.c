@@ -5,7 +5,7 @@
 
 const struct ronde_nccl_machine nccl_h100 = {.name = "h100",
                                              .generation = RONDE_NCCL_HOPPER,
-                                             .link = RONDE_NCCL_SWITCH,
+                                             .link = RONDE_NODE_SWITCH,
                                              .cpu = RONDE_NCCL_INTEL,
                                              .gpus = 8,
                                              .sockets = 2,

@@ -57,7 +57,7 @@ static struct ronde_nccl_constants made(void)
 /** 300 GB/s count as 240, 12 channels of 20; four NICs of 25 GB/s as 96. */
 static const struct ronde_nccl_machine switched = {.name = "switched",
                                                    .generation = RONDE_NCCL_AMPERE,
-                                                   .link = RONDE_NCCL_SWITCH,
+                                                   .link = RONDE_NODE_SWITCH,
                                                    .fabric = RONDE_NCCL_INFINIBAND,
                                                    .cpu = RONDE_NCCL_INTEL,
                                                    .gpus = 8,
@@ -236,7 +236,7 @@ static void pcie_is_as_wide_as_its_processor(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct ronde_nccl_machine machine = {.name = "pcie",
                                                    .generation = RONDE_NCCL_ADA,
-                                                   .link = RONDE_NCCL_PCIE,
+                                                   .link = RONDE_NODE_PCIE,
                                                    .cpu = cases[i].cpu,
                                                    .gpus = 4,
                                                    .sockets = cases[i].sockets,
@@ -257,7 +257,7 @@ static void links_between_some_are_those_between_these(void)
 {
     const struct ronde_nccl_machine pairs = {.name = "pairs",
                                              .generation = RONDE_NCCL_AMPERE,
-                                             .link = RONDE_NCCL_PAIRS,
+                                             .link = RONDE_NODE_PAIRS,
                                              .gpus = 4,
                                              .sockets = 2,
                                              .nvlink_GBps = 60,
@@ -278,7 +278,7 @@ static void links_between_some_are_those_between_these(void)
         {RONDE_ALL_REDUCE, 4, 1, 229, MIB, RING, SIMPLE, 8.4 + 6 * 3.4, 20 * 4 / 6.}};
     struct ronde_nccl_machine mesh = switched;
     check_rows(&pairs, of_pairs, sizeof of_pairs / sizeof of_pairs[0]);
-    mesh.link = RONDE_NCCL_MESH;
+    mesh.link = RONDE_NODE_MESH;
     mesh.gpus = 4;
     check_rows(&mesh, of_mesh, sizeof of_mesh / sizeof of_mesh[0]);
     mesh.nvlink_GBps = 10;
@@ -312,7 +312,7 @@ static void nvls_needs_hopper_a_switch_and_three(void)
     hopper.generation = RONDE_NCCL_HOPPER;
     hopper.nvlink_GBps = 450;
     check_rows(&hopper, rows, sizeof rows / sizeof rows[0]);
-    hopper.link = RONDE_NCCL_MESH;
+    hopper.link = RONDE_NODE_MESH;
     check_row(&hopper, &(const struct row){RONDE_ALL_REDUCE, 8, 1, 229, MIB, NVLS, SIMPLE, 0, 0},
               90);
     check_row(&switched, &(const struct row){RONDE_ALL_REDUCE, 8, 1, 229, MIB, NVLS, SIMPLE, 0, 0},

@@ -20,7 +20,7 @@ static double flow_us(double bytes, double rate_GBps)
     return bytes / rate_GBps / 1e3;
 }
 
-static struct ronde_nccl_machine machine_of(enum ronde_nccl_link link, uint32_t gpus)
+static struct ronde_nccl_machine machine_of(enum ronde_node_link link, uint32_t gpus)
 {
     return (struct ronde_nccl_machine){.name = "made",
                                        .generation = RONDE_NCCL_AMPERE,
@@ -52,7 +52,7 @@ static void expect_us(double us, double expected_us)
 /* 2 (n - 1) hops of an n-th each; all_gather and reduce_scatter have half of them. */
 static void rings_are_hops_of_an_nth(void)
 {
-    const struct ronde_nccl_machine machine = machine_of(RONDE_NCCL_SWITCH, 8);
+    const struct ronde_nccl_machine machine = machine_of(RONDE_NODE_SWITCH, 8);
     for (uint32_t n = 2; n <= 8; n++)
         for (uint64_t part = 16; part <= (uint64_t)1 << 28; part *= 64) {
             const double hop = NVLINK_US + flow_us((double)part, 300);
@@ -67,14 +67,14 @@ static void rings_are_hops_of_an_nth(void)
 static void links_are_those_that_carry_it(void)
 {
     static const struct {
-        enum ronde_nccl_link link;
+        enum ronde_node_link link;
         uint32_t ranks;
         double hop_us, rate_GBps;
-    } rows[] = {{RONDE_NCCL_PCIE, 2, PCIE_US, 25},      {RONDE_NCCL_PCIE, 4, PCIE_US, 25},
-                {RONDE_NCCL_PAIRS, 2, NVLINK_US, 300},  {RONDE_NCCL_PAIRS, 4, PCIE_US, 25},
-                {RONDE_NCCL_MESH, 4, NVLINK_US, 300},   {RONDE_NCCL_MESH, 2, NVLINK_US, 100},
-                {RONDE_NCCL_MESH, 3, NVLINK_US, 200},   {RONDE_NCCL_SWITCH, 2, NVLINK_US, 300},
-                {RONDE_NCCL_SWITCH, 3, NVLINK_US, 300}, {RONDE_NCCL_SWITCH, 4, NVLINK_US, 300}};
+    } rows[] = {{RONDE_NODE_PCIE, 2, PCIE_US, 25},      {RONDE_NODE_PCIE, 4, PCIE_US, 25},
+                {RONDE_NODE_PAIRS, 2, NVLINK_US, 300},  {RONDE_NODE_PAIRS, 4, PCIE_US, 25},
+                {RONDE_NODE_MESH, 4, NVLINK_US, 300},   {RONDE_NODE_MESH, 2, NVLINK_US, 100},
+                {RONDE_NODE_MESH, 3, NVLINK_US, 200},   {RONDE_NODE_SWITCH, 2, NVLINK_US, 300},
+                {RONDE_NODE_SWITCH, 3, NVLINK_US, 300}, {RONDE_NODE_SWITCH, 4, NVLINK_US, 300}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct ronde_nccl_machine machine = machine_of(rows[i].link, 4);
         const uint32_t n = rows[i].ranks;
@@ -92,7 +92,7 @@ static void nodes_are_joined_by_the_nics_of_their_ranks(void)
     } rows[] = {{8, 8, 8, 100},  {8, 8, 4, 50},   {8, 8, 1, 12.5}, {8, 4, 8, 50},
                 {8, 4, 1, 12.5}, {8, 1, 8, 12.5}, {8, 64, 8, 300}, {8, 64, 1, 100}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        struct ronde_nccl_machine machine = machine_of(RONDE_NCCL_SWITCH, rows[i].gpus);
+        struct ronde_nccl_machine machine = machine_of(RONDE_NODE_SWITCH, rows[i].gpus);
         const uint32_t n = 2 * rows[i].g;
         machine.nics = rows[i].nics;
         expect_us(ring_us(&machine, RONDE_ALL_REDUCE, n, 2, n * UINT64_C(1048576)),
@@ -103,7 +103,7 @@ static void nodes_are_joined_by_the_nics_of_their_ranks(void)
 /* A chain passes pieces of 512 KiB on: no faster than all bytes at the rate of a port, and by no more than a piece a hop later. */
 static void chains_are_pipelines(void)
 {
-    const struct ronde_nccl_machine machine = machine_of(RONDE_NCCL_SWITCH, 8);
+    const struct ronde_nccl_machine machine = machine_of(RONDE_NODE_SWITCH, 8);
     static const enum ronde_collective collectives[] = {RONDE_BROADCAST, RONDE_REDUCE};
     for (unsigned c = 0; c < 2; c++)
         for (uint32_t n = 2; n <= 8; n++)
@@ -120,7 +120,7 @@ static void chains_are_pipelines(void)
 /* Trees of all_reduce: latency of twice their depth at the least, and more bytes take longer. */
 static void trees_grow_with_ranks_and_bytes(void)
 {
-    const struct ronde_nccl_machine machine = machine_of(RONDE_NCCL_SWITCH, 8);
+    const struct ronde_nccl_machine machine = machine_of(RONDE_NODE_SWITCH, 8);
     const struct ronde_nccl_choice tree = {RONDE_NCCL_TREE, RONDE_NCCL_SIMPLE};
     for (uint32_t nodes = 1; nodes <= 16; nodes *= 2) {
         double before = 0;
@@ -136,7 +136,7 @@ static void trees_grow_with_ranks_and_bytes(void)
 
 static void what_has_no_closed_form_has_none(void)
 {
-    const struct ronde_nccl_machine machine = machine_of(RONDE_NCCL_SWITCH, 8);
+    const struct ronde_nccl_machine machine = machine_of(RONDE_NODE_SWITCH, 8);
     static const struct ronde_nccl_choice others[] = {{RONDE_NCCL_NVLS, RONDE_NCCL_SIMPLE},
                                                       {RONDE_NCCL_NVLS_TREE, RONDE_NCCL_SIMPLE},
                                                       {RONDE_NCCL_ALGORITHM_COUNT,
@@ -157,7 +157,7 @@ static void what_has_no_closed_form_has_none(void)
 /* The protocol is NCCL's, not the closed form's. */
 static void protocols_change_nothing(void)
 {
-    const struct ronde_nccl_machine machine = machine_of(RONDE_NCCL_SWITCH, 8);
+    const struct ronde_nccl_machine machine = machine_of(RONDE_NODE_SWITCH, 8);
     const struct ronde_nccl_call call = {RONDE_ALL_REDUCE, 8, 1, 229, 1 << 20};
     const double us = ronde_published_closed_form_us(&machine, &call, ring);
     for (unsigned p = 0; p < RONDE_NCCL_PROTOCOL_COUNT; p++) {

@@ -19,7 +19,7 @@ static const char path[] = "published_memory_test.csv";
 
 static const struct ronde_nccl_machine machine = {.name = "made",
                                                   .generation = RONDE_NCCL_AMPERE,
-                                                  .link = RONDE_NCCL_SWITCH,
+                                                  .link = RONDE_NODE_SWITCH,
                                                   .gpus = 8,
                                                   .sockets = 2,
                                                   .nvlink_GBps = 300};

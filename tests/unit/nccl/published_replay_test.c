@@ -117,7 +117,7 @@ static void meshes_are_filled(void)
     struct made made;
     if (!can_replay())
         return;
-    mesh.link = RONDE_NCCL_MESH;
+    mesh.link = RONDE_NODE_MESH;
     mesh.gpus = mesh.nics = 4;
     for (uint32_t gpus = 4; gpus <= 8; gpus += 4) {
         mesh.gpus = gpus;
@@ -136,7 +136,7 @@ static void a_chain_beats_a_ring_on_bridged_pairs(void)
 {
     const struct ronde_nccl_machine pairs = {.name = "pairs",
                                              .generation = RONDE_NCCL_AMPERE_RTX,
-                                             .link = RONDE_NCCL_PAIRS,
+                                             .link = RONDE_NODE_PAIRS,
                                              .cpu = RONDE_NCCL_AMD,
                                              .gpus = 4,
                                              .sockets = 1,

@@ -26,7 +26,7 @@ static const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_N
 /** Ampere of a switch with two NICs. */
 static const struct ronde_nccl_machine machine = {.name = "made",
                                                   .generation = RONDE_NCCL_AMPERE,
-                                                  .link = RONDE_NCCL_SWITCH,
+                                                  .link = RONDE_NODE_SWITCH,
                                                   .fabric = RONDE_NCCL_INFINIBAND,
                                                   .cpu = RONDE_NCCL_INTEL,
                                                   .gpus = 8,

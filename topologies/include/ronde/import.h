@@ -50,9 +50,9 @@ enum ronde_node_link {
     RONDE_NODE_SWITCH, /**< NVSwitches: one crossbar */
     RONDE_NODE_MESH,   /**< links from each GPU to each other */
     RONDE_NODE_PAIRS,  /**< bridges between GPUs 0 and 1, 2 and 3, ...; PCIe between pairs */
+    RONDE_NODE_PCIE,   /**< PCIe alone */
     RONDE_NODE_CUBE, /**< eight GPUs as in DGX-1 with V100: six links each, one or two to four of the others */
-    RONDE_NODE_CUBE_4, /**< the same with P100: four links each, one to each of these */
-    RONDE_NODE_PCIE    /**< PCIe alone */
+    RONDE_NODE_CUBE_4 /**< the same with P100: four links each, one to each of these */
 };
 
 /** A node as its operator describes it. Rates are those of one direction. */
