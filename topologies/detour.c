@@ -54,11 +54,8 @@ static void number_places(struct making *making)
 
 static bool push_arc(struct making *making, uint32_t from, uint32_t to, uint32_t link)
 {
-    struct ronde_detour_arc *arc = ronde_list_push(making->meet->mem, &making->arcs, sizeof *arc);
-    if (!arc)
-        return false;
-    *arc = (struct ronde_detour_arc){from, to, link};
-    return true;
+    const struct ronde_detour_arc arc = {from, to, link};
+    return ronde_list_append(making->meet->mem, &making->arcs, &arc, sizeof arc);
 }
 
 static bool push_link(struct making *making, uint32_t link)

@@ -118,12 +118,8 @@ enum ronde_status ronde_platform_add_point(struct ronde_platform *platform, cons
     point->is_host = is_host;
     if (zone != RONDE_NONE)
         point->slot = RONDE_AT(platform->zones, struct ronde_zone, zone)->member_count++;
-    if (is_host) {
-        uint32_t *host = ronde_list_push(platform->mem, &platform->hosts, sizeof(uint32_t));
-        if (!host)
-            return RONDE_NO_MEMORY;
-        *host = index;
-    }
+    if (is_host && !ronde_list_append(platform->mem, &platform->hosts, &index, sizeof index))
+        return RONDE_NO_MEMORY;
     *out_point = index;
     return ronde_names_add(&platform->point_names, platform->mem, name, index);
 }
@@ -154,15 +150,9 @@ enum ronde_status ronde_platform_add_link(struct ronde_platform *platform,
                                           const struct ronde_link *link, uint32_t *out_link)
 {
     const uint32_t index = platform->links.count;
-    struct ronde_link *copy =
-        ronde_list_push(platform->mem, &platform->links, sizeof(struct ronde_link));
-    if (!copy)
+    if (!ronde_list_append(platform->mem, &platform->links, link, sizeof *link) ||
+        !ronde_list_append(platform->mem, &platform->reverses, &index, sizeof index))
         return RONDE_NO_MEMORY;
-    *copy = *link;
-    uint32_t *reverse = ronde_list_push(platform->mem, &platform->reverses, sizeof(uint32_t));
-    if (!reverse)
-        return RONDE_NO_MEMORY;
-    *reverse = index;
     *out_link = index;
     return ronde_names_add(&platform->link_names, platform->mem, link->name, index);
 }
@@ -170,23 +160,17 @@ enum ronde_status ronde_platform_add_link(struct ronde_platform *platform,
 /* A name of a split-duplex link among those of links, which share one space of names, as they do in SimGrid. */
 #define SPLIT 0x80000000u
 
-/* One half of a split-duplex link. */
-static enum ronde_status add_half(struct ronde_platform *platform, const struct ronde_link *link,
-                                  const char *name, uint32_t *out_link)
-{
-    struct ronde_link half = *link;
-    half.name = name;
-    return ronde_platform_add_link(platform, &half, out_link);
-}
-
 /* SimGrid's names: a split-duplex link exists only as its two halves, and by its own name only with a direction. */
 enum ronde_status ronde_platform_add_split(struct ronde_platform *platform,
                                            const struct ronde_link *link, const char *up_name,
                                            const char *down_name, uint32_t *out_up)
 {
+    struct ronde_link half = *link;
     uint32_t down;
-    RONDE_TRY(add_half(platform, link, up_name, out_up));
-    RONDE_TRY(add_half(platform, link, down_name, &down));
+    half.name = up_name;
+    RONDE_TRY(ronde_platform_add_link(platform, &half, out_up));
+    half.name = down_name;
+    RONDE_TRY(ronde_platform_add_link(platform, &half, &down));
     *RONDE_AT(platform->reverses, uint32_t, *out_up) = down;
     *RONDE_AT(platform->reverses, uint32_t, down) = *out_up;
     return ronde_names_add(&platform->link_names, platform->mem, link->name, *out_up | SPLIT);
@@ -202,11 +186,8 @@ uint32_t ronde_platform_find_link(const struct ronde_platform *platform, const c
 
 enum ronde_status ronde_platform_add_hop(struct ronde_platform *platform, uint32_t link)
 {
-    uint32_t *hop = ronde_list_push(platform->mem, &platform->hops, sizeof(uint32_t));
-    if (!hop)
-        return RONDE_NO_MEMORY;
-    *hop = link;
-    return RONDE_OK;
+    return ronde_list_append(platform->mem, &platform->hops, &link, sizeof link) ? RONDE_OK
+                                                                                 : RONDE_NO_MEMORY;
 }
 
 /* By line last, so that of a pair given twice the later one is reported. */

@@ -297,9 +297,10 @@ static void count_edges(const struct ronde_shape *shape, struct degree *degrees)
 static bool simplify(struct ronde_shape *shape, const struct ronde_mem *mem)
 {
     const uint32_t count = shape->vertex_count;
-    struct degree *degrees = ronde_mem_new(mem, count, sizeof *degrees);
-    uint32_t *number = ronde_mem_new(mem, count, sizeof *number);
-    if (degrees && number) {
+    struct ronde_store store = {.mem = mem};
+    struct degree *degrees = ronde_store_new(&store, count, sizeof *degrees);
+    uint32_t *number = ronde_store_new(&store, count, sizeof *number);
+    if (!store.is_short) {
         count_edges(shape, degrees);
         for (uint32_t i = 0; i < count; i++)
             contract(shape, degrees, i);
@@ -307,10 +308,8 @@ static bool simplify(struct ronde_shape *shape, const struct ronde_mem *mem)
         count_edges(shape, degrees);
         compact(shape, number, degrees);
     }
-    const bool has_room = degrees && number;
-    ronde_mem_free(mem, degrees, count, sizeof *degrees);
-    ronde_mem_free(mem, number, count, sizeof *number);
-    return has_room;
+    ronde_store_clear(&store);
+    return !store.is_short;
 }
 
 static bool make(struct making *making)

@@ -49,11 +49,8 @@ static uint32_t lone_link(const struct ronde_meet *meet, uint32_t element)
 
 static bool push_pair(struct ronde_list *list, const struct ronde_mem *mem, uint32_t a, uint32_t b)
 {
-    struct ronde_meeting *meeting = ronde_list_push(mem, list, sizeof *meeting);
-    if (!meeting)
-        return false;
-    *meeting = (struct ronde_meeting){a, b};
-    return true;
+    const struct ronde_meeting meeting = {a, b};
+    return ronde_list_append(mem, list, &meeting, sizeof meeting);
 }
 
 /* Both ways, so that a scan over one element sees all it meets. */

@@ -113,10 +113,9 @@ static enum ronde_status keep_nodes(struct ronde_platform *platform)
     if (size == 0 || platform->node_labels.count > 0 || hosts % size != 0)
         return RONDE_OK;
     for (uint32_t i = 0; i < hosts; i++) {
-        uint32_t *label = ronde_list_push(platform->mem, &platform->node_labels, sizeof *label);
-        if (!label)
+        const uint32_t label = i / size;
+        if (!ronde_list_append(platform->mem, &platform->node_labels, &label, sizeof label))
             return RONDE_NO_MEMORY;
-        *label = i / size;
     }
     return RONDE_OK;
 }
@@ -162,11 +161,9 @@ static enum ronde_status fail_name(const struct ronde_platform *platform, const 
 static enum ronde_status keep_name(struct ronde_platform *platform, const char *name)
 {
     const char *text = ronde_platform_text(platform, name, "", "");
-    const char **kept = ronde_list_push(platform->mem, &platform->without, sizeof *kept);
-    if (!text || !kept)
-        return RONDE_NO_MEMORY;
-    *kept = text;
-    return RONDE_OK;
+    return text && ronde_list_append(platform->mem, &platform->without, &text, sizeof text)
+               ? RONDE_OK
+               : RONDE_NO_MEMORY;
 }
 
 /* Finds what meets what, takes the links of what is out, and makes the ways around all of it. */
@@ -343,30 +340,19 @@ static void scale(struct ronde_platform *platform, uint32_t index, double factor
         platform->facts.shared.memory_GBps = link->rate_GBps;
 }
 
-/* The first half of the link of a name, and whether the name means both halves. Errors: BAD_ARGUMENT naming the nearest. */
-static enum ronde_status find_link(const struct ronde_platform *platform, const char *link,
-                                   uint32_t *out_first, bool *out_has_two, struct ronde_error *error)
-{
-    *out_first = ronde_platform_find_link(platform, link, out_has_two);
-    if (*out_first == RONDE_NONE) {
-        char hint[RONDE_LINK_HINT_BYTES];
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown link '%s'%s", platform->path,
-                          link, ronde_platform_link_hint(platform, link, hint));
-    }
-    return RONDE_OK;
-}
-
 enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const char *link,
                                          double factor, struct ronde_error *error)
 {
-    uint32_t first = 0;
     bool has_two = false;
-    char suffix[32];
+    char suffix[32], hint[RONDE_LINK_HINT_BYTES];
     /* Written so that NaN fails too. */
     if (!(factor >= LEAST_FACTOR && factor <= 1000))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: factor %g, expected %g to 1000",
                           link, factor, LEAST_FACTOR);
-    RONDE_TRY(find_link(platform, link, &first, &has_two, error));
+    const uint32_t first = ronde_platform_find_link(platform, link, &has_two);
+    if (first == RONDE_NONE)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown link '%s'%s", platform->path,
+                          link, ronde_platform_link_hint(platform, link, hint));
     const double rate_GBps = RONDE_AT(platform->links, struct ronde_link, first)->rate_GBps * factor;
     /* A link can be named several times. */
     if (rate_GBps < RONDE_LEAST_GBPS || rate_GBps > RONDE_MOST_GBPS)

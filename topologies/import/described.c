@@ -125,12 +125,6 @@ static enum ronde_status add_devices(struct making *making)
     return RONDE_OK;
 }
 
-static enum ronde_status add_link(struct making *making, uint32_t from, uint32_t to, double GBps)
-{
-    RONDE_TRY(ronde_import_add_rate(making->import, "nvlink", from, to, GBps));
-    return ronde_import_add_rate(making->import, "nvlink", to, from, GBps);
-}
-
 /* Links between two GPUs of DGX-1 with V100; with P100 there is one of each. NVIDIA DGX-1 white paper, figure 4. */
 static const uint8_t cube_links[8][8] = {{0, 1, 1, 2, 2, 0, 0, 0}, {1, 0, 2, 1, 0, 2, 0, 0},
                                          {1, 2, 0, 2, 0, 0, 1, 0}, {2, 1, 2, 0, 0, 0, 0, 1},
@@ -161,7 +155,8 @@ static enum ronde_status add_peers(struct making *making, uint32_t gpu)
     for (uint32_t peer = gpu + 1; peer < making->node->gpus; peer++) {
         const double GBps = rate_between(making->node, gpu, peer);
         if (GBps > 0)
-            RONDE_TRY(add_link(making, making->gpus[gpu], making->gpus[peer], GBps));
+            RONDE_TRY(ronde_import_add_duplex(making->import, "nvlink", making->gpus[gpu],
+                                              making->gpus[peer], GBps, GBps));
     }
     return RONDE_OK;
 }
@@ -176,7 +171,8 @@ static enum ronde_status add_links(struct making *making)
         RONDE_TRY(ronde_import_nvswitch(making->import, &centre));
     for (uint32_t gpu = 0; gpu < node->gpus; gpu++)
         RONDE_TRY(node->link == RONDE_NODE_SWITCH
-                      ? add_link(making, making->gpus[gpu], centre, node->nvlink_GBps)
+                      ? ronde_import_add_duplex(making->import, "nvlink", making->gpus[gpu], centre,
+                                                node->nvlink_GBps, node->nvlink_GBps)
                       : add_peers(making, gpu));
     return RONDE_OK;
 }

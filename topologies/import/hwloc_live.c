@@ -15,18 +15,35 @@
 /*
  * All devices: hwloc leaves bridges and PCI devices out unless told to keep them. Displays are no GPUs to compute on,
  * and what the pci component reports, the linux one reads from the kernel without the library in between (which never
- * frees its tables).
+ * frees its tables). Nor are libraries that compute on GPUs used where places on PCIe are all that is asked for.
  */
-static enum ronde_status discover_machine(hwloc_topology_t topology, struct ronde_error *error)
+static const char *const unwanted[] = {"gl", "pci", "cuda", "nvml", "opencl", "rsmi", "levelzero"};
+enum { NO_DISPLAYS = 2, NO_LIBRARIES = sizeof unwanted / sizeof unwanted[0] };
+
+static enum ronde_status discover(hwloc_topology_t topology, const char *file, size_t without,
+                                  struct ronde_error *error)
 {
-    static const char *const unwanted[] = {"gl", "pci"};
-    for (size_t i = 0; i < sizeof unwanted / sizeof unwanted[0]; i++)
+    for (size_t i = 0; i < without; i++)
         (void)hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
                                             unwanted[i]);
-    if (hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0 ||
-        hwloc_topology_load(topology) != 0)
-        return ronde_fail(error, RONDE_DEVICE, "hwloc cannot look at this machine");
-    return RONDE_OK;
+    if ((!file || hwloc_topology_set_xml(topology, file) == 0) &&
+        hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) == 0 &&
+        hwloc_topology_load(topology) == 0)
+        return RONDE_OK;
+    return file ? ronde_fail(error, RONDE_BAD_INPUT, "%s: hwloc does not read it", file)
+                : ronde_fail(error, RONDE_DEVICE, "hwloc cannot look at this machine");
+}
+
+/* Opens hwloc on a file, or on this machine; the caller destroys *out_topology after a success. */
+static enum ronde_status open_topology(const char *file, size_t without,
+                                       hwloc_topology_t *out_topology, struct ronde_error *error)
+{
+    if (hwloc_topology_init(out_topology) != 0)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for hwloc");
+    const enum ronde_status status = discover(*out_topology, file, without, error);
+    if (status != RONDE_OK)
+        hwloc_topology_destroy(*out_topology);
+    return status;
 }
 
 /* hwloc's buffer belongs to hwloc and ends with a zero byte. */
@@ -55,10 +72,8 @@ enum ronde_status ronde_hwloc_describe_machine(const struct ronde_mem *mem, char
     hwloc_topology_t topology;
     *out_text = NULL;
     *out_bytes = 0;
-    if (hwloc_topology_init(&topology) != 0)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for hwloc");
-    enum ronde_status status = discover_machine(topology, error);
-    RONDE_THEN(status, export_text(topology, mem, out_text, out_bytes, error));
+    RONDE_TRY(open_topology(NULL, NO_DISPLAYS, &topology, error));
+    const enum ronde_status status = export_text(topology, mem, out_text, out_bytes, error);
     hwloc_topology_destroy(topology);
     return status;
 }
@@ -148,36 +163,6 @@ enum ronde_status ronde_processors_list(const char *synthetic, const struct rond
 /* NVIDIA's number on PCIe, and what displays and 3D controllers begin with; switches of NVLink are bridges. */
 #define VENDOR 0x10deu
 #define CLASS 0x03u
-
-/* PCIe as the kernel describes it (see hwloc_live.c), and the devices that matter. */
-static enum ronde_status discover_gpus(hwloc_topology_t topology, const char *file,
-                                       struct ronde_error *error)
-{
-    static const char *const unwanted[] = {"gl",     "pci",  "cuda",     "nvml",
-                                           "opencl", "rsmi", "levelzero"};
-    for (size_t i = 0; i < sizeof unwanted / sizeof unwanted[0]; i++)
-        (void)hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
-                                            unwanted[i]);
-    if (file && hwloc_topology_set_xml(topology, file) != 0)
-        return ronde_fail(error, RONDE_BAD_INPUT, "%s: hwloc does not read it", file);
-    if (hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) == 0 &&
-        hwloc_topology_load(topology) == 0)
-        return RONDE_OK;
-    return file ? ronde_fail(error, RONDE_BAD_INPUT, "%s: hwloc does not read it", file)
-                : ronde_fail(error, RONDE_DEVICE, "hwloc cannot look at this machine");
-}
-
-/* Opens hwloc on a file, or on this machine; the caller destroys *out_topology after a success. */
-static enum ronde_status open_topology(const char *file, hwloc_topology_t *out_topology,
-                                       struct ronde_error *error)
-{
-    if (hwloc_topology_init(out_topology) != 0)
-        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for hwloc");
-    const enum ronde_status status = discover_gpus(*out_topology, file, error);
-    if (status != RONDE_OK)
-        hwloc_topology_destroy(*out_topology);
-    return status;
-}
 
 static bool is_gpu(hwloc_obj_t device)
 {
@@ -269,7 +254,7 @@ enum ronde_status ronde_gpu_places_list(const char *file, const struct ronde_mem
     hwloc_topology_t topology;
     *out_list = NULL;
     *out_count = 0;
-    RONDE_TRY(open_topology(file, &topology, error));
+    RONDE_TRY(open_topology(file, NO_LIBRARIES, &topology, error));
     const uint32_t count = count_gpus(topology);
     struct ronde_gpu_place *list = count > 0 ? ronde_mem_new(mem, count, sizeof *list) : NULL;
     uint32_t written = 0;
@@ -305,15 +290,12 @@ enum ronde_status ronde_gpu_places_near(const char *file, const char *bus,
     hwloc_topology_t topology;
     *out_list = NULL;
     *out_count = 0;
-    enum ronde_status status = open_topology(file, &topology, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(open_topology(file, NO_LIBRARIES, &topology, error));
     const hwloc_obj_t device = find_device(topology, bus);
-    if (device)
-        status = collect(topology, hwloc_get_non_io_ancestor_obj(topology, device)->cpuset, mem,
-                         out_list, out_count, error);
-    else
-        status = ronde_fail(error, RONDE_BAD_ARGUMENT, "no device of PCIe is at %.32s", bus);
+    const enum ronde_status status =
+        device ? collect(topology, hwloc_get_non_io_ancestor_obj(topology, device)->cpuset, mem,
+                         out_list, out_count, error)
+               : ronde_fail(error, RONDE_BAD_ARGUMENT, "no device of PCIe is at %.32s", bus);
     hwloc_topology_destroy(topology);
     return status;
 }

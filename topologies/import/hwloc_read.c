@@ -92,9 +92,7 @@ static void bind(xmlNode *node, uint32_t place)
 static enum ronde_status add_cpu(struct hwloc *hwloc, xmlNode *node, uint32_t *out_place)
 {
     struct ronde_import *import = hwloc->reader->import;
-    RONDE_TRY(ronde_import_added(hwloc->reader, node,
-                                 ronde_import_add_place(import, RONDE_PLACE_CPU, RONDE_NONE,
-                                                        ronde_import_line(node), out_place)));
+    RONDE_TRY(ronde_import_place_of(hwloc->reader, node, RONDE_PLACE_CPU, RONDE_NONE, out_place));
     struct ronde_import_place *self = RONDE_PLACE(import, *out_place);
     if (ronde_import_is(node, "topology"))
         (void)snprintf(self->name, sizeof self->name, "machine");
@@ -165,9 +163,7 @@ static enum ronde_status add_pci(struct hwloc *hwloc, xmlNode *node, enum ronde_
     if (GBps > 0 && (GBps < RONDE_LEAST_GBPS || GBps > RONDE_MOST_GBPS))
         return ronde_import_fail(hwloc->reader, node, "pci_link_speed of <%s> is %g GB/s",
                                  (const char *)node->name, GBps);
-    RONDE_TRY(ronde_import_added(hwloc->reader, node,
-                                 ronde_import_add_place(import, kind, *parent,
-                                                        ronde_import_line(node), &place)));
+    RONDE_TRY(ronde_import_place_of(hwloc->reader, node, kind, *parent, &place));
     RONDE_TRY(ronde_import_busid(hwloc->reader, node, "pci_busid", place));
     if (GBps > 0)
         RONDE_PLACE(import, place)->up_GBps = GBps;

@@ -41,6 +41,15 @@ enum ronde_status ronde_import_added(struct ronde_import_reader *reader, const x
     return RONDE_OK;
 }
 
+enum ronde_status ronde_import_place_of(struct ronde_import_reader *reader, const xmlNode *node,
+                                        enum ronde_place_kind kind, uint32_t parent,
+                                        uint32_t *out_place)
+{
+    return ronde_import_added(reader, node,
+                              ronde_import_add_place(reader->import, kind, parent,
+                                                     ronde_import_line(node), out_place));
+}
+
 bool ronde_import_is(const xmlNode *node, const char *name)
 {
     return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;

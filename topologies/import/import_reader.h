@@ -28,6 +28,11 @@ enum ronde_status ronde_import_fail(struct ronde_import_reader *reader, const xm
 enum ronde_status ronde_import_added(struct ronde_import_reader *reader, const xmlNode *node,
                                      enum ronde_status status);
 
+/** Adds what an element is. Errors: BAD_INPUT, NO_MEMORY. */
+enum ronde_status ronde_import_place_of(struct ronde_import_reader *reader, const xmlNode *node,
+                                        enum ronde_place_kind kind, uint32_t parent,
+                                        uint32_t *out_place);
+
 /** Line of a node. */
 uint32_t ronde_import_line(const xmlNode *node);
 

@@ -145,23 +145,18 @@ enum ronde_status ronde_import_add_rate(struct ronde_import *import, const char 
                 return RONDE_OK;
             }
     }
-    struct ronde_import_edge *edge = ronde_list_push(import->mem, &import->edges, sizeof *edge);
-    if (!edge)
-        return RONDE_NO_MEMORY;
-    edge->ends[0] = from;
-    edge->ends[1] = to;
-    edge->GBps[0] = GBps;
-    edge->word = word;
-    edge->kind = kind_of(import, edge);
-    edge->latency_ns = ronde_import_latency_ns(import, edge);
-    return RONDE_OK;
+    struct ronde_import_edge edge = {.ends = {from, to}, .GBps = {GBps}, .word = word};
+    edge.kind = kind_of(import, &edge);
+    edge.latency_ns = ronde_import_latency_ns(import, &edge);
+    return ronde_list_append(import->mem, &import->edges, &edge, sizeof edge) ? RONDE_OK
+                                                                              : RONDE_NO_MEMORY;
 }
 
-static enum ronde_status add_both_ways(struct ronde_import *import, const char *word, uint32_t a,
-                                       uint32_t b, const double GBps[2])
+enum ronde_status ronde_import_add_duplex(struct ronde_import *import, const char *word, uint32_t a,
+                                          uint32_t b, double GBps, double back_GBps)
 {
-    RONDE_TRY(ronde_import_add_rate(import, word, a, b, GBps[0]));
-    return ronde_import_add_rate(import, word, b, a, GBps[1]);
+    RONDE_TRY(ronde_import_add_rate(import, word, a, b, GBps));
+    return ronde_import_add_rate(import, word, b, a, back_GBps);
 }
 
 /*
@@ -230,10 +225,8 @@ static enum ronde_status collect_ends(struct ronde_import *import)
             status = insert_gpu(import, i);
         if (kind != RONDE_PLACE_NIC)
             continue;
-        uint32_t *nic = ronde_list_push(import->mem, &import->nics, sizeof(uint32_t));
-        if (!nic)
+        if (!ronde_list_append(import->mem, &import->nics, &i, sizeof i))
             return RONDE_NO_MEMORY;
-        *nic = i;
     }
     return status;
 }
@@ -275,11 +268,10 @@ static enum ronde_status add_cpu_edges(struct ronde_import *import, uint32_t cpu
     enum ronde_status status = RONDE_OK;
     for (uint32_t i = cpu + 1; i < import->places.count && status == RONDE_OK; i++) {
         const struct ronde_import_place *other = RONDE_PLACE(import, i);
-        const double GBps[2] = {self->cpu_GBps, other->cpu_GBps};
         if (!other->is_used || other->kind != RONDE_PLACE_CPU || other->host != self->host)
             continue;
-        status = add_both_ways(import, "cpu", cpu, i, GBps);
-        if (GBps[0] >= RONDE_NCCL_NO_LIMIT_GBPS || GBps[1] >= RONDE_NCCL_NO_LIMIT_GBPS)
+        status = ronde_import_add_duplex(import, "cpu", cpu, i, self->cpu_GBps, other->cpu_GBps);
+        if (fmax(self->cpu_GBps, other->cpu_GBps) >= RONDE_NCCL_NO_LIMIT_GBPS)
             ronde_import_note(import, RONDE_REMARK_CPU, self->line);
     }
     return status;
@@ -290,15 +282,13 @@ static enum ronde_status add_tree_edges(struct ronde_import *import)
 {
     for (uint32_t i = 0; i < import->places.count; i++) {
         const struct ronde_import_place *place = RONDE_PLACE(import, i);
-        const double up[2] = {place->up_GBps, place->up_GBps};
         if (!place->is_used)
             continue;
         if (place->parent != RONDE_NONE)
-            RONDE_TRY(add_both_ways(import,
-                                    RONDE_PLACE(import, place->parent)->kind == RONDE_PLACE_DEVICE
-                                        ? "local"
-                                        : "pcie",
-                                    i, place->parent, up));
+            RONDE_TRY(ronde_import_add_duplex(
+                import,
+                RONDE_PLACE(import, place->parent)->kind == RONDE_PLACE_DEVICE ? "local" : "pcie",
+                i, place->parent, place->up_GBps, place->up_GBps));
         else if (place->kind == RONDE_PLACE_CPU)
             RONDE_TRY(add_cpu_edges(import, i));
     }
@@ -308,19 +298,20 @@ static enum ronde_status add_tree_edges(struct ronde_import *import)
 /* Files of the cloud images leave NVLink to the driver; the caller may give it. */
 static enum ronde_status add_given_nvlink(struct ronde_import *import)
 {
-    const double GBps[2] = {import->request.nvlink_GBps, import->request.nvlink_GBps};
+    const double GBps = import->request.nvlink_GBps;
     uint32_t centre;
     for (uint32_t i = 0; i < import->edges.count; i++)
         if (RONDE_EDGE(import, i)->kind == RONDE_PATH_NVLINK)
             return RONDE_OK;
-    if (GBps[0] <= 0) {
+    if (GBps <= 0) {
         if (import->gpus.count > 1)
             ronde_import_note(import, RONDE_REMARK_NO_NVLINK, 0);
         return RONDE_OK;
     }
     enum ronde_status status = ronde_import_nvswitch(import, &centre);
     for (uint32_t i = 0; i < import->gpus.count && status == RONDE_OK; i++)
-        status = add_both_ways(import, "nvlink", *RONDE_AT(import->gpus, uint32_t, i), centre, GBps);
+        status = ronde_import_add_duplex(import, "nvlink", *RONDE_AT(import->gpus, uint32_t, i),
+                                         centre, GBps, GBps);
     ronde_import_note(import, RONDE_REMARK_GIVEN_NVLINK, 0);
     return status;
 }

@@ -138,6 +138,9 @@ enum ronde_status ronde_import_add_place(struct ronde_import *import, enum ronde
 /** Adds a rate from one place to another to their edge of that word, which is made if need be. Errors: NO_MEMORY. */
 enum ronde_status ronde_import_add_rate(struct ronde_import *import, const char *word,
                                         uint32_t from, uint32_t to, double GBps);
+/** The same both ways. */
+enum ronde_status ronde_import_add_duplex(struct ronde_import *import, const char *word, uint32_t a,
+                                          uint32_t b, double GBps, double back_GBps);
 
 /** The place that stands for all NVSwitches, made on first use. Errors: as ronde_import_add_place. */
 enum ronde_status ronde_import_nvswitch(struct ronde_import *import, uint32_t *out_place);

@@ -78,16 +78,9 @@ bool ronde_nccl_nic_is_repeated(const struct ronde_nccl_nets *nets, xmlNode *nic
 /* Keeps a net's key; false: no memory. */
 static bool note(struct ronde_nccl_nets *nets, xmlNode *net, uint32_t host)
 {
-    char key[128];
-    if (!key_of(nets, net, key))
-        return true;
-    struct ronde_nccl_net *kept =
-        ronde_list_push(nets->reader->import->mem, &nets->seen, sizeof *kept);
-    if (kept) {
-        kept->host = host;
-        memcpy(kept->key, key, sizeof key);
-    }
-    return kept != NULL;
+    struct ronde_nccl_net seen = {.host = host};
+    return !key_of(nets, net, seen.key) ||
+           ronde_list_append(nets->reader->import->mem, &nets->seen, &seen, sizeof seen);
 }
 
 enum ronde_status ronde_nccl_net_read(struct ronde_nccl_nets *nets, xmlNode *node, uint32_t host,

@@ -137,12 +137,7 @@ static enum ronde_status read_gpu(struct nccl *nccl, xmlNode *node, uint32_t pla
     uint32_t device;
     struct ronde_import *import = nccl->reader->import;
     if (RONDE_PLACE(import, place)->kind == RONDE_PLACE_DEVICE) {
-        const enum ronde_status added =
-            ronde_import_added(nccl->reader, node,
-                               ronde_import_add_place(import, RONDE_PLACE_GPU, place,
-                                                      ronde_import_line(node), &place));
-        if (added != RONDE_OK)
-            return added;
+        RONDE_TRY(ronde_import_place_of(nccl->reader, node, RONDE_PLACE_GPU, place, &place));
         RONDE_PLACE(import, place)->up_GBps = RONDE_IMPORT_LOCAL_GBPS;
         RONDE_PLACE(import, place)->bus =
             RONDE_PLACE(import, RONDE_PLACE(import, place)->parent)->bus;
@@ -178,9 +173,7 @@ static enum ronde_status read_pci(struct nccl *nccl, xmlNode *node, uint32_t par
     if (depth > RONDE_MAX_PCI_DEPTH)
         return ronde_import_fail(reader, node, "pci nested deeper than %u", RONDE_MAX_PCI_DEPTH);
     RONDE_TRY(ronde_import_text(reader, node, "class", class));
-    RONDE_TRY(ronde_import_added(reader, node,
-                                 ronde_import_add_place(reader->import, kind_of(node, class),
-                                                        parent, ronde_import_line(node), &place)));
+    RONDE_TRY(ronde_import_place_of(reader, node, kind_of(node, class), parent, &place));
     RONDE_TRY(ronde_import_busid(reader, node, "busid", place));
     RONDE_TRY(rate_pci(nccl, node, place));
     for (xmlNode *child = node->children; child; child = child->next)
@@ -198,9 +191,7 @@ static enum ronde_status read_local_nic(struct nccl *nccl, xmlNode *node, uint32
         ronde_import_note(nccl->reader->import, RONDE_REMARK_REPEATED_NET, ronde_import_line(node));
         return RONDE_OK;
     }
-    RONDE_TRY(ronde_import_added(nccl->reader, node,
-                                 ronde_import_add_place(nccl->reader->import, RONDE_PLACE_NIC, cpu,
-                                                        ronde_import_line(node), &place)));
+    RONDE_TRY(ronde_import_place_of(nccl->reader, node, RONDE_PLACE_NIC, cpu, &place));
     return read_nic(nccl, node, place);
 }
 
@@ -211,9 +202,7 @@ static enum ronde_status read_cpu(struct nccl *nccl, xmlNode *node)
     uint32_t place = RONDE_NONE;
     uint32_t host = 0;
     RONDE_TRY(find_host(nccl, node, &host));
-    RONDE_TRY(ronde_import_added(nccl->reader, node,
-                                 ronde_import_add_place(import, RONDE_PLACE_CPU, RONDE_NONE,
-                                                        ronde_import_line(node), &place)));
+    RONDE_TRY(ronde_import_place_of(nccl->reader, node, RONDE_PLACE_CPU, RONDE_NONE, &place));
     RONDE_PLACE(import, place)->host = host;
     nccl->host = host;
     RONDE_TRY(name_cpu(nccl, node, place));
@@ -248,15 +237,6 @@ static enum ronde_status link_rate(struct nccl *nccl, xmlNode *gpu, double *out_
     return RONDE_OK;
 }
 
-/* Adds a link that works both ways. */
-static enum ronde_status add_duplex(struct nccl *nccl, const char *word, uint32_t gpu, uint32_t to,
-                                    double GBps)
-{
-    struct ronde_import *import = nccl->reader->import;
-    RONDE_TRY(ronde_import_add_rate(import, word, gpu, to, GBps));
-    return ronde_import_add_rate(import, word, to, gpu, GBps);
-}
-
 /* To another GPU only in this direction: the peer has an element of its own. */
 static enum ronde_status add_nvlink(struct nccl *nccl, xmlNode *node, uint32_t gpu, double GBps)
 {
@@ -267,10 +247,11 @@ static enum ronde_status add_nvlink(struct nccl *nccl, xmlNode *node, uint32_t g
     RONDE_TRY(ronde_import_text(nccl->reader, node, "target", target));
     RONDE_TRY(ronde_import_text(nccl->reader, node, "tclass", class));
     if (strncmp(class, "0x068001", 8) == 0)
-        return add_duplex(nccl, nccl->link, gpu, ronde_import_root(import, gpu), GBps);
+        return ronde_import_add_duplex(import, nccl->link, gpu, ronde_import_root(import, gpu),
+                                       GBps, GBps);
     if (strncmp(class, "0x068000", 8) == 0) {
         RONDE_TRY(ronde_import_nvswitch(import, &centre));
-        return add_duplex(nccl, nccl->link, gpu, centre, GBps);
+        return ronde_import_add_duplex(import, nccl->link, gpu, centre, GBps, GBps);
     }
     const uint32_t peer = ronde_import_find(import, RONDE_PLACE(import, gpu)->host, target);
     if (peer == gpu || peer == RONDE_PLACE(import, gpu)->parent)
@@ -304,10 +285,11 @@ static enum ronde_status read_c2c(struct nccl *nccl, xmlNode *node, uint32_t gpu
     RONDE_TRY(ronde_import_number(nccl->reader, node, "bw", 0, &MBps));
     if (!(MBps * count >= 1) || MBps > 1e9)
         return ronde_import_fail(nccl->reader, node, "c2c of %g MB/s, %u links", MBps, count);
+    struct ronde_import *import = nccl->reader->import;
+    const double GBps = MBps * count / 1000;
     return ronde_import_added(nccl->reader, node,
-                              add_duplex(nccl, "c2c", gpu,
-                                         ronde_import_root(nccl->reader->import, gpu),
-                                         MBps * count / 1000));
+                              ronde_import_add_duplex(import, "c2c", gpu,
+                                                      ronde_import_root(import, gpu), GBps, GBps));
 }
 
 /*
@@ -349,11 +331,9 @@ static enum ronde_status read_pcilink(struct nccl *nccl, xmlNode *node)
     const xmlNode *cpu = node;
     while (!ronde_import_is(cpu, "cpu"))
         cpu = cpu->parent;
-    enum ronde_status status = ronde_import_text(nccl->reader, node->parent, "busid", ends[0]);
-    RONDE_THEN(status, ronde_import_text(nccl->reader, node, "target", ends[1]));
-    RONDE_THEN(status, find_host(nccl, (xmlNode *)(uintptr_t)cpu, &host));
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_import_text(nccl->reader, node->parent, "busid", ends[0]));
+    RONDE_TRY(ronde_import_text(nccl->reader, node, "target", ends[1]));
+    RONDE_TRY(find_host(nccl, (xmlNode *)(uintptr_t)cpu, &host));
     for (uint32_t i = 0; i < 2; i++)
         places[i] = ronde_import_find(import, host, ends[i]);
     for (uint32_t i = 0; i < 2; i++)
@@ -364,8 +344,9 @@ static enum ronde_status read_pcilink(struct nccl *nccl, xmlNode *node)
         ronde_import_note(import, RONDE_REMARK_LOST_LINK, ronde_import_line(node));
         return RONDE_OK;
     }
-    status = ronde_import_add_rate(import, "pcilink", places[0], places[1], INFINITY);
-    return ronde_import_added(nccl->reader, node, status);
+    return ronde_import_added(nccl->reader, node,
+                              ronde_import_add_rate(import, "pcilink", places[0], places[1],
+                                                    INFINITY));
 }
 
 /* Everything that names its other end by busid. */

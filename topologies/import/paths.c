@@ -142,10 +142,8 @@ static enum ronde_status pick_nics(struct ronde_import *import)
 {
     for (uint32_t gpu = 0; gpu < import->gpus.count; gpu++) {
         const uint32_t nic = pick_nic(import, gpu);
-        uint32_t *entry = ronde_list_push(import->mem, &import->nic_of, sizeof(uint32_t));
-        if (!entry)
+        if (!ronde_list_append(import->mem, &import->nic_of, &nic, sizeof nic))
             return RONDE_NO_MEMORY;
-        *entry = nic;
     }
     for (uint32_t i = 0; i < import->nics.count; i++) {
         const uint32_t nic = *RONDE_AT(import->nics, uint32_t, i);

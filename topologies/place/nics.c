@@ -63,11 +63,10 @@ static enum ronde_status drop_link(struct finding *finding, uint32_t link, struc
     const struct ronde_platform *platform = finding->platform;
     const uint32_t halves[] = {link, *RONDE_AT(platform->reverses, uint32_t, link)};
     for (int h = 0; h < (halves[0] == halves[1] ? 1 : 2); h++) {
-        const char **name = ronde_list_push(platform->mem, &finding->out, sizeof *name);
-        if (!name)
+        const char *name = RONDE_AT(platform->links, struct ronde_link, halves[h])->name;
+        if (!ronde_list_append(platform->mem, &finding->out, &name, sizeof name))
             return ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for names of NICs",
                               platform->path);
-        *name = RONDE_AT(platform->links, struct ronde_link, halves[h])->name;
     }
     return RONDE_OK;
 }

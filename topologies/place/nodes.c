@@ -48,12 +48,6 @@ static bool makes_nodes(const uint32_t *labels, uint32_t hosts, uint32_t *sizes,
     return used > 1;
 }
 
-static void label_zones(const struct ronde_platform *platform, uint32_t *labels)
-{
-    for (uint32_t i = 0; i < platform->hosts.count; i++)
-        labels[i] = point_of(platform, i)->zone;
-}
-
 static double edge_GBps(const struct ronde_edge *edge)
 {
     return fmax(edge->rate_GBps, edge->back_GBps);
@@ -103,9 +97,8 @@ static enum ronde_status label_by_links(const struct ronde_platform *platform,
                                         bool *out_found, struct ronde_error *error)
 {
     struct ronde_shape shape;
-    enum ronde_status status = ronde_shape_of(platform, mem, &shape, error);
-    if (status != RONDE_OK)
-        return status;
+    RONDE_TRY(ronde_shape_of(platform, mem, &shape, error));
+    enum ronde_status status = RONDE_OK;
     const size_t count = 2 * (size_t)shape.vertex_count;
     uint32_t *room = ronde_mem_new(mem, count, sizeof *room);
     if (room)
@@ -135,7 +128,8 @@ static enum ronde_status label(const struct ronde_platform *platform, const stru
     if (!sizes)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u zones", zones);
     *out_source = RONDE_NODES_ZONES;
-    label_zones(platform, labels);
+    for (uint32_t i = 0; i < hosts; i++)
+        labels[i] = point_of(platform, i)->zone;
     bool found = makes_nodes(labels, hosts, sizes, zones);
     ronde_mem_free(mem, sizes, zones, sizeof *sizes);
     if (found)

@@ -67,13 +67,13 @@ static const struct {
     {"gamma_curve", CURVE, offsetof(struct ronde_platform_facts, gamma_curve)},
     {"measured_by", TEXT, offsetof(struct ronde_platform_facts, measured_by)},
     {"description", TEXT, offsetof(struct ronde_platform_facts, description)},
-    {"network_model", MODEL, 0},
+    {"network_model", MODEL, offsetof(struct ronde_platform_facts, is_tcp)},
     {"send_ns", SIZED, offsetof(struct ronde_platform_facts, time.send)},
     {"receive_ns", SIZED, offsetof(struct ronde_platform_facts, time.receive)},
     {"combine_ns", SIZED, offsetof(struct ronde_platform_facts, time.combine)},
     {"fresh_ns", SIZED, offsetof(struct ronde_platform_facts, time.fresh)},
     {"sums_in_place", INTEGER32, offsetof(struct ronde_platform_facts, time.sums_in_place)},
-    {"multicast", SWITCHES, 0},
+    {"multicast", SWITCHES, offsetof(struct ronde_platform_facts, time.multicasts)},
     {"rank_hosts", RANKS, 0},
     {"rank_shape", AXES, 0},
     {"measured_on", REMARK, 0},
@@ -208,25 +208,18 @@ static enum ronde_status store_sized(struct ronde_xml_reader *reader, const stru
     return RONDE_OK;
 }
 
-/* SimGrid's names of its models: bytes over rate, which is the default, or TCP as it was calibrated. */
-static enum ronde_status store_model(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
-                                     const char *value)
+/* What is not so, and what is: SimGrid's names of its models, bytes over rate or TCP as it was calibrated; switches. */
+static enum ronde_status store_flag(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
+                                    uint32_t row, const char *value)
 {
-    reader->platform->facts.is_tcp = strcmp(value, "LV08") == 0;
-    if (reader->platform->facts.is_tcp || strcmp(value, "CM02") == 0)
+    static const char *const all[][2] = {[MODEL] = {"CM02", "LV08"}, [SWITCHES] = {"0", "1"}};
+    const char *const *words = all[props[row].shape];
+    const bool is_so = strcmp(value, words[1]) == 0;
+    memcpy((char *)&reader->platform->facts + props[row].offset, &is_so, sizeof is_so);
+    if (is_so || strcmp(value, words[0]) == 0)
         return RONDE_OK;
-    return ronde_reader_fail(reader, tag, "ronde.network_model is '%s', expected CM02 or LV08",
-                             value);
-}
-
-/* What the switches can do besides passing on. */
-static enum ronde_status store_multicast(struct ronde_xml_reader *reader,
-                                         const struct ronde_tag *tag, const char *value)
-{
-    reader->platform->facts.time.multicasts = strcmp(value, "1") == 0;
-    if (reader->platform->facts.time.multicasts || strcmp(value, "0") == 0)
-        return RONDE_OK;
-    return ronde_reader_fail(reader, tag, "ronde.multicast is '%s', expected 0 or 1", value);
+    return ronde_reader_fail(reader, tag, "ronde.%s is '%s', expected %s or %s", props[row].name,
+                             value, words[0], words[1]);
 }
 
 /* Radices with an x between them; whether they are those of the ranks is known in the end. */
@@ -272,9 +265,8 @@ static enum ronde_status store(struct ronde_xml_reader *reader, const struct ron
     case SIZED:
         return store_sized(reader, tag, row, value);
     case MODEL:
-        return store_model(reader, tag, value);
     case SWITCHES:
-        return store_multicast(reader, tag, value);
+        return store_flag(reader, tag, row, value);
     case RANKS:
         return ronde_reader_text(reader, tag, "value", &reader->rank_hosts);
     case AXES:

@@ -6,12 +6,9 @@
 /* One direction. Pairs given twice are found when all are sorted, by the sealing. */
 static enum ronde_status push_route(struct ronde_xml_reader *reader, const struct ronde_route *route)
 {
-    struct ronde_route *copy =
-        ronde_list_push(reader->platform->mem, &reader->platform->routes, sizeof *copy);
-    if (!copy)
-        return ronde_reader_no_memory(reader);
-    *copy = *route;
-    return RONDE_OK;
+    return ronde_list_append(reader->platform->mem, &reader->platform->routes, route, sizeof *route)
+               ? RONDE_OK
+               : ronde_reader_no_memory(reader);
 }
 
 /* A route whose ends are known; its links follow. */
@@ -51,12 +48,12 @@ enum ronde_status ronde_read_link_ctn(struct ronde_xml_reader *reader, const str
                                      : "SPLITDUPLEX link '%s' needs a direction, UP or DOWN",
                                  id);
     const uint32_t down = is_split ? *RONDE_AT(platform->reverses, uint32_t, link) : link;
-    const enum ronde_status status =
-        ronde_reader_added(reader, ronde_platform_add_hop(platform, direction == 2 ? down : link));
-    uint32_t *back = ronde_list_push(platform->mem, &reader->way_back, sizeof *back);
-    if (back)
-        *back = direction == 1 ? down : link;
-    return status == RONDE_OK && !back ? ronde_reader_no_memory(reader) : status;
+    const uint32_t back = direction == 1 ? down : link;
+    RONDE_TRY(
+        ronde_reader_added(reader, ronde_platform_add_hop(platform, direction == 2 ? down : link)));
+    return ronde_list_append(platform->mem, &reader->way_back, &back, sizeof back)
+               ? RONDE_OK
+               : ronde_reader_no_memory(reader);
 }
 
 /* Its links are all there: it is stored, both ways if it says so. */

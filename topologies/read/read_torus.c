@@ -48,14 +48,12 @@ static enum ronde_status add_way(const struct torus *torus, uint32_t src, uint32
 {
     struct ronde_platform *platform = torus->reader->platform;
     const struct ronde_hops hops = {platform->hops.count, 1};
-    const enum ronde_status status = ronde_platform_add_hop(platform, link);
-    struct ronde_route *way =
-        status == RONDE_OK ? ronde_list_push(platform->mem, &platform->routes, sizeof *way) : NULL;
-    if (!way)
-        return ronde_reader_no_memory(torus->reader);
-    *way = (struct ronde_route){torus->first + src, torus->first + dst, torus->first + src,
-                                torus->first + dst, torus->tag->line,   hops};
-    return RONDE_OK;
+    const uint32_t from = torus->first + src, to = torus->first + dst;
+    const struct ronde_route way = {from, to, from, to, torus->tag->line, hops};
+    return ronde_platform_add_hop(platform, link) == RONDE_OK &&
+                   ronde_list_append(platform->mem, &platform->routes, &way, sizeof way)
+               ? RONDE_OK
+               : ronde_reader_no_memory(torus->reader);
 }
 
 /* The link from a host to the next on an axis, and both ways over it unless routes have no use for it. */
