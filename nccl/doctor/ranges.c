@@ -174,12 +174,6 @@ static bool is_one_series(const struct ronde_published_row *a, const struct rond
            a->wish.protocol == b->wish.protocol;
 }
 
-static double tolerance_of(const struct ronde_doctor_request *request,
-                           const struct ronde_published_row *row)
-{
-    return ronde_doctor_tolerance(request->spread, &row->call);
-}
-
 /** From this ratio on times are no error of the model's. */
 static double far_of(const struct ronde_doctor_request *request,
                      const struct ronde_published_row *row)
@@ -224,7 +218,8 @@ static bool put(struct ronde_diagnosis *out, const struct ronde_doctor_request *
                 const struct expected *rows, size_t from, size_t to, bool starts_series)
 {
     const struct ronde_published_row *row = rows[from].row;
-    const double ratio = middle_ratio(rows, from, to), tolerance = tolerance_of(request, row);
+    const double ratio = middle_ratio(rows, from, to),
+                 tolerance = ronde_doctor_tolerance(request->spread, &row->call);
     const double far = far_ratio(request, rows, from, to);
     const bool is_short = ratio > tolerance || far > 0;
     if (far > out->far) {

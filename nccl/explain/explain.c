@@ -171,7 +171,7 @@ static void blame(const struct explain_instance *all, size_t all_count, size_t f
 /* What is worked on. */
 struct work {
     const struct ronde_traces *traces;
-    const struct ronde_mem *mem;
+    struct ronde_store store;
     struct ronde_explanation *out;
     struct explain_part *parts;
     struct explain_instance *instances;
@@ -180,7 +180,6 @@ struct work {
     uint32_t *tally;  /* by process */
     size_t count;     /* parts */
     size_t made;      /* instances */
-    size_t capacity;  /* of all arrays but the tally */
 };
 
 static enum ronde_status no_memory(struct ronde_error *error)
@@ -190,26 +189,16 @@ static enum ronde_status no_memory(struct ronde_error *error)
 
 static bool reserve(struct work *work)
 {
+    struct ronde_store *store = &work->store;
     const size_t count = work->traces->calls.count;
-    work->capacity = count;
-    work->parts = ronde_mem_new(work->mem, count, sizeof *work->parts);
-    work->instances = ronde_mem_new(work->mem, count, sizeof *work->instances);
-    work->scratch = ronde_mem_new(work->mem, count, sizeof *work->scratch);
-    work->times = ronde_mem_new(work->mem, count, sizeof *work->times);
-    work->tally = ronde_mem_new(work->mem, work->traces->processes.count, sizeof *work->tally);
+    work->parts = ronde_store_new(store, count, sizeof *work->parts);
+    work->instances = ronde_store_new(store, count, sizeof *work->instances);
+    work->scratch = ronde_store_new(store, count, sizeof *work->scratch);
+    work->times = ronde_store_new(store, count, sizeof *work->times);
+    work->tally = ronde_store_new(store, work->traces->processes.count, sizeof *work->tally);
     work->out->loose_count = 2 * (size_t)work->traces->processes.count;
-    work->out->loose = ronde_mem_new(work->mem, work->out->loose_count, sizeof *work->out->loose);
-    return work->parts && work->instances && work->scratch && work->times && work->tally &&
-           work->out->loose;
-}
-
-static void release(struct work *work)
-{
-    ronde_mem_free(work->mem, work->parts, work->capacity, sizeof *work->parts);
-    ronde_mem_free(work->mem, work->instances, work->capacity, sizeof *work->instances);
-    ronde_mem_free(work->mem, work->scratch, work->capacity, sizeof *work->scratch);
-    ronde_mem_free(work->mem, work->times, work->capacity, sizeof *work->times);
-    ronde_mem_free(work->mem, work->tally, work->traces->processes.count, sizeof *work->tally);
+    work->out->loose = ronde_mem_new(store->mem, work->out->loose_count, sizeof *work->out->loose);
+    return !store->is_short && work->out->loose;
 }
 
 static void put_together(struct work *work)
@@ -349,7 +338,7 @@ static enum ronde_status add_row(struct work *work, size_t group_first, size_t g
                                  size_t first, size_t count, struct ronde_error *error)
 {
     const struct explain_instance *instances = work->instances + first;
-    struct ronde_explain_row *row = ronde_list_push(work->mem, &work->out->rows, sizeof *row);
+    struct ronde_explain_row *row = ronde_list_push(work->store.mem, &work->out->rows, sizeof *row);
     if (!row)
         return no_memory(error);
     row->collective = instances->collective;
@@ -412,20 +401,19 @@ enum ronde_status ronde_explain(const struct ronde_traces *traces, uint32_t step
                                 const struct ronde_mem *mem, struct ronde_explanation *out,
                                 struct ronde_error *error)
 {
-    struct work work = {.traces = traces, .mem = mem, .out = out};
+    struct work work = {.traces = traces, .store = {.mem = mem}, .out = out};
     *out = (struct ronde_explanation){.mem = mem};
     count_ranks(traces, out);
     enum ronde_status status = reserve(&work) ? RONDE_OK : no_memory(error);
     RONDE_THEN(status, explain_select(traces, step, work.parts, &work.count, error));
-    if (status == RONDE_OK)
-        out->steps = step == RONDE_TRACE_NONE ? explain_count_steps(traces) : 1;
     if (status == RONDE_OK) {
+        out->steps = step == RONDE_TRACE_NONE ? explain_count_steps(traces) : 1;
         put_together(&work);
         status = add_rows(&work, error);
     }
     if (status == RONDE_OK && out->rows.count > 1)
         qsort(out->rows.items, out->rows.count, sizeof(struct ronde_explain_row), by_time);
-    release(&work);
+    ronde_store_clear(&work.store);
     return status;
 }
 

@@ -421,13 +421,13 @@ enum ronde_status ronde_explain_workload(const struct ronde_traces *traces, uint
                                          struct ronde_error *error)
 {
     const size_t calls = traces->calls.count;
+    struct ronde_store store = {.mem = mem};
     struct step step = {.traces = traces,
                         .mem = mem,
-                        .parts = ronde_mem_new(mem, calls, sizeof *step.parts),
-                        .items = ronde_mem_new(mem, calls, sizeof *step.items)};
-    enum ronde_status status = step.parts && step.items
-                                   ? RONDE_OK
-                                   : ronde_fail(error, RONDE_NO_MEMORY, "explain: no memory");
+                        .parts = ronde_store_new(&store, calls, sizeof *step.parts),
+                        .items = ronde_store_new(&store, calls, sizeof *step.items)};
+    enum ronde_status status =
+        store.is_short ? ronde_fail(error, RONDE_NO_MEMORY, "explain: no memory") : RONDE_OK;
     RONDE_THEN(status, explain_select(traces, number, step.parts, &step.part_count, error));
     if (status == RONDE_OK) {
         explain_number(traces, step.parts, step.part_count);
@@ -436,8 +436,7 @@ enum ronde_status ronde_explain_workload(const struct ronde_traces *traces, uint
     RONDE_THEN(status, check(&step, error));
     if (status == RONDE_OK)
         put_step(&step, file);
-    ronde_mem_free(mem, step.parts, calls, sizeof *step.parts);
-    ronde_mem_free(mem, step.items, calls, sizeof *step.items);
+    ronde_store_clear(&store);
     ronde_list_free(mem, &step.lines, sizeof(struct line));
     ronde_list_free(mem, &step.families, sizeof(struct family));
     return status;

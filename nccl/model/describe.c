@@ -67,12 +67,6 @@ static const struct ronde_nccl_network *nccl_network_of(const char *between)
     return NULL;
 }
 
-/** A GPU of the catalogue, its generation as the model's. */
-struct part {
-    enum ronde_nccl_generation generation;
-    double nvlink_GBps, pcie_GBps;
-};
-
 /** Bytes of a text that is looked at. */
 #define TEXT_BYTES 256
 
@@ -151,28 +145,30 @@ static bool names_links(const char *gpu, const char *inside)
            (has(gpu, "SXM") && !has(inside, "PCIE"));
 }
 
-static enum ronde_node_link link_of(const char *gpu, const char *inside, const struct part *part,
-                                    uint32_t gpus)
+static enum ronde_node_link link_of(const char *gpu, const char *inside,
+                                    const struct ronde_gpu_sheet *sheet,
+                                    const struct ronde_nccl_machine *machine)
 {
     const bool is_named = names_links(gpu, inside);
-    if (has(inside, "NO NVLINK") || !is_named || !(part->nvlink_GBps > 0))
+    if (has(inside, "NO NVLINK") || !is_named || !(sheet->nvlink_GBps > 0))
         return RONDE_NODE_PCIE;
     /* Chiplets have links of several widths to some others; what leaves a chiplet in all is what counts. */
-    if (part->generation <= RONDE_NCCL_CDNA3)
-        return part->generation == RONDE_NCCL_CDNA2 ? RONDE_NODE_SWITCH : RONDE_NODE_MESH;
+    if (machine->generation <= RONDE_NCCL_CDNA3)
+        return machine->generation == RONDE_NCCL_CDNA2 ? RONDE_NODE_SWITCH : RONDE_NODE_MESH;
     if (has(inside, "PAIR") && !has(inside, "PER PAIR"))
         return RONDE_NODE_PAIRS;
     /* Blackwells have no links to each other, with or without the word; nor has anything more than eight. */
     if (HAS_ANY(inside, "NVSWITCH", "NVLINK SWITCH", "NV SWITCH", "NVL32", "NVL36", "NVL72",
                 "DGX-2") ||
-        part->generation == RONDE_NCCL_BLACKWELL || gpus > 8)
+        machine->generation == RONDE_NCCL_BLACKWELL || machine->gpus > 8)
         return RONDE_NODE_SWITCH;
     if (HAS_ANY(inside, "MESH", "ALL-TO-ALL"))
         return RONDE_NODE_MESH;
     if (HAS_ANY(inside, "PAIR", "BRIDGE") && !has(inside, "PER PAIR"))
         return RONDE_NODE_PAIRS;
     /* HGX boards: NVSwitch on eight GPUs from Ampere on, links to each other on fewer. */
-    return gpus > 4 && part->generation >= RONDE_NCCL_AMPERE ? RONDE_NODE_SWITCH : RONDE_NODE_MESH;
+    return machine->gpus > 4 && machine->generation >= RONDE_NCCL_AMPERE ? RONDE_NODE_SWITCH
+                                                                         : RONDE_NODE_MESH;
 }
 
 /** How far a rate may be off a data sheet's and still be it, by rounding or by counting headers. */
@@ -191,13 +187,13 @@ static double nvlink_as_said(double said_GBps, double sheet_GBps, double peers)
     return said_GBps > sheet_GBps ? said_GBps / 2 : said_GBps;
 }
 
-/** PCIe of a GPU's slot as words say, "PCIe4", "Gen 4", "PCIe 4.0"; the part's where they do not. */
-static double slot_as_said(const char *inside, const struct part *part)
+/** PCIe of a GPU's slot as words say, "PCIe4", "Gen 4", "PCIe 4.0"; the usual where they do not. */
+static double slot_as_said(const char *inside, double usual_GBps)
 {
     const double whole = HAS_ANY(inside, "PCIE3", "GEN3", "PCIE 3", "GEN 3")   ? 15.75
                          : HAS_ANY(inside, "PCIE4", "GEN4", "PCIE 4", "GEN 4") ? 31.5
                          : HAS_ANY(inside, "PCIE5", "GEN5", "PCIE 5", "GEN 5") ? 63
-                                                                               : part->pcie_GBps;
+                                                                               : usual_GBps;
     return has(inside, " X8") ? whole / 2 : has(inside, " X4") ? whole / 4 : whole;
 }
 
@@ -224,18 +220,18 @@ static enum ronde_nccl_gpu_path gpu_path_of(const char *gpu, const char *inside)
 }
 
 /** "18x26.56GB/s" and "900GB/s per GPU" are of a GPU; what is said per link or per pair of GPUs is the data sheet's. */
-static void set_links(const char *gpu, const char *inside, const struct part *part,
+static void set_links(const char *gpu, const char *inside, const struct ronde_gpu_sheet *sheet,
                       struct ronde_nccl_machine *out)
 {
     double count = 1;
     const double said = rate_of(inside, "GB/S", &count) * count;
     const bool is_of_gpu = said > 0 && !has(inside, "PER LINK") && !has(inside, "PER PAIR");
-    out->link = link_of(gpu, inside, part, out->gpus);
+    out->link = link_of(gpu, inside, sheet, out);
     const double peers = out->link == RONDE_NODE_MESH && out->gpus > 1 ? out->gpus - 1. : 1;
     if (out->link != RONDE_NODE_PCIE)
         out->nvlink_GBps =
-            is_of_gpu ? nvlink_as_said(said, part->nvlink_GBps, peers) : part->nvlink_GBps;
-    out->pcie_GBps = slot_as_said(inside, part);
+            is_of_gpu ? nvlink_as_said(said, sheet->nvlink_GBps, peers) : sheet->nvlink_GBps;
+    out->pcie_GBps = slot_as_said(inside, sheet->pcie_GBps);
     out->gpu_path = gpu_path_of(gpu, inside);
 }
 
@@ -371,11 +367,11 @@ enum { BOARD_GPUS = 8, LEAST_NICS_OF_BOARD = 4 };
  * GPUs of a node of which fewer took part: of boards with NVSwitch there are eight, and where there are 4 to 8 NICs each is
  * some GPU's, which no other GPU uses.
  */
-static uint32_t usual_gpus(const char *inside, const char *between, const struct part *part,
-                           uint32_t there)
+static uint32_t usual_gpus(const char *inside, const char *between,
+                           enum ronde_nccl_generation generation, uint32_t there)
 {
     const uint32_t nics = count_nics(between, 1);
-    if (part->generation >= RONDE_NCCL_AMPERE && there < BOARD_GPUS && has(inside, "NVSWITCH"))
+    if (generation >= RONDE_NCCL_AMPERE && there < BOARD_GPUS && has(inside, "NVSWITCH"))
         return BOARD_GPUS;
     if (has(between, "PER GPU") || has(between, "/GPU"))
         return there;
@@ -393,8 +389,8 @@ static uint32_t count_gpus(const char *gpu)
 }
 
 /** GPUs of a node: as many as the words say, but a rack of superchips is several nodes. */
-static void set_gpus(const char *gpu, const char *inside, const char *between,
-                     const struct part *part, uint32_t said, struct ronde_nccl_machine *out)
+static void set_gpus(const char *gpu, const char *inside, const char *between, uint32_t said,
+                     struct ronde_nccl_machine *out)
 {
     /* A package of two chiplets is two GPUs to RCCL. */
     static const char *const gpus[] = {"GPU"}, *const chiplets[] = {"GCD"};
@@ -404,8 +400,10 @@ static void set_gpus(const char *gpu, const char *inside, const char *between,
     /* A table's may be of all its nodes. */
     const uint32_t of_gpu = said == 0 ? count_gpus(gpu) : 0;
     const uint32_t stated = of_gpu > of_inside ? of_gpu : of_inside, there = said > 0 ? said : 1;
-    out->gpus = stated > 0 ? (stated > there ? stated : there)
-                           : (rack > BOARD_GPUS ? there : usual_gpus(inside, between, part, there));
+    out->gpus =
+        stated > 0
+            ? (stated > there ? stated : there)
+            : (rack > BOARD_GPUS ? there : usual_gpus(inside, between, out->generation, there));
     if (!is_superchip(gpu) || rack <= 8)
         return;
     out->gpus = there < rack ? (there < 4 ? 4 : there) : rack;
@@ -414,7 +412,7 @@ static void set_gpus(const char *gpu, const char *inside, const char *between,
 
 /** Processors as words say, else those of most servers with such parts. */
 static enum ronde_nccl_vendor cpu_of(const char *gpu, const char *inside, const char *between,
-                                     const char *notes, const struct part *part)
+                                     const char *notes, enum ronde_nccl_generation generation)
 {
     const char *const texts[] = {inside, between, notes};
     if (is_superchip(gpu))
@@ -429,8 +427,8 @@ static enum ronde_nccl_vendor cpu_of(const char *gpu, const char *inside, const 
             return RONDE_NCCL_ARM;
     }
     /* Servers of AWS have Intel's processors before Hopper. */
-    return has(between, "SLINGSHOT") || part->generation <= RONDE_NCCL_CDNA3 ||
-                   (has(between, "EFA") && part->generation >= RONDE_NCCL_HOPPER)
+    return has(between, "SLINGSHOT") || generation <= RONDE_NCCL_CDNA3 ||
+                   (has(between, "EFA") && generation >= RONDE_NCCL_HOPPER)
                ? RONDE_NCCL_AMD
                : RONDE_NCCL_INTEL;
 }
@@ -453,18 +451,14 @@ enum ronde_status ronde_nccl_machine_of_words(const struct ronde_nccl_words_of *
     capitals(said->between, between);
     capitals(said->notes, notes);
     const struct ronde_gpu_sheet *sheet = ronde_gpu_find(gpu);
-    struct part part;
     *out = (struct ronde_nccl_machine){.sockets = 2};
-    if (!sheet || !ronde_nccl_generation_find(gpu, &part.generation))
+    if (!sheet || !ronde_nccl_generation_find(gpu, &out->generation))
         return ronde_fail(error, RONDE_BAD_INPUT, "\"%.100s\" is no GPU whose constants are known",
                           said->gpu ? said->gpu : "");
-    part.nvlink_GBps = sheet->nvlink_GBps;
-    part.pcie_GBps = sheet->pcie_GBps;
-    out->generation = part.generation;
-    set_gpus(gpu, inside, between, &part, said->gpus, out);
-    out->cpu = cpu_of(gpu, inside, between, notes, &part);
+    set_gpus(gpu, inside, between, said->gpus, out);
+    out->cpu = cpu_of(gpu, inside, between, notes, out->generation);
     out->sockets = is_superchip(gpu) ? out->gpus : has(between, "SLINGSHOT") ? 1 : 2;
     out->is_one_process = is_one_process(notes);
-    set_links(gpu, inside, &part, out);
+    set_links(gpu, inside, sheet, out);
     return set_network(between, said->between && has(said->between, "GB/s"), out, error);
 }

@@ -40,7 +40,7 @@ struct mapping {
     const struct ronde_nccl_machine *machine;
     const struct ronde_nccl_call *call;
     const uint32_t *hosts; /**< of the ranks, or NULL */
-    const struct ronde_mem *mem;
+    struct ronde_store store;
     struct ronde_router *router;
     uint32_t g;          /**< ranks a node */
     uint32_t link_count; /**< of the platform */
@@ -50,7 +50,6 @@ struct mapping {
     double inside_ns;    /**< longest route inside a node */
     double between_ns;   /**< and between nodes */
     struct ronde_error *error;
-    enum ronde_status status; /**< of what was refused: who maps returns false then */
 };
 
 static uint32_t host_of(const struct mapping *mapping, uint32_t rank)
@@ -59,16 +58,13 @@ static uint32_t host_of(const struct mapping *mapping, uint32_t rank)
                           : rank / mapping->g * mapping->machine->gpus + rank % mapping->g;
 }
 
-static bool add_hop(struct mapping *mapping, uint32_t from, uint32_t to, double share)
+static enum ronde_status add_hop(struct mapping *mapping, uint32_t from, uint32_t to, double share)
 {
     uint32_t links[ROUTE_MAX], count = 0;
     double ns = 0;
     const bool is_across = from / mapping->g != to / mapping->g;
-    mapping->status =
-        ronde_router_route(mapping->router, host_of(mapping, from), host_of(mapping, to), ROUTE_MAX,
-                           links, &count, mapping->error);
-    if (mapping->status != RONDE_OK)
-        return false;
+    RONDE_TRY(ronde_router_route(mapping->router, host_of(mapping, from), host_of(mapping, to),
+                                 ROUTE_MAX, links, &count, mapping->error));
     for (uint32_t i = 0; i < count && i < ROUTE_MAX; i++) {
         const struct ronde_link *link = ronde_platform_link(mapping->platform, links[i]);
         double *bytes = &mapping->bytes[links[i]];
@@ -80,7 +76,7 @@ static bool add_hop(struct mapping *mapping, uint32_t from, uint32_t to, double 
         mapping->between_ns = fmax(mapping->between_ns, ns);
     else
         mapping->inside_ns = fmax(mapping->inside_ns, ns);
-    return true;
+    return RONDE_OK;
 }
 
 static uint32_t rings_of(const struct mapping *mapping)
@@ -90,7 +86,7 @@ static uint32_t rings_of(const struct mapping *mapping)
                             mapping->machine->link == RONDE_NODE_MESH);
 }
 
-static bool map_orders(struct mapping *mapping, const uint32_t *orders, uint32_t rings)
+static enum ronde_status map_orders(struct mapping *mapping, const uint32_t *orders, uint32_t rings)
 {
     const uint32_t n = mapping->call->ranks;
     const uint32_t steps = ronde_nccl_ring_steps(mapping->call->collective, n);
@@ -98,45 +94,43 @@ static bool map_orders(struct mapping *mapping, const uint32_t *orders, uint32_t
     for (uint32_t c = 0; c < rings; c++)
         for (uint32_t q = 0; q < (steps > 0 ? n : n - 1); q++) {
             const uint32_t *ring = orders + (size_t)c * n;
-            if (!add_hop(mapping, ring[q], ring[(q + 1) % n], share))
-                return false;
+            RONDE_TRY(add_hop(mapping, ring[q], ring[(q + 1) % n], share));
         }
-    return true;
+    return RONDE_OK;
 }
 
-static bool map_rings(struct mapping *mapping)
+static enum ronde_status map_rings(struct mapping *mapping)
 {
     const uint32_t n = mapping->call->ranks, rings = rings_of(mapping);
-    const size_t entries = (size_t)n * rings;
     struct ronde_nodes nodes = {.count = 0};
     struct ronde_rings_found found;
-    uint32_t *orders = ronde_mem_new(mapping->mem, entries, sizeof *orders);
-    uint32_t *hosts = ronde_mem_new(mapping->mem, n, sizeof *hosts);
+    uint32_t *orders = ronde_store_new(&mapping->store, (size_t)n * rings, sizeof *orders);
+    uint32_t *hosts = ronde_store_new(&mapping->store, n, sizeof *hosts);
     const struct ronde_rings wanted = {hosts, n, rings, 0};
-    mapping->status =
-        orders && hosts ? ronde_nodes_find(mapping->platform, mapping->mem, &nodes, mapping->error)
-                        : ronde_fail(mapping->error, RONDE_NO_MEMORY,
-                                     "no memory for %u rings of %u ranks", rings, n);
-    for (uint32_t r = 0; hosts && r < n; r++)
+    const struct ronde_mem *mem = mapping->store.mem;
+    if (mapping->store.is_short)
+        return ronde_fail(mapping->error, RONDE_NO_MEMORY, "no memory for %u rings of %u ranks",
+                          rings, n);
+    for (uint32_t r = 0; r < n; r++)
         hosts[r] = host_of(mapping, r);
-    if (mapping->status == RONDE_OK)
-        mapping->status = ronde_place_rings(mapping->platform, &nodes, &wanted, mapping->mem,
-                                            orders, &found, mapping->error);
-    const bool is_mapped = mapping->status == RONDE_OK && map_orders(mapping, orders, rings);
-    ronde_nodes_free(&nodes, mapping->mem);
-    ronde_mem_free(mapping->mem, hosts, n, sizeof *hosts);
-    ronde_mem_free(mapping->mem, orders, entries, sizeof *orders);
-    return is_mapped;
+    RONDE_TRY(ronde_nodes_find(mapping->platform, mem, &nodes, mapping->error));
+    const enum ronde_status status =
+        ronde_place_rings(mapping->platform, &nodes, &wanted, mem, orders, &found, mapping->error);
+    ronde_nodes_free(&nodes, mem);
+    return status == RONDE_OK ? map_orders(mapping, orders, rings) : status;
 }
 
 /** A hop and the way back. */
-static bool add_both(struct mapping *mapping, uint32_t one, uint32_t other, double share)
+static enum ronde_status add_both(struct mapping *mapping, uint32_t one, uint32_t other,
+                                  double share)
 {
-    return add_hop(mapping, one, other, share) && add_hop(mapping, other, one, share);
+    RONDE_TRY(add_hop(mapping, one, other, share));
+    return add_hop(mapping, other, one, share);
 }
 
 /** Both trees of the nodes, which are numbered from one of them on, between GPUs of one number, up and down. */
-static bool map_double_tree(struct mapping *mapping, uint32_t first, uint32_t gpu, double share)
+static enum ronde_status map_double_tree(struct mapping *mapping, uint32_t first, uint32_t gpu,
+                                         double share)
 {
     const uint32_t nodes = mapping->call->nodes, g = mapping->g;
     for (uint32_t i = 2; i < 2 * nodes; i++) {
@@ -146,10 +140,9 @@ static bool map_double_tree(struct mapping *mapping, uint32_t first, uint32_t gp
         const uint32_t parent = is_second ? ronde_tree_second_order(nodes, above) : above;
         const uint32_t from = (node + first) % nodes * g + gpu;
         const uint32_t to = (parent + first) % nodes * g + gpu;
-        if (!add_both(mapping, from, to, share / 2))
-            return false;
+        RONDE_TRY(add_both(mapping, from, to, share / 2));
     }
-    return true;
+    return RONDE_OK;
 }
 
 /** Orders of nodes that are tried: by one of them each node stands within a tree. */
@@ -163,112 +156,99 @@ static uint32_t gpu_of(const struct mapping *mapping, uint32_t channel, uint32_t
 }
 
 /** Double trees of so many channels; a link has what the order that loads it most puts on it. */
-static bool map_double_trees(struct mapping *mapping, uint32_t channels)
+static enum ronde_status map_double_trees(struct mapping *mapping, uint32_t channels)
 {
     const uint32_t links = mapping->link_count;
     memset(mapping->most, 0, links * sizeof *mapping->most);
     for (uint32_t first = 0; first < ORDERS; first++) {
         memset(mapping->bytes, 0, links * sizeof *mapping->bytes);
         for (uint32_t c = 0; c < channels; c++)
-            if (!map_double_tree(mapping, first, gpu_of(mapping, c, channels), 1. / channels))
-                return false;
+            RONDE_TRY(map_double_tree(mapping, first, gpu_of(mapping, c, channels), 1. / channels));
         for (uint32_t i = 0; i < links; i++)
             mapping->most[i] = fmax(mapping->most[i], mapping->bytes[i]);
     }
     memcpy(mapping->bytes, mapping->most, links * sizeof *mapping->bytes);
-    return true;
+    return RONDE_OK;
 }
 
 /** Chains of every node from a GPU on, up and down. */
-static bool map_chains(struct mapping *mapping, uint32_t gpu, double share)
+static enum ronde_status map_chains(struct mapping *mapping, uint32_t gpu, double share)
 {
     const uint32_t g = mapping->g;
     for (uint32_t node = 0; node < mapping->call->nodes; node++)
         for (uint32_t i = 0; i + 1 < g; i++) {
             const uint32_t above = node * g + (gpu + i) % g, below = node * g + (gpu + i + 1) % g;
-            if (!add_both(mapping, below, above, share))
-                return false;
+            RONDE_TRY(add_both(mapping, below, above, share));
         }
-    return true;
+    return RONDE_OK;
 }
 
-static bool map_trees(struct mapping *mapping)
+static enum ronde_status map_trees(struct mapping *mapping)
 {
     const uint32_t rings = rings_of(mapping);
-    bool is_mapped = map_double_trees(mapping, rings);
-    for (uint32_t c = 0; c < rings && is_mapped; c++)
-        is_mapped = map_chains(mapping, gpu_of(mapping, c, rings), 1. / rings);
-    return is_mapped;
+    RONDE_TRY(map_double_trees(mapping, rings));
+    for (uint32_t c = 0; c < rings; c++)
+        RONDE_TRY(map_chains(mapping, gpu_of(mapping, c, rings), 1. / rings));
+    return RONDE_OK;
 }
 
 /** A port's bytes each way are those of a hop to the next GPU. */
-static bool map_nvls(struct mapping *mapping)
+static enum ronde_status map_nvls(struct mapping *mapping)
 {
     const uint32_t g = mapping->g;
     if (mapping->call->collective != RONDE_ALL_REDUCE)
         return map_rings(mapping);
-    bool is_mapped = map_double_trees(mapping, g);
-    for (uint32_t r = 0; g > 1 && r < mapping->call->ranks && is_mapped; r++)
-        is_mapped = add_hop(mapping, r, r - r % g + (r + 1) % g, 1 + 1. / g);
-    return is_mapped;
+    RONDE_TRY(map_double_trees(mapping, g));
+    for (uint32_t r = 0; g > 1 && r < mapping->call->ranks; r++)
+        RONDE_TRY(add_hop(mapping, r, r - r % g + (r + 1) % g, 1 + 1. / g));
+    return RONDE_OK;
 }
 
 /** Every rank's message to the rank so far behind it. */
-static bool map_shift(struct mapping *mapping, uint32_t distance, double share)
+static enum ronde_status map_shift(struct mapping *mapping, uint32_t distance, double share)
 {
     const uint32_t n = mapping->call->ranks;
-    bool is_mapped = true;
-    for (uint32_t r = 0; r < n && is_mapped; r++)
-        is_mapped = add_hop(mapping, r, (r + distance) % n, share);
-    return is_mapped;
+    for (uint32_t r = 0; r < n; r++)
+        RONDE_TRY(add_hop(mapping, r, (r + distance) % n, share));
+    return RONDE_OK;
 }
 
 /** Of distances that are left out others take the place, spread evenly: multiples of the golden section. */
-static bool map_all_pairs(struct mapping *mapping)
+static enum ronde_status map_all_pairs(struct mapping *mapping)
 {
     static const double golden = 0.6180339887498949;
     const uint32_t n = mapping->call->ranks, distances = n - 1;
     const uint32_t most = (uint32_t)fmax(1, (double)(MOST_ROUTES / n));
     const uint32_t count = distances < most ? distances : most;
-    bool is_mapped = true;
-    for (uint32_t i = 0; i < count && is_mapped; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const uint32_t at =
             count == distances ? i : (uint32_t)(fmod((i + .5) * golden, 1) * distances);
-        is_mapped = map_shift(mapping, 1 + at, (double)distances / count / n);
+        RONDE_TRY(map_shift(mapping, 1 + at, (double)distances / count / n));
     }
-    return is_mapped;
+    return RONDE_OK;
 }
 
-static bool map_messages(struct mapping *mapping)
+static enum ronde_status map_messages(struct mapping *mapping)
 {
     const uint32_t n = mapping->call->ranks;
     const enum ronde_collective collective = mapping->call->collective;
     const bool is_gather = collective == RONDE_GATHER;
-    bool is_mapped = true;
     if (collective == RONDE_SEND_RECV)
         return map_shift(mapping, 1, 1);
     if (collective == RONDE_ALL_TO_ALL)
         return map_all_pairs(mapping);
-    for (uint32_t r = 1; r < n && is_mapped; r++)
-        is_mapped = add_hop(mapping, is_gather ? r : 0, is_gather ? 0 : r, 1. / n);
-    return is_mapped;
+    for (uint32_t r = 1; r < n; r++)
+        RONDE_TRY(add_hop(mapping, is_gather ? r : 0, is_gather ? 0 : r, 1. / n));
+    return RONDE_OK;
 }
 
-static bool map(struct mapping *mapping, enum ronde_nccl_algorithm algorithm)
+static enum ronde_status map(struct mapping *mapping, enum ronde_nccl_algorithm algorithm)
 {
-    switch (algorithm) {
-    case RONDE_NCCL_RING:
-        return map_rings(mapping);
-    case RONDE_NCCL_TREE:
-        return map_trees(mapping);
-    case RONDE_NCCL_NVLS:
-    case RONDE_NCCL_NVLS_TREE:
+    if (ronde_nccl_is_nvls(algorithm))
         return map_nvls(mapping);
-    case RONDE_NCCL_ALGORITHM_COUNT:
-    case RONDE_NCCL_POINT:
-        break;
-    }
-    return map_messages(mapping);
+    return algorithm == RONDE_NCCL_RING   ? map_rings(mapping)
+           : algorithm == RONDE_NCCL_TREE ? map_trees(mapping)
+                                          : map_messages(mapping);
 }
 
 /** ns that the model has NICs take for a byte of the call while all of them carry as much: M between nodes. */
@@ -338,21 +318,22 @@ static bool runs(enum ronde_nccl_algorithm algorithm, enum ronde_collective coll
              (collective == RONDE_ALL_GATHER || collective == RONDE_REDUCE_SCATTER)));
 }
 
-static void find_all(struct mapping *mapping, struct ronde_nccl_limit *out_limits)
+static enum ronde_status find_all(struct mapping *mapping, struct ronde_nccl_limit *out_limits)
 {
     for (unsigned a = 0; a < RONDE_NCCL_LIMITS; a++) {
         const enum ronde_nccl_algorithm algorithm = (enum ronde_nccl_algorithm)a;
         out_limits[a] = (struct ronde_nccl_limit){.inside = 1, .between = 1};
-        if (mapping->status != RONDE_OK || !runs(algorithm, mapping->call->collective))
+        if (!runs(algorithm, mapping->call->collective))
             continue;
         for (uint32_t i = 0; i < mapping->link_count; i++) {
             mapping->bytes[i] = 0;
             mapping->is_across[i] = false;
         }
         mapping->inside_ns = mapping->between_ns = 0;
-        if (map(mapping, algorithm))
-            out_limits[a] = weigh(mapping, algorithm);
+        RONDE_TRY(map(mapping, algorithm));
+        out_limits[a] = weigh(mapping, algorithm);
     }
+    return RONDE_OK;
 }
 
 enum ronde_status ronde_nccl_limits_find(const struct ronde_platform *platform,
@@ -368,25 +349,22 @@ enum ronde_status ronde_nccl_limits_find(const struct ronde_platform *platform,
                               .machine = machine,
                               .call = call,
                               .hosts = hosts,
-                              .mem = mem,
+                              .store = {.mem = mem},
                               .g = call->ranks / call->nodes,
                               .link_count = links,
                               .error = error};
     if (call->nodes > all)
         return ronde_fail(error, RONDE_BAD_INPUT, "%s: it has %u nodes of %u GPUs, not %u",
                           ronde_platform_path(platform), all, machine->gpus, call->nodes);
-    mapping.bytes = ronde_mem_new(mem, links, sizeof *mapping.bytes);
-    mapping.most = ronde_mem_new(mem, links, sizeof *mapping.most);
-    mapping.is_across = ronde_mem_new(mem, links, sizeof *mapping.is_across);
-    mapping.status =
-        mapping.bytes && mapping.most && mapping.is_across
-            ? ronde_router_create(platform, mem, &mapping.router, error)
-            : ronde_fail(error, RONDE_NO_MEMORY, "no memory for what %u links carry", links);
-    if (mapping.status == RONDE_OK)
-        find_all(&mapping, out_limits);
+    mapping.bytes = ronde_store_new(&mapping.store, links, sizeof *mapping.bytes);
+    mapping.most = ronde_store_new(&mapping.store, links, sizeof *mapping.most);
+    mapping.is_across = ronde_store_new(&mapping.store, links, sizeof *mapping.is_across);
+    enum ronde_status status =
+        mapping.store.is_short
+            ? ronde_fail(error, RONDE_NO_MEMORY, "no memory for what %u links carry", links)
+            : ronde_router_create(platform, mem, &mapping.router, error);
+    RONDE_THEN(status, find_all(&mapping, out_limits));
     ronde_router_destroy(mapping.router);
-    ronde_mem_free(mem, mapping.is_across, links, sizeof *mapping.is_across);
-    ronde_mem_free(mem, mapping.most, links, sizeof *mapping.most);
-    ronde_mem_free(mem, mapping.bytes, links, sizeof *mapping.bytes);
-    return mapping.status;
+    ronde_store_clear(&mapping.store);
+    return status;
 }

@@ -48,11 +48,6 @@ static double power_of_two_from(double value)
     return exp2(ceil(log2(fmax(1, value))));
 }
 
-static bool is_nvlink(const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call)
-{
-    return call->nodes == 1 && ronde_nccl_has_nvlink(machine, call->ranks);
-}
-
 /** RCCL's channels to a peer on the same node: blocks of 6.6 GB/s move 46 GB/s to each of the seven others of an MI355X. */
 static const double rccl_channels = 8;
 
@@ -105,7 +100,9 @@ static double channels_of_peer(const struct ronde_nccl_setting *setting, double 
 
 static double chunk_bytes(const struct ronde_nccl_setting *setting)
 {
-    return is_nvlink(setting->machine, setting->call) ? nvlink_chunk_bytes : other_chunk_bytes;
+    return setting->call->nodes == 1 && ronde_nccl_has_nvlink(setting->machine, setting->call->ranks)
+               ? nvlink_chunk_bytes
+               : other_chunk_bytes;
 }
 
 /** Channels that a message is cut over. */
@@ -167,11 +164,6 @@ static bool is_staged(const struct ronde_nccl_setting *setting)
             machine->sockets > 1 && machine->cpu != RONDE_NCCL_AMD);
 }
 
-static double staged_GBps(const struct ronde_nccl_setting *setting)
-{
-    return NCCL_COMMON(setting, p2p_host_channel_GBps);
-}
-
 /** The rate of a rank's messages, by links and by channels. */
 static double rate_of(const struct ronde_nccl_setting *setting, const struct messages *messages,
                       double channels)
@@ -184,7 +176,9 @@ static double rate_of(const struct ronde_nccl_setting *setting, const struct mes
     if (!messages->is_across)
         return ronde_nccl_slower(setting->link_GBps,
                                  channels * share *
-                                     (is_staged(setting) ? ratio * staged_GBps(setting) : block));
+                                     (is_staged(setting)
+                                          ? ratio * NCCL_COMMON(setting, p2p_host_channel_GBps)
+                                          : block));
     /* Ranks that all send share the NICs; one of a node that sends has its own. */
     const double nics = ronde_nccl_nics_GBps(setting);
     const double own =

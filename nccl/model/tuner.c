@@ -273,12 +273,6 @@ static double nvls_us(const struct query *query, enum ronde_nccl_algorithm algor
            (double)call->bytes / 1e3 / rate;
 }
 
-/** What no variable switches on: NCCL has kernels of trees for all_reduce alone. */
-static bool has_kernel(const struct query *query, struct ronde_nccl_choice choice)
-{
-    return choice.algorithm == RONDE_NCCL_RING || query->call->collective == RONDE_ALL_REDUCE;
-}
-
 /**
  * Whether the network may deliver a message's bytes in any order, so that flags say nothing: EFA before p5, on which
  * aws-ofi-nccl sets NCCL_PROTO=simple (github.com/aws/aws-ofi-nccl/issues/76, pull/280), and TCPX.
@@ -323,7 +317,8 @@ static double joined_us(const struct ronde_nccl_constants *constants,
         return protocol == RONDE_NCCL_SIMPLE ? nvls_us(&query, choice.algorithm) : INFINITY;
     if (protocol != RONDE_NCCL_SIMPLE && has_no_order(&query))
         return INFINITY;
-    if (!has_kernel(&query, choice) || (is_disabled(&query, choice) && !is_forced))
+    if (!(choice.algorithm == RONDE_NCCL_RING || query.call->collective == RONDE_ALL_REDUCE) ||
+        (is_disabled(&query, choice) && !is_forced))
         return INFINITY;
     const double base = base_us[(query.version >= NVLS_LATENCIES) + (query.version >= TREE_BASE)]
                                [choice.algorithm][protocol];

@@ -80,18 +80,13 @@ RONDE_FORMAT(2, 3) static bool refuse(const struct reader *reader, const char *f
     return false;
 }
 
-static bool is_headed(const char *text, const char *name, bool is_exact)
-{
-    return is_exact ? strcmp(text, name) == 0 : table_heading(text, name);
-}
-
 /** The cell of a column's name; NOWHERE where there is none. Refuses two. */
 static enum ronde_status find_column(const struct ronde_csv *csv, const char *name, bool is_exact,
                                      uint32_t *out, struct ronde_error *error)
 {
     *out = NOWHERE;
     for (uint32_t at = 0; at < csv->cell_count; at++) {
-        if (!is_headed(csv->cells[at], name, is_exact))
+        if (!(is_exact ? strcmp(csv->cells[at], name) == 0 : table_heading(csv->cells[at], name)))
             continue;
         if (*out != NOWHERE)
             return ronde_csv_refuse(csv, error, "columns %u and %u are both %s", *out + 1, at + 1,
@@ -382,10 +377,8 @@ void published_state(struct ronde_published_row *row, bool is_modelled, bool is_
 enum ronde_status published_add(struct ronde_published *to, const struct ronde_published_row *row,
                                 struct ronde_error *error)
 {
-    void *rows = to->rows;
-    if (!ronde_mem_grow(to->mem, &rows, &to->capacity, to->count + 1, sizeof *to->rows))
+    if (!ronde_mem_grow(to->mem, &to->rows, &to->capacity, to->count + 1, sizeof *to->rows))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu rows", to->count + 1);
-    to->rows = rows;
     to->rows[to->count++] = *row;
     return RONDE_OK;
 }

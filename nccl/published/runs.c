@@ -118,7 +118,6 @@ static enum ronde_status read_line(struct reader *reader, const char *line,
     char texts[TEXT_BYTES];
     struct ronde_error why = {.status = RONDE_OK};
     struct sample sample;
-    void *samples = reader->samples;
     for (unsigned f = 0; f < FIELDS; f++)
         fields[f] = ronde_field_null(names[f]);
     const enum ronde_status status =
@@ -137,11 +136,10 @@ static enum ronde_status read_line(struct reader *reader, const char *line,
             reader->left_out[reason] = reader->line;
         return RONDE_OK;
     }
-    if (!ronde_mem_grow(reader->to->mem, &samples, &reader->capacity, reader->count + 1,
+    if (!ronde_mem_grow(reader->to->mem, &reader->samples, &reader->capacity, reader->count + 1,
                         sizeof *reader->samples))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the records of %s",
                           reader->request->path);
-    reader->samples = samples;
     reader->samples[reader->count++] = sample;
     return RONDE_OK;
 }

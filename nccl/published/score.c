@@ -451,10 +451,8 @@ enum ronde_status ronde_published_crossovers(const struct ronde_published *publi
 enum ronde_status published_note(struct ronde_published *to, uint32_t line, bool is_refused,
                                  const char *text, struct ronde_error *error)
 {
-    void *whys = to->whys;
-    if (!ronde_mem_grow(to->mem, &whys, &to->why_capacity, to->why_count + 1, sizeof *to->whys))
+    if (!ronde_mem_grow(to->mem, &to->whys, &to->why_capacity, to->why_count + 1, sizeof *to->whys))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu remarks", to->why_count + 1);
-    to->whys = whys;
     struct ronde_published_why *why = &to->whys[to->why_count++];
     *why = (struct ronde_published_why){.line = line, .is_refused = is_refused};
     strncpy(why->text, text, sizeof why->text - 1);

@@ -104,10 +104,8 @@ static enum ronde_status add(const struct reader *reader, const struct ronde_ncc
                              struct ronde_error *error)
 {
     struct ronde_nccl_tables *to = reader->to;
-    void *tables = to->tables;
-    if (!ronde_mem_grow(to->mem, &tables, &to->capacity, to->count + 1, sizeof *to->tables))
+    if (!ronde_mem_grow(to->mem, &to->tables, &to->capacity, to->count + 1, sizeof *to->tables))
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the records of %s", reader->path);
-    to->tables = tables;
     to->tables[to->count++] = *table;
     return RONDE_OK;
 }
