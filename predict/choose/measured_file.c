@@ -248,15 +248,6 @@ static bool parse_time(const char *text, double *out)
     return *end == '\0' && isfinite(*out) && *out >= 0.0;
 }
 
-static enum ronde_status keep_text(const struct reader *reader, const char *name, const char *value,
-                                   char *out, size_t bytes, struct ronde_error *error)
-{
-    if (*value == '\0' || strlen(value) >= bytes)
-        return refuse(reader, error, "%s is to have 1 to %zu characters", name, bytes - 1);
-    memcpy(out, value, strlen(value) + 1);
-    return RONDE_OK;
-}
-
 static enum ronde_status read_cores(const struct reader *reader, const char *value,
                                     struct ronde_error *error)
 {
@@ -290,24 +281,20 @@ static enum ronde_status read_header(struct reader *reader, enum header header, 
                                      struct ronde_error *error)
 {
     struct ronde_measured *table = reader->to;
+    char *const texts[] = {table->backend, table->machine, table->date};
+    const size_t bytes[] = {sizeof table->backend, sizeof table->machine, sizeof table->date};
     if (reader->has[header])
         return refuse(reader, error, "a second line of %s", header_names[header]);
     reader->has[header] = true;
     value += strspn(value, blanks);
-    switch (header) {
-    case BACKEND:
-        return keep_text(reader, "backend", value, table->backend, sizeof table->backend, error);
-    case MACHINE:
-        return keep_text(reader, "machine", value, table->machine, sizeof table->machine, error);
-    case DATE:
-        return keep_text(reader, "date", value, table->date, sizeof table->date, error);
-    case CORES:
+    if (header == CORES)
         return read_cores(reader, value, error);
-    case BYTES:
+    if (header == BYTES)
         return read_bytes(reader, value, error);
-    case HEADER_COUNT:
-        break;
-    }
+    if (*value == '\0' || strlen(value) >= bytes[header])
+        return refuse(reader, error, "%s is to have 1 to %zu characters", header_names[header],
+                      bytes[header] - 1);
+    memcpy(texts[header], value, strlen(value) + 1);
     return RONDE_OK;
 }
 
@@ -326,17 +313,13 @@ static enum ronde_status read_times(const struct reader *reader, char **rest,
     return count == sizes ? RONDE_OK : refuse(reader, error, "%u times for %u sizes", count, sizes);
 }
 
-static bool is_same(const struct ronde_measured_row *a, const struct ronde_measured_row *b)
-{
-    return a->collective == b->collective && a->ranks == b->ranks && a->algorithm == b->algorithm;
-}
-
 static enum ronde_status add_row(const struct reader *reader, const struct ronde_measured_row *row,
                                  struct ronde_error *error)
 {
     struct ronde_measured *table = reader->to;
     for (uint32_t i = 0; i < table->row_count; i++)
-        if (is_same(&table->rows[i], row))
+        if (table->rows[i].collective == row->collective && table->rows[i].ranks == row->ranks &&
+            table->rows[i].algorithm == row->algorithm)
             return refuse(reader, error, "a second row of %s %s on %u ranks",
                           ronde_collective_text(row->collective), row->algorithm, row->ranks);
     if (table->row_count == RONDE_MEASURED_MAX_ROWS)

@@ -270,32 +270,31 @@ static enum ronde_status bound_demand(struct bounding *bounding, struct ronde_er
     return RONDE_OK;
 }
 
+/* What is copied, and which of these collect: copies on the reversed graph. */
+static const struct {
+    bool is_one, is_reversed;
+    enum ronde_collective kind;
+} copies[RONDE_COLLECTIVE_COUNT] = {
+    [RONDE_ALL_GATHER] = {true, false, RONDE_ALL_GATHER},
+    [RONDE_REDUCE_SCATTER] = {true, true, RONDE_ALL_GATHER},
+    [RONDE_BROADCAST] = {true, false, RONDE_BROADCAST},
+    [RONDE_REDUCE] = {true, true, RONDE_BROADCAST},
+    [RONDE_SCATTER] = {true, false, RONDE_SCATTER},
+    [RONDE_GATHER] = {true, true, RONDE_SCATTER},
+};
+
 static enum ronde_status bound_rate(struct bounding *bounding, struct ronde_error *error)
 {
-    bounding->bound->is_tight = true;
-    switch (bounding->request->collective) {
-    case RONDE_ALL_GATHER:
-        return bound_copies(bounding, RONDE_ALL_GATHER, false, error);
-    case RONDE_REDUCE_SCATTER:
-        return bound_copies(bounding, RONDE_ALL_GATHER, true, error);
-    case RONDE_ALL_REDUCE:
+    const enum ronde_collective collective = bounding->request->collective;
+    const bool is_demand = collective == RONDE_ALL_TO_ALL || collective == RONDE_SEND_RECV;
+    bounding->bound->is_tight = !is_demand;
+    if (copies[collective].is_one)
+        return bound_copies(bounding, copies[collective].kind, copies[collective].is_reversed,
+                            error);
+    if (collective == RONDE_ALL_REDUCE)
         return bound_all_reduce(bounding, error);
-    case RONDE_BROADCAST:
-        return bound_copies(bounding, RONDE_BROADCAST, false, error);
-    case RONDE_REDUCE:
-        return bound_copies(bounding, RONDE_BROADCAST, true, error);
-    case RONDE_SCATTER:
-        return bound_copies(bounding, RONDE_SCATTER, false, error);
-    case RONDE_GATHER:
-        return bound_copies(bounding, RONDE_SCATTER, true, error);
-    case RONDE_ALL_TO_ALL:
-    case RONDE_SEND_RECV:
-        bounding->bound->is_tight = false;
+    if (is_demand)
         return bound_demand(bounding, error);
-    case RONDE_BARRIER:
-    case RONDE_COLLECTIVE_COUNT:
-        break;
-    }
     bounding->bound->GBps = INFINITY;
     return RONDE_OK;
 }

@@ -81,12 +81,6 @@ struct search {
     uint32_t *group; /* per place: of places that faster links join */
 };
 
-/* Ranks from `r` on, in blocks that it sends. */
-static bool sends(const struct ronde_demand *demand, uint32_t from, uint32_t to)
-{
-    return from != to && (!demand->source_of || demand->source_of[to] == from);
-}
-
 /* Blocks that leave a set. */
 static int64_t leaving(const struct ronde_demand *demand, const bool *inside)
 {
@@ -186,7 +180,7 @@ static void try_lengths(struct search *search, bool by_time)
     for (uint32_t r = 0; r < graph->ranks; r++) {
         ronde_distances_from(distances, r);
         for (uint32_t to = 0; to < graph->ranks; to++)
-            if (sends(search->demand, r, to))
+            if (r != to && (!search->demand->source_of || search->demand->source_of[to] == r))
                 needed += distances->to[to];
     }
     if (carried > 0 && needed / carried > search->time) {

@@ -5,11 +5,6 @@
 
 /* What edges of trees load. */
 
-static bool is_limited(const struct ronde_wiring *wiring, uint32_t hop)
-{
-    return !wiring->wires[wiring->hops[hop]].is_free;
-}
-
 /* Adds the limited hops of a route to those of a pair. */
 static void add_route(const struct ronde_wiring *wiring, struct ronde_ways *ways, uint32_t pair,
                       uint32_t route, uint32_t *used)
@@ -17,7 +12,7 @@ static void add_route(const struct ronde_wiring *wiring, struct ronde_ways *ways
     const uint32_t n = ways->ranks;
     ways->is_open[pair] = ways->is_open[pair] && ronde_wiring_is_open(wiring, route / n, route % n);
     for (uint32_t h = wiring->first[route]; h < wiring->first[route + 1]; h++)
-        if (is_limited(wiring, h))
+        if (!wiring->wires[wiring->hops[h]].is_free)
             ways->hops[(*used)++] = wiring->hops[h];
 }
 

@@ -23,15 +23,6 @@ struct workload_replay {
     const bool *on_path;                      /**< per operation */
 };
 
-/** Fills in what ranks do, and families' exposed times. Needs time, start and end of items. Errors: NO_MEMORY. */
-RONDE_MUST_CHECK enum ronde_status workload_account_ranks(const struct workload_replay *replay,
-                                                          struct ronde_workload_result *result,
-                                                          struct ronde_error *error);
-
-/** Fills in the critical path: of calculations, calls and families; and the calls' mean times. */
-void workload_account_path(const struct workload_replay *replay,
-                           struct ronde_workload_result *result);
-
 /* Where the time of a step goes. */
 
 /* Something that begins (+1) or ends (-1) on a rank. Calculations have no family. */
@@ -150,9 +141,10 @@ static void add_rank(struct ronde_workload_result *result, const struct ronde_wo
     }
 }
 
-enum ronde_status workload_account_ranks(const struct workload_replay *replay,
-                                         struct ronde_workload_result *result,
-                                         struct ronde_error *error)
+/* What ranks do, and families' exposed times. Needs time, start and end of items. Errors: NO_MEMORY. */
+static enum ronde_status account_ranks(const struct workload_replay *replay,
+                                       struct ronde_workload_result *result,
+                                       struct ronde_error *error)
 {
     const struct ronde_workload *workload = replay->workload;
     const size_t works = workload->work_count;
@@ -215,8 +207,8 @@ static void average_calls(const struct workload_replay *replay, struct ronde_wor
     }
 }
 
-void workload_account_path(const struct workload_replay *replay,
-                           struct ronde_workload_result *result)
+/* The critical path: of calculations, calls and families; and the calls' mean times. */
+static void account_path(const struct workload_replay *replay, struct ronde_workload_result *result)
 {
     uint32_t before = RONDE_NONE;
     for (uint32_t op = 0; op < replay->graph->dag.op_count; op++) {
@@ -352,8 +344,8 @@ static enum ronde_status account(const struct simulation *simulation,
                                          0};
     enum ronde_status status = ronde_why_find(&inquiry, mem, on_path, &why, error);
     if (status == RONDE_OK) {
-        workload_account_path(&seen, result);
-        status = workload_account_ranks(&seen, result, error);
+        account_path(&seen, result);
+        status = account_ranks(&seen, result, error);
     }
     if (status == RONDE_OK && why.link_count > 0) {
         const char *name = ronde_platform_link(simulation->options->platform, why.links[0])->name;
