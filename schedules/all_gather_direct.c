@@ -39,11 +39,6 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     return ronde_pairs_round_price(request, load, network, false);
 }
 
-static struct ronde_algorithm_counts counts_of(uint32_t ranks)
-{
-    return ronde_counts_all_pairs(ranks, 1);
-}
-
 const struct ronde_algorithm ronde_algorithm_all_gather_direct = {
     .collective = RONDE_ALL_GATHER,
     .name = "direct",
@@ -52,5 +47,5 @@ const struct ronde_algorithm ronde_algorithm_all_gather_direct = {
     .build = build,
     .price = price,
     .source = "Chan et al. 2007",
-    .counts = counts_of,
+    .counts = ronde_counts_all_pairs,
 };

@@ -45,11 +45,6 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     return ronde_lane_price(load, network, cut, shape);
 }
 
-static struct ronde_algorithm_counts counts_of(uint32_t ranks)
-{
-    return ronde_counts_ring(ranks, ranks - 1);
-}
-
 const struct ronde_algorithm ronde_algorithm_all_gather_ring = {
     .collective = RONDE_ALL_GATHER,
     .name = "ring",
@@ -58,5 +53,5 @@ const struct ronde_algorithm ronde_algorithm_all_gather_ring = {
     .build = build,
     .price = price,
     .source = "Thakur, Rabenseifner, Gropp 2005",
-    .counts = counts_of,
+    .counts = ronde_counts_ring,
 };

@@ -65,11 +65,6 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     return ronde_pipeline_price(&pieces, network, &pipeline);
 }
 
-static struct ronde_algorithm_counts counts_of(uint32_t ranks)
-{
-    return ronde_counts_all_pairs(ranks, 2);
-}
-
 const struct ronde_algorithm ronde_algorithm_all_reduce_direct = {
     .collective = RONDE_ALL_REDUCE,
     .name = "direct",
@@ -78,5 +73,5 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_direct = {
     .build = build,
     .price = price,
     .source = "MSCCL 2021; Cowan et al. 2023",
-    .counts = counts_of,
+    .counts = ronde_counts_all_pairs_twice,
 };

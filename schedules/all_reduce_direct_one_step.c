@@ -178,11 +178,6 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     return price;
 }
 
-static struct ronde_algorithm_counts counts_of(uint32_t ranks)
-{
-    return ronde_counts_all_pairs(ranks, 1);
-}
-
 static bool is_exact(const struct ronde_price_case *load)
 {
     return ronde_flows_fit(load, 1) && load->pieces <= load->depth;
@@ -196,7 +191,7 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_direct_one_step = {
     .build = build,
     .price = price,
     .source = "MSCCL 2021; Shah et al. 2025",
-    .counts = counts_of,
+    .counts = ronde_counts_all_pairs,
     .is_exact = is_exact,
     .why_more = "every rank's block to every other one, N-1 blocks, on a path of one message",
     .why_approximate = "more pieces than slots: who sends and who receives come out of step, since "

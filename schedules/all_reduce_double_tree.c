@@ -54,11 +54,6 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     return ronde_tree_price(request, load, network, 2);
 }
 
-static struct ronde_algorithm_counts counts_of(uint32_t ranks)
-{
-    return ronde_counts_binary_tree(ranks);
-}
-
 static bool is_exact(const struct ronde_price_case *load)
 {
     return ronde_flows_fit(load, load->ranks <= 3 && load->pieces == 1 ? 1 : 4);
@@ -72,7 +67,7 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_double_tree = {
     .build = build,
     .price = price,
     .source = "Sanders, Speck, Traeff 2009; NCCL 2.4, 2019",
-    .counts = counts_of,
+    .counts = ronde_counts_binary_tree,
     .is_exact = is_exact,
     .why_more = "each rank is an inner rank of one tree, for half of the block (3/2), and a leaf "
                 "of the other (1/2): 2 blocks. The least, 2 (N-1)/N, comes as close as 2/N to "

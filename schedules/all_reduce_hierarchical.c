@@ -420,7 +420,7 @@ static struct ronde_algorithm_counts counts_tree(uint32_t ranks)
 {
     const uint32_t local = ronde_counts_local(ranks), in_a_row = 2 * (local - 1);
     struct ronde_algorithm_counts counts =
-        local == ranks ? ronde_counts_ring(ranks, in_a_row) : tree_counts(ranks, in_a_row);
+        local == ranks ? ronde_counts_passes(ranks, in_a_row) : tree_counts(ranks, in_a_row);
     counts.min_depth = local > 2 ? 2 : 1;
     return counts;
 }
@@ -491,7 +491,7 @@ static struct ronde_price price_direct_tree(const struct ronde_compile_request *
 static struct ronde_algorithm_counts counts_direct_tree(uint32_t ranks)
 {
     const uint32_t local = ronde_counts_local(ranks), nodes = ranks / local;
-    return nodes == 1 ? ronde_counts_all_pairs(ranks, 2) : tree_counts(ranks, local > 1 ? 2 : 0);
+    return nodes == 1 ? ronde_counts_all_pairs_twice(ranks) : tree_counts(ranks, local > 1 ? 2 : 0);
 }
 
 const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical_direct_tree = {

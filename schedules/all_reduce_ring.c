@@ -62,7 +62,7 @@ static struct ronde_price price(const struct ronde_compile_request *request,
 
 static struct ronde_algorithm_counts counts_of(uint32_t ranks)
 {
-    return ronde_counts_ring(ranks, 2 * (ranks - 1));
+    return ronde_counts_passes(ranks, 2 * (ranks - 1));
 }
 
 const struct ronde_algorithm ronde_algorithm_all_reduce_ring = {

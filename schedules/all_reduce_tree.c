@@ -49,11 +49,6 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     return ronde_tree_price(request, load, network, 1);
 }
 
-static struct ronde_algorithm_counts counts_of(uint32_t ranks)
-{
-    return ronde_counts_binary_tree(ranks);
-}
-
 static bool is_exact(const struct ronde_price_case *load)
 {
     const bool is_flat = load->ranks == 2 || (load->ranks == 3 && load->pieces == 1);
@@ -68,7 +63,7 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_tree = {
     .build = build,
     .price = price,
     .source = "NCCL; Sanders, Speck, Traeff 2009",
-    .counts = counts_of,
+    .counts = ronde_counts_binary_tree,
     .is_exact = is_exact,
     .why_more =
         "an inner rank sends its sum up and the result down to two children, 3 blocks whatever N. "

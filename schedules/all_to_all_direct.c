@@ -66,11 +66,6 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     return price;
 }
 
-static struct ronde_algorithm_counts counts_of(uint32_t ranks)
-{
-    return ronde_counts_all_pairs(ranks, 1);
-}
-
 static bool is_exact(const struct ronde_price_case *load)
 {
     return ronde_flows_fit(load, 1) && (load->ranks <= 2 || load->pieces <= load->depth);
@@ -84,7 +79,7 @@ const struct ronde_algorithm ronde_algorithm_all_to_all_direct = {
     .build = build,
     .price = price,
     .source = "Thakur, Rabenseifner, Gropp 2005",
-    .counts = counts_of,
+    .counts = ronde_counts_all_pairs,
     .is_exact = is_exact,
     .why_approximate = "more pieces than slots: who sends and who receives come out of step, since "
                        "every rank receives in an order of its own",

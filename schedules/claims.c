@@ -9,19 +9,34 @@ struct ronde_algorithm_counts ronde_counts_rounds(uint32_t ranks, uint32_t round
                                            .min_depth = 1};
 }
 
-struct ronde_algorithm_counts ronde_counts_ring(uint32_t ranks, uint32_t messages)
+struct ronde_algorithm_counts ronde_counts_passes(uint32_t ranks, uint32_t messages)
 {
     struct ronde_algorithm_counts counts = ronde_counts_rounds(ranks, messages, messages);
     counts.min_depth = messages > 1 ? 2 : 1;
     return counts;
 }
 
-struct ronde_algorithm_counts ronde_counts_all_pairs(uint32_t ranks, uint32_t phases)
+struct ronde_algorithm_counts ronde_counts_ring(uint32_t ranks)
+{
+    return ronde_counts_passes(ranks, ranks - 1);
+}
+
+static struct ronde_algorithm_counts all_pairs(uint32_t ranks, uint32_t phases)
 {
     const uint32_t messages = phases * (ranks - 1);
     struct ronde_algorithm_counts counts = ronde_counts_rounds(ranks, messages, messages);
     counts.critical_path = ranks > 1 ? phases : 0;
     return counts;
+}
+
+struct ronde_algorithm_counts ronde_counts_all_pairs(uint32_t ranks)
+{
+    return all_pairs(ranks, 1);
+}
+
+struct ronde_algorithm_counts ronde_counts_all_pairs_twice(uint32_t ranks)
+{
+    return all_pairs(ranks, 2);
 }
 
 struct ronde_algorithm_counts ronde_counts_one_way(uint32_t ranks, uint64_t sent, uint32_t path)

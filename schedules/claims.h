@@ -17,10 +17,16 @@ struct ronde_algorithm_counts ronde_counts_rounds(uint32_t ranks, uint32_t round
 /**
  * The same round a ring, a chunk a message. What is received is sent on in one step, so several messages need two slots.
  */
-struct ronde_algorithm_counts ronde_counts_ring(uint32_t ranks, uint32_t messages);
+struct ronde_algorithm_counts ronde_counts_passes(uint32_t ranks, uint32_t messages);
 
-/** Every rank sends every other one a chunk, `phases` times. */
-struct ronde_algorithm_counts ronde_counts_all_pairs(uint32_t ranks, uint32_t phases);
+/** Once round the ring. */
+struct ronde_algorithm_counts ronde_counts_ring(uint32_t ranks);
+
+/** Every rank sends every other one a chunk. */
+struct ronde_algorithm_counts ronde_counts_all_pairs(uint32_t ranks);
+
+/** The same, twice. */
+struct ronde_algorithm_counts ronde_counts_all_pairs_twice(uint32_t ranks);
 
 /** One message along every edge of a tree, `sent` chunks by the busiest rank and `path` messages from end to end. */
 struct ronde_algorithm_counts ronde_counts_one_way(uint32_t ranks, uint64_t sent, uint32_t path);

@@ -43,11 +43,6 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     return ronde_pairs_round_price(request, load, network, true);
 }
 
-static struct ronde_algorithm_counts counts_of(uint32_t ranks)
-{
-    return ronde_counts_all_pairs(ranks, 1);
-}
-
 const struct ronde_algorithm ronde_algorithm_reduce_scatter_direct = {
     .collective = RONDE_REDUCE_SCATTER,
     .name = "direct",
@@ -56,5 +51,5 @@ const struct ronde_algorithm ronde_algorithm_reduce_scatter_direct = {
     .build = build,
     .price = price,
     .source = "Thakur, Rabenseifner, Gropp 2005",
-    .counts = counts_of,
+    .counts = ronde_counts_all_pairs,
 };

@@ -55,11 +55,6 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     return ronde_lane_price(load, network, cut, shape);
 }
 
-static struct ronde_algorithm_counts counts_of(uint32_t ranks)
-{
-    return ronde_counts_ring(ranks, ranks - 1);
-}
-
 const struct ronde_algorithm ronde_algorithm_reduce_scatter_ring = {
     .collective = RONDE_REDUCE_SCATTER,
     .name = "ring",
@@ -68,5 +63,5 @@ const struct ronde_algorithm ronde_algorithm_reduce_scatter_ring = {
     .build = build,
     .price = price,
     .source = "Patarasuk, Yuan 2009",
-    .counts = counts_of,
+    .counts = ronde_counts_ring,
 };
