@@ -81,18 +81,12 @@ static void combine(struct ronde_symbolic *symbolic, const struct moment *moment
 
 /* --- cells and messages -------------------------------------------------------------------- */
 
-/** Whether this position has an input at all. */
-static bool has_input(const struct ronde_symbolic *symbolic, uint32_t position)
-{
-    return !symbolic->traits->in_at_root || position == 0;
-}
-
 /** Input chunk that a chunk of the current position holds before any step wrote it, or RONDE_NONE. */
 static uint32_t input_of(const struct ronde_symbolic *symbolic, uint8_t buffer, uint32_t chunk)
 {
     const struct ronde_accesses *accesses = &symbolic->accesses;
     if (buffer == RONDE_IN)
-        return has_input(symbolic, accesses->view.position) ? chunk : RONDE_NONE;
+        return !symbolic->traits->in_at_root || accesses->view.position == 0 ? chunk : RONDE_NONE;
     if (buffer != RONDE_OUT || !accesses->in_place)
         return RONDE_NONE;
     return ronde_place_origin(symbolic->schedule, &accesses->cells, chunk);

@@ -38,11 +38,9 @@ static bool add_lane(struct text_draft *draft, struct text_lexer *lexer)
     if (lanes > 0 && firsts[lanes - 1] == draft->steps.count)
         return text_fail_at(lexer, draft->lane_line, "lane %" PRIu32 " has no steps", lanes - 1);
     draft->lane_line = lexer->line;
-    uint32_t *first = ronde_list_push(draft->mem, &draft->lane_first, sizeof *first);
-    if (!first)
-        return text_fail_memory(lexer);
-    *first = draft->steps.count;
-    return true;
+    return ronde_list_append(draft->mem, &draft->lane_first, &draft->steps.count,
+                             sizeof draft->steps.count) ||
+           text_fail_memory(lexer);
 }
 
 bool text_draft_lane(struct text_draft *draft, struct text_lexer *lexer)
@@ -63,13 +61,9 @@ bool text_draft_add_step(struct text_draft *draft, struct text_lexer *lexer,
     /* Lane 0 may be omitted. */
     if (draft->lane_first.count == 0 && !add_lane(draft, lexer))
         return false;
-    struct ronde_step *kept = ronde_list_push(draft->mem, &draft->steps, sizeof *kept);
-    uint32_t *line = ronde_list_push(draft->mem, &draft->lines, sizeof *line);
-    if (!kept || !line)
-        return text_fail_memory(lexer);
-    *kept = *step;
-    *line = lexer->line;
-    return true;
+    return (ronde_list_append(draft->mem, &draft->steps, step, sizeof *step) &&
+            ronde_list_append(draft->mem, &draft->lines, &lexer->line, sizeof(uint32_t))) ||
+           text_fail_memory(lexer);
 }
 
 /* Checks one dependency of a step in `lane` and turns it into a step of the program. */

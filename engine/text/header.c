@@ -189,11 +189,8 @@ static bool read_channel(struct text_reader *reader, const struct header_word *w
         return false;
     if (text_take_word(lexer, "order") && !read_order(reader, &channel))
         return false;
-    struct ronde_channel *kept = ronde_list_push(reader->mem, &reader->channels, sizeof *kept);
-    if (!kept)
-        return text_fail_memory(lexer);
-    *kept = channel;
-    return true;
+    return ronde_list_append(reader->mem, &reader->channels, &channel, sizeof channel) ||
+           text_fail_memory(lexer);
 }
 
 /*
@@ -357,12 +354,9 @@ static bool keep_channels(struct text_reader *reader)
 {
     struct ronde_schedule *schedule = reader->schedule;
     const struct ronde_channel usual = {.weight = 1};
-    if (reader->channels.count == 0) {
-        struct ronde_channel *only = ronde_list_push(reader->mem, &reader->channels, sizeof *only);
-        if (!only)
-            return text_fail_memory(&reader->lexer);
-        *only = usual;
-    }
+    if (reader->channels.count == 0 &&
+        !ronde_list_append(reader->mem, &reader->channels, &usual, sizeof usual))
+        return text_fail_memory(&reader->lexer);
     schedule->channel_count = reader->channels.count;
     schedule->channels =
         ronde_arena_new(schedule->arena, schedule->channel_count, sizeof *schedule->channels);

@@ -105,10 +105,8 @@ static bool keep_operand(struct text_draft *draft, struct text_lexer *lexer,
     uint32_t chunk = operand->range.first;
     if (operand->is_strided) {
         chunk = draft->ranges.count;
-        struct ronde_range *range = ronde_list_push(draft->mem, &draft->ranges, sizeof *range);
-        if (!range)
+        if (!ronde_list_append(draft->mem, &draft->ranges, &operand->range, sizeof operand->range))
             return text_fail_memory(lexer);
-        *range = operand->range;
         step->flags |= is_source ? RONDE_FLAG_SOURCE_RANGE : RONDE_FLAG_DESTINATION_RANGE;
     }
     *(is_source ? &step->source : &step->destination) = (uint8_t)operand->buffer;
@@ -223,12 +221,9 @@ static bool read_connection(struct text_draft *draft, struct text_lexer *lexer, 
         return false;
     if (text_take_symbol(lexer, ':') && !text_need_number(lexer, "tag", 0, RONDE_NONE - 1, &tag))
         return false;
-    struct text_use *use = ronde_list_push(draft->mem, &draft->uses, sizeof *use);
-    if (!use)
-        return text_fail_memory(lexer);
-    use->key = text_use_key(peer, tag, is_send);
-    use->step = draft->steps.count;
-    return true;
+    const struct text_use use = {.key = text_use_key(peer, tag, is_send),
+                                 .step = draft->steps.count};
+    return ronde_list_append(draft->mem, &draft->uses, &use, sizeof use) || text_fail_memory(lexer);
 }
 
 /*

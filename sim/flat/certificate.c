@@ -179,12 +179,6 @@ uint64_t ronde_certificate_sweep_flows(const struct ronde_certificate *certifica
     return flows;
 }
 
-/* Ends a link has room for: it may have fewer. */
-static size_t room_for(const struct ronde_certificate *certificate, uint32_t link)
-{
-    return is_swept(certificate, link) ? 2 * (size_t)certificate->uses[link].flows : 0;
-}
-
 bool ronde_certificate_sweep_begin(struct ronde_certificate *certificate)
 {
     certificate->end_count = 2 * ronde_certificate_sweep_flows(certificate);
@@ -199,7 +193,7 @@ bool ronde_certificate_sweep_begin(struct ronde_certificate *certificate)
     size_t first = 0;
     for (uint32_t l = 0; l < certificate->link_count; l++) {
         certificate->next[l] = first;
-        first += room_for(certificate, l);
+        first += is_swept(certificate, l) ? 2 * (size_t)certificate->uses[l].flows : 0;
     }
     return true;
 }

@@ -251,11 +251,6 @@ static enum ronde_status replay(struct ronde_sim_run *run, struct ronde_error *e
     return status;
 }
 
-static size_t quoted_count(const struct ronde_sim_run *run)
-{
-    return run->quotient->is_uniform ? 0 : 2 * RONDE_SIM_QUOTES * run->count;
-}
-
 /* What the operations need: room for predecessors, quotes, the pool. */
 static bool make_pool(struct ronde_sim_run *run)
 {
@@ -265,7 +260,9 @@ static bool make_pool(struct ronde_sim_run *run)
         if (dag->ops[i].edge_count > sources)
             sources = dag->ops[i].edge_count;
     run->sources = ronde_store_new(&run->store, sources, sizeof *run->sources);
-    run->quoted = ronde_store_new(&run->store, quoted_count(run), sizeof *run->quoted);
+    run->quoted = ronde_store_new(&run->store,
+                                  run->quotient->is_uniform ? 0 : 2 * RONDE_SIM_QUOTES * run->count,
+                                  sizeof *run->quoted);
     run->pool = ronde_store_new(&run->store, run->plan.slot_count * run->count, sizeof *run->pool);
     for (uint32_t i = 0; run->quoted && i < RONDE_SIM_QUOTES; i++) {
         double *numbers = run->quotient->is_uniform ? NULL : run->quoted + 2 * i * run->count;

@@ -97,13 +97,6 @@ void ronde_sim_forward_kind_finish(struct ronde_sim_forward_kind *kind,
     kind->hop_count = route->hop_count;
 }
 
-/* Fills in the kinds from the routes, which are known by now. */
-static void finish_kinds(struct ronde_sim_forward_graph *graph)
-{
-    for (uint32_t i = 0; i < graph->kind_count; i++)
-        ronde_sim_forward_kind_finish(&graph->kinds[i], &graph->routes.all[graph->kinds[i].route]);
-}
-
 /* Adds the nodes of a block, whose routes may be new, and counts the successors of those before. */
 static bool add_nodes(struct maker *maker, uint32_t first, uint32_t end)
 {
@@ -215,7 +208,9 @@ enum ronde_status ronde_sim_forward_graph_make(const struct ronde_sim_scene *sce
     RONDE_THEN(status, add_all(&maker));
     RONDE_THEN(status, ronde_sim_search_deferred(&maker.search));
     if (status == RONDE_OK) {
-        finish_kinds(out_graph);
+        for (uint32_t i = 0; i < out_graph->kind_count; i++)
+            ronde_sim_forward_kind_finish(&out_graph->kinds[i],
+                                          &out_graph->routes.all[out_graph->kinds[i].route]);
         link_successors(scene->dag, out_graph);
         fill_links(scene->platform, out_graph);
     }
