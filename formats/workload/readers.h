@@ -89,9 +89,4 @@ RONDE_MUST_CHECK enum ronde_status
 workload_read_goal(const char *text, size_t bytes, const char *path, const struct ronde_mem *mem,
                    struct ronde_workload **out_workload, struct ronde_error *error);
 
-/** text_read.c: ronde's own form. As ronde_workload_parse. */
-RONDE_MUST_CHECK enum ronde_status
-workload_read_text(const char *text, size_t bytes, const char *path, const struct ronde_mem *mem,
-                   struct ronde_workload **out_workload, struct ronde_error *error);
-
 #endif

@@ -397,9 +397,10 @@ static void read_script(struct script *script)
         end_program(script);
 }
 
-enum ronde_status workload_read_text(const char *text, size_t bytes, const char *path,
-                                     const struct ronde_mem *mem,
-                                     struct ronde_workload **out_workload, struct ronde_error *error)
+/* ronde's own form. As ronde_workload_parse. */
+static enum ronde_status read_text(const char *text, size_t bytes, const char *path,
+                                   const struct ronde_mem *mem,
+                                   struct ronde_workload **out_workload, struct ronde_error *error)
 {
     struct script script = {
         .words = {.text = text, .bytes = bytes, .line = 1, .path = path, .error = error},
@@ -428,5 +429,5 @@ ronde_workload_parse(const char *text, size_t bytes, const char *path, const str
     *out_workload = NULL;
     return ronde_goal_is(text, bytes)
                ? workload_read_goal(text, bytes, path, mem, out_workload, error)
-               : workload_read_text(text, bytes, path, mem, out_workload, error);
+               : read_text(text, bytes, path, mem, out_workload, error);
 }

@@ -100,10 +100,6 @@ enum ronde_status ronde_control_poll(struct ronde_control_channel *control, int 
 /** Reads a frame's payload. OK, TIMEOUT or IO. */
 enum ronde_status ronde_frame_read(int fd, void *data, size_t bytes);
 
-/** Rank 0: stores a rank's part, whose head has been read, until its allgather. */
-enum ronde_status ronde_inbox_fill(struct ronde_control_channel *control, uint32_t entry,
-                                   uint32_t bytes, struct ronde_error *error);
-
 /** Empties an inbox. */
 void ronde_inbox_clear(const struct ronde_control_channel *control, struct ronde_inbox *inbox);
 

@@ -61,8 +61,9 @@ void ronde_inbox_clear(const struct ronde_control_channel *control, struct ronde
     *inbox = (struct ronde_inbox){0};
 }
 
-enum ronde_status ronde_inbox_fill(struct ronde_control_channel *control, uint32_t entry,
-                                   uint32_t bytes, struct ronde_error *error)
+/* Rank 0: stores a rank's part, whose head has been read, until its allgather. */
+static enum ronde_status fill_inbox(struct ronde_control_channel *control, uint32_t entry,
+                                    uint32_t bytes, struct ronde_error *error)
 {
     struct ronde_inbox *inbox = control->inboxes ? &control->inboxes[entry] : NULL;
     struct ronde_error why = {0};
@@ -103,7 +104,7 @@ static enum ronde_status handle_frame(struct ronde_control_channel *control, uin
         (void)ronde_frame_read_alarm(control->polls[entry].fd, head->bytes, &why);
         return ronde_control_settle(control, &why, entry, error);
     case RONDE_FRAME_ALLGATHER_PART:
-        return ronde_inbox_fill(control, entry, head->bytes, error);
+        return fill_inbox(control, entry, head->bytes, error);
     case RONDE_FRAME_LEAVE:
         return handle_leave(control, entry, error);
     case RONDE_FRAME_STATUS_QUERY:

@@ -19,6 +19,11 @@ enum ronde_status ronde_threads_check(const char *what, struct ronde_error *erro
 
 /* Which processors the threads of a pool use. */
 
+/* Affinity of a thread pool: which processors each of its threads may use. The kernel tends to wake a thread where
+ * its waker runs; two threads that then pass messages by polling share one core while another idles, which is ten
+ * times slower. So the usable processors are cut into one group per worker (ronde/bind.h), beginning with the
+ * caller's core, and every thread of the pool is bound to its group. The calling thread is never restricted. */
+
 struct ronde_affinity {
     const struct ronde_mem *mem;
     uint32_t workers;
@@ -30,7 +35,18 @@ struct ronde_affinity {
     uint64_t arrangement;           /* counts changes of turned */
 };
 
-struct ronde_affinity *ronde_affinity_create(const struct ronde_bind *bind, uint32_t workers)
+/* Frees it; NULL is allowed. */
+static void affinity_destroy(struct ronde_affinity *affinity)
+{
+    if (!affinity)
+        return;
+    ronde_mem_free(affinity->mem, affinity->usable, affinity->capacity, sizeof *affinity->usable);
+    ronde_mem_free(affinity->mem, affinity->turned, affinity->capacity, sizeof *affinity->turned);
+    ronde_mem_free(affinity->mem, affinity, 1, sizeof *affinity);
+}
+
+/* Reads which of the processors are usable. NULL when there is no memory. Owner: the caller destroys it. */
+static struct ronde_affinity *affinity_create(const struct ronde_bind *bind, uint32_t workers)
 {
     const struct ronde_mem *mem = bind->mem;
     struct ronde_affinity *affinity = ronde_mem_new(mem, 1, sizeof *affinity);
@@ -42,20 +58,11 @@ struct ronde_affinity *ronde_affinity_create(const struct ronde_bind *bind, uint
     affinity->usable = ronde_mem_new(mem, affinity->capacity, sizeof *affinity->usable);
     affinity->turned = ronde_mem_new(mem, affinity->capacity, sizeof *affinity->turned);
     if (affinity->capacity > 0 && (!affinity->usable || !affinity->turned)) {
-        ronde_affinity_destroy(affinity);
+        affinity_destroy(affinity);
         return NULL;
     }
     affinity->count = ronde_bind_usable(bind, affinity->usable);
     return affinity;
-}
-
-void ronde_affinity_destroy(struct ronde_affinity *affinity)
-{
-    if (!affinity)
-        return;
-    ronde_mem_free(affinity->mem, affinity->usable, affinity->capacity, sizeof *affinity->usable);
-    ronde_mem_free(affinity->mem, affinity->turned, affinity->capacity, sizeof *affinity->turned);
-    ronde_mem_free(affinity->mem, affinity, 1, sizeof *affinity);
 }
 
 /* Index in a list of the processor the calling thread is on; `end` if it is none of them up to there. */
@@ -68,7 +75,11 @@ static uint32_t current_index(const struct ronde_processor *list, uint32_t end)
     return index;
 }
 
-uint64_t ronde_affinity_arrange(struct ronde_affinity *affinity)
+/*
+ * Called by worker 0 before a round: keeps the groups as they are while worker 0 runs in its own, else begins them
+ * anew at its processor. Returns the number of the arrangement; others call affinity_bind when it has changed.
+ */
+static uint64_t affinity_arrange(struct ronde_affinity *affinity)
 {
     if (affinity->count < affinity->workers)
         return 0;
@@ -87,7 +98,8 @@ uint64_t ronde_affinity_arrange(struct ronde_affinity *affinity)
     return ++affinity->arrangement;
 }
 
-void ronde_affinity_bind(const struct ronde_affinity *affinity, uint32_t worker)
+/* Binds the calling thread to the group of `worker`. A refusal of the system only costs speed. */
+static void affinity_bind(const struct ronde_affinity *affinity, uint32_t worker)
 {
     (void)ronde_bind_take(affinity->turned, ronde_bind_group(affinity->turned, affinity->count,
                                                              affinity->workers, worker));
@@ -162,7 +174,7 @@ static void *run_worker(void *self)
             return NULL;
         if (pool->arrangement != arrangement) {
             arrangement = pool->arrangement;
-            ronde_affinity_bind(pool->affinity, worker->index);
+            affinity_bind(pool->affinity, worker->index);
         }
         pool->work(pool->self, worker->index);
         __atomic_fetch_add(&pool->finished, 1, __ATOMIC_RELEASE);
@@ -184,7 +196,7 @@ void ronde_thread_pool_start(struct ronde_thread_pool *pool)
 {
     if (pool->worker_count == 0)
         return;
-    pool->arrangement = ronde_affinity_arrange(pool->affinity);
+    pool->arrangement = affinity_arrange(pool->affinity);
     start_round(pool, false);
 }
 
@@ -204,7 +216,7 @@ void ronde_thread_pool_destroy(struct ronde_thread_pool *pool)
         pthread_join(pool->workers[w].thread, NULL);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->mutex);
-    ronde_affinity_destroy(pool->affinity);
+    affinity_destroy(pool->affinity);
     ronde_mem_free(pool->mem, pool->workers, pool->capacity, sizeof *pool->workers);
     ronde_mem_free(pool->mem, pool, 1, sizeof *pool);
 }
@@ -244,7 +256,7 @@ enum ronde_status ronde_thread_pool_create(uint32_t workers, ronde_thread_pool_w
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pool->workers = ronde_mem_new(mem, workers - 1, sizeof *pool->workers);
-    pool->affinity = ronde_affinity_create(bind, workers);
+    pool->affinity = affinity_create(bind, workers);
     pool->capacity = pool->workers ? workers - 1 : 0;
     if (!pool->workers || !pool->affinity) {
         ronde_thread_pool_destroy(pool);

@@ -50,9 +50,6 @@ void ronde_image_begin(struct ronde_image *image, const struct ronde_mem *mem,
 void ronde_image_add(struct ronde_image *image, const void *host, uint64_t count,
                      uint64_t element_bytes);
 
-/** Adds an object of the host that is at another address of the device, without copying it. */
-void ronde_image_map(struct ronde_image *image, const void *host, uint64_t bytes, void *device);
-
 /** Ends adding: makes the copies. What overlaps on the host does so in the block. False when there is no memory. */
 bool ronde_image_settle(struct ronde_image *image);
 

@@ -38,7 +38,8 @@ void ronde_image_add(struct ronde_image *image, const void *host, uint64_t count
         add_entry(image, (struct ronde_image_entry){host, count * element_bytes, 0, false});
 }
 
-void ronde_image_map(struct ronde_image *image, const void *host, uint64_t bytes, void *device)
+/* Adds an object of the host that is at another address of the device, without copying it. */
+static void map_image(struct ronde_image *image, const void *host, uint64_t bytes, void *device)
 {
     if (host && bytes > 0)
         add_entry(image, (struct ronde_image_entry){host, bytes, (uintptr_t)device, true});
@@ -206,8 +207,7 @@ bool ronde_flatten_program(const struct ronde_loaded *loaded, const struct ronde
     ronde_image_add(image, schedule->programs, schedule->program_count, sizeof *schedule->programs);
     for (uint32_t p = 0; p < schedule->program_count; p++)
         add_program(image, &schedule->programs[p]);
-    ronde_image_map(image, loaded->progress, loaded->counter_count * sizeof *loaded->progress,
-                    progress);
+    map_image(image, loaded->progress, loaded->counter_count * sizeof *loaded->progress, progress);
     return add_all_polled(loaded, image) && ronde_image_settle(image);
 }
 

@@ -55,7 +55,8 @@ bool ronde_p2p_may_be_eager(struct ronde_p2p_peer *peer, uint64_t bytes)
     return true;
 }
 
-bool ronde_p2p_round(struct ronde_p2p_state *state)
+/* One round of all transports, without a check for failures of the communicator; true if something has moved. */
+static bool move_round(struct ronde_p2p_state *state)
 {
     const bool has_shm_moved = ronde_p2p_shm_round(state);
     return (state->comm->net_self && ronde_p2p_net.round(state)) || has_shm_moved;
@@ -67,7 +68,7 @@ bool ronde_p2p_progress_pending(struct ronde_comm *comm)
     const bool has_work = state->pending > 0 || state->busy > 0 || state->credits_due > 0 ||
                           ronde_p2p_list_first(&state->shm_peers) ||
                           ronde_p2p_shm_has_new_writers(state);
-    return has_work && !state->has_failed && ronde_p2p_round(state);
+    return has_work && !state->has_failed && move_round(state);
 }
 
 int ronde_p2p_progress_hook(void *self)
@@ -181,7 +182,7 @@ enum ronde_status ronde_comm_p2p_progress(struct ronde_comm *comm, bool *out_mov
         *out_moved = false;
     if (ronde_comm_is_foreign(comm))
         return ronde_comm_check_process(comm, error);
-    const bool has_moved = !state->has_failed && ronde_p2p_round(state);
+    const bool has_moved = !state->has_failed && move_round(state);
     if (out_moved)
         *out_moved = has_moved;
     return check_failures(state, has_moved, error);

@@ -298,9 +298,6 @@ bool ronde_p2p_progress_pending(struct ronde_comm *comm);
  */
 int ronde_p2p_progress_hook(void *self);
 
-/** One round of all transports, without a check for failures of the communicator; true if something has moved. */
-bool ronde_p2p_round(struct ronde_p2p_state *state);
-
 /** A failure found where no error can be returned: ends the communicator. */
 void ronde_p2p_fail(struct ronde_p2p_state *state, const struct ronde_error *why);
 

@@ -16,7 +16,8 @@ static uint64_t count_layout(const struct ronde_schedule *schedule, uint64_t *fi
     return count;
 }
 
-uint64_t ronde_shm_layout_count(const struct ronde_schedule *schedule)
+/* Regions of a schedule. */
+static uint64_t count_regions(const struct ronde_schedule *schedule)
 {
     return count_layout(schedule, NULL);
 }
@@ -90,7 +91,7 @@ unsigned char *ronde_shm_layout_eager(const struct ronde_comm_program *program, 
 
 uint64_t ronde_shm_default_slot_bytes(const struct ronde_schedule *schedule, uint32_t depth)
 {
-    const uint64_t layout = ronde_shm_layout_count(schedule);
+    const uint64_t layout = count_regions(schedule);
     uint64_t slot_bytes = DEFAULT_SLOT_BYTES;
     while (slot_bytes > LEAST_DEFAULT_SLOT_BYTES &&
            layout * ronde_shm_layout_stride(schedule, slot_bytes, depth) > DEFAULT_TOTAL_BYTES)
@@ -125,7 +126,7 @@ uint64_t ronde_shm_most_slot_bytes(const struct ronde_schedule *schedule, uint32
                                    uint64_t usual)
 {
     const uint64_t bytes =
-        ronde_shm_layout_count(schedule) * ronde_shm_layout_stride(schedule, CMA_SLOT_BYTES, depth);
+        count_regions(schedule) * ronde_shm_layout_stride(schedule, CMA_SLOT_BYTES, depth);
     const bool benefits = !schedule->traffic.reduces && !schedule->traffic.has_pure_senders &&
                           sends_input_once(schedule);
     return benefits && usual < CMA_SLOT_BYTES && bytes <= DEFAULT_TOTAL_BYTES ? CMA_SLOT_BYTES
@@ -134,7 +135,7 @@ uint64_t ronde_shm_most_slot_bytes(const struct ronde_schedule *schedule, uint32
 
 uint32_t ronde_shm_most_depth(const struct ronde_schedule *schedule, uint32_t usual)
 {
-    const uint64_t bytes = ronde_shm_layout_count(schedule) *
+    const uint64_t bytes = count_regions(schedule) *
                            ronde_shm_layout_stride(schedule, DEFAULT_SLOT_BYTES, AHEAD_DEPTH);
     const bool benefits = schedule->traffic.has_pure_senders && !schedule->traffic.reduces;
     return benefits && usual < AHEAD_DEPTH && bytes <= AHEAD_TOTAL_BYTES ? AHEAD_DEPTH : usual;

@@ -22,9 +22,6 @@ struct ronde_shm_layout {
     uint64_t stride;      /**< bytes from one to the next */
 };
 
-/** Regions of a schedule. */
-uint64_t ronde_shm_layout_count(const struct ronde_schedule *schedule);
-
 /** Bytes of a region: the connection's memory, and behind it its eager slots. */
 uint64_t ronde_shm_layout_stride(const struct ronde_schedule *schedule, uint64_t slot_bytes,
                                  uint32_t depth);
