@@ -300,7 +300,8 @@ static bool simplify(struct ronde_shape *shape, const struct ronde_mem *mem)
     struct ronde_store store = {.mem = mem};
     struct degree *degrees = ronde_store_new(&store, count, sizeof *degrees);
     uint32_t *number = ronde_store_new(&store, count, sizeof *number);
-    if (!store.is_short) {
+    const bool has_room = !store.is_short;
+    if (has_room) {
         count_edges(shape, degrees);
         for (uint32_t i = 0; i < count; i++)
             contract(shape, degrees, i);
@@ -309,7 +310,7 @@ static bool simplify(struct ronde_shape *shape, const struct ronde_mem *mem)
         compact(shape, number, degrees);
     }
     ronde_store_clear(&store);
-    return !store.is_short;
+    return has_room;
 }
 
 static bool make(struct making *making)
