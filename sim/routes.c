@@ -97,6 +97,13 @@ struct ronde_path ronde_sim_search_measure(const struct ronde_sim_search *search
     return path;
 }
 
+/* Room for more hops. */
+static bool reserve_hops(const struct ronde_mem *mem, struct ronde_sim_routes *routes, uint32_t hops)
+{
+    return ronde_mem_grow(mem, &routes->hops, &routes->hop_capacity,
+                          (size_t)routes->hop_count + hops, sizeof *routes->hops);
+}
+
 enum ronde_status ronde_sim_search_look_up(struct ronde_sim_search *search, uint32_t src,
                                            uint32_t dst, uint32_t *out_hops, uint32_t *out_count,
                                            struct ronde_path *out_path)
@@ -123,8 +130,7 @@ static enum ronde_status find_route(struct ronde_sim_search *search, struct rond
                   ? ronde_sim_search_group(search, src, hops, &count, &route->path)
                   : ronde_sim_search_look_up(search, src, (uint32_t)route->key, hops, &count,
                                              &route->path));
-    if (!ronde_mem_grow(search->mem, &routes->hops, &routes->hop_capacity,
-                        (size_t)routes->hop_count + count, sizeof *routes->hops))
+    if (!reserve_hops(search->mem, routes, count))
         return no_memory(search);
     if (count > 0)
         memcpy(routes->hops + routes->hop_count, hops, count * sizeof *hops);
@@ -246,15 +252,21 @@ static inline bool is_right(const struct ronde_sim_routes *routes, const struct 
     return is_right;
 }
 
+/* Reports what is not right in a block. */
+static enum ronde_status refuse(const struct ronde_dag *dag, uint32_t first, uint32_t end,
+                                struct ronde_error *error)
+{
+    RONDE_TRY(ronde_sim_check_order(dag, first, end, error));
+    return ronde_sim_check_messages(dag, first, end, error);
+}
+
 enum ronde_status ronde_sim_search_block(struct ronde_sim_search *search,
                                          const struct ronde_dag *dag, uint32_t *recent,
                                          uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
-        if (!is_right(search->routes, dag, i)) {
-            RONDE_TRY(ronde_sim_check_order(dag, first, end, search->error));
-            return ronde_sim_check_messages(dag, first, end, search->error);
-        }
+        if (!is_right(search->routes, dag, i))
+            return refuse(dag, first, end, search->error);
         RONDE_TRY(search_op(search, dag, i, recent, &search->routes->of_op[i]));
     }
     return RONDE_OK;

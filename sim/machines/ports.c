@@ -121,6 +121,15 @@ static double draw_waking(struct ports *ports, double bytes)
     return mean_ns > 0 ? -log(draw(ports)) * mean_ns : 0.0;
 }
 
+/*
+ * How much later than the others a host begins: all begin by the clock, but with jitter a random draw decides which
+ * gets a processor first. Roots of trees are no exception.
+ */
+static double draw_turn(struct ports *ports)
+{
+    return ports->net.facts->jitter_ns > 0 ? draw(ports) : 0.0;
+}
+
 /* One predecessor less: what came over the network, if `bytes` says so. A host that is awake finds it by polling. */
 static bool satisfy(struct ports *ports, uint32_t op, double bytes, double at_ns)
 {
@@ -236,6 +245,12 @@ static bool send_credits(struct ports *ports, struct host *host, double at_ns)
     return fits;
 }
 
+/* Where hosts share processors, the one that a host works on next; NULL where each has its own. */
+static double *processor_of(const struct ports *ports)
+{
+    return ports->net.facts->processors > 0 ? ronde_sim_net_processor(&ports->net) : NULL;
+}
+
 /*
  * A host takes up the processor it has got. Launches take processors, too, so that some hosts have sent before others
  * begin; a run is timed from when the last one does.
@@ -254,8 +269,7 @@ static void take_up(struct ports *ports, struct host *host, double *processor_ns
 static bool sweep(struct ports *ports, uint32_t rank, double at_ns)
 {
     struct host *host = &ports->hosts[rank];
-    double *processor_ns =
-        ports->net.facts->processors > 0 ? ronde_sim_net_processor(&ports->net) : NULL;
+    double *processor_ns = processor_of(ports);
     bool has_moved = false;
     bool fits = true;
     host->is_to_wake = false;
@@ -354,9 +368,7 @@ static enum ronde_status replay(struct ports *ports, struct ronde_sim_result *ou
     bool fits = true;
     send_handshakes(ports);
     for (uint32_t rank = 0; rank < scene->dag->ranks && fits; rank++)
-        fits =
-            wake(ports, rank,
-                 ports->hosts[rank].open_ns + (ports->net.facts->jitter_ns > 0 ? draw(ports) : 0.0));
+        fits = wake(ports, rank, ports->hosts[rank].open_ns + draw_turn(ports));
     while (fits && count > 0 && status == RONDE_OK) {
         status = ronde_sim_check_cancel(scene);
         fits = ronde_sim_queue_pop(&ports->net.queue, &at_ns, &batch, &count);
