@@ -11,7 +11,7 @@
 /** Unasked, so many steps where ranks are not folded: a replay that shares their links takes up to a tenth of a second. */
 #define MOST_QUICK_STEPS 8192u
 
-/** Steps up to which they are cut into pieces, where ranks are folded and where they are not. */
+/** Steps up to which they are cut into pieces before the work of a step is known, where ranks are folded and where they are not. */
 #define MOST_CUT_STEPS (UINT64_C(1) << 16)
 #define MOST_PLAIN_STEPS (UINT64_C(1) << 13)
 
@@ -40,7 +40,7 @@ static bool takes_long(const struct ronde_schedule *schedule, const struct ronde
            schedule->proof.steps * schedule->channel_count > MOST_QUICK_STEPS;
 }
 
-/** Steps of a load that is cut finer than by default. */
+/** Steps of a load that is cut finer than by default, at first. */
 static uint64_t most_steps(const struct ronde_schedule *schedule, const struct ronde_synthesis *made)
 {
     return made->is_apart       ? MOST_APART_STEPS

@@ -34,9 +34,9 @@ struct ronde_candidate {
     enum ronde_placement placement; /**< of its ranks */
     uint32_t *host_of; /**< per rank, for ronde_sim_options.host_of; NULL = rank r on host r */
     uint32_t *orders;  /**< the order of each channel that was laid through the machine, or NULL */
-    size_t orders_count;           /**< entries of it */
-    const char *rings;             /**< how those were found: "snake", "torus", ...; or NULL */
-    uint64_t most_steps;           /**< of a load cut finer than by default; 0 = as many as usual */
+    size_t orders_count; /**< entries of it */
+    const char *rings;   /**< how those were found: "snake", "torus", ...; or NULL */
+    uint64_t most_steps; /**< of a load cut finer than by default, until replays tell what a step costs; 0 = as many as usual */
     struct ronde_outline *outline; /**< what its pricer has noted of it, or NULL */
     struct ronde_sim_memo *memo;   /**< routes of its replays, or NULL */
 };
