@@ -225,7 +225,7 @@ static uint64_t steps_of(const struct ronde_forecast *forecast, uint64_t slot_by
     return ronde_forecast_steps(&cut);
 }
 
-/** Steps of a candidate that is cut finer than by default, at most; is_long: where that is clearly faster, or quick all the same. */
+/** The most steps of a candidate that is cut finer than by default; is_long: where that is clearly faster or known to be quick. */
 static uint64_t most_steps(const struct ronde_candidate *candidate, bool is_long)
 {
     const uint64_t most = candidate->most_steps ? candidate->most_steps : MOST_CUT_STEPS;

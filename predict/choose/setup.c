@@ -404,8 +404,9 @@ static enum ronde_status add(struct setting_up *up, const struct ronde_candidate
 #define MOST_TURNING_RANKS 32u
 
 /**
- * Algorithms that send whole blocks, one after another or all at once: others are cut into pieces, which do as much. A ring does
- * so where hosts keep their order, and those that send to everybody wherever they are.
+ * Whether flows of an algorithm take turns on shared links when it has more channels. Algorithms that are cut into pieces gain
+ * as much from those. Rings and NCCL's trees are tried where hosts keep their order; algorithms in which each rank sends to all
+ * others are tried where hosts are scattered, too.
  */
 static bool takes_turns(const struct ronde_compile_request *request, enum ronde_placement placement)
 {

@@ -77,10 +77,10 @@ struct ronde_nccl_limit {
 #define RONDE_NCCL_NAME_BYTES 64
 
 /**
- * A machine of equal nodes, as its description says. It is read here and nowhere kept twice: ronde_nccl_node_of_machine makes
- * a struct ronde_node_description of it for the writers of platform files. That is no part of this, since what the two call a
- * node differs: there a rack that NVLink joins is one, sockets without GPUs are none, no rate is left to the generation, and
- * the name is somebody else's, while machines are copied and changed.
+ * A machine of equal nodes, as its description says. ronde_nccl_node_of_machine makes a struct ronde_node_description of it
+ * for the writers of platform files. This struct does not contain that one, because they differ in four things: a
+ * description's node is a whole rack where NVLink joins one, it leaves out sockets without GPUs, it has every rate filled in,
+ * and it points to a name that its caller owns. Machines are copied and changed, so they own their names.
  */
 struct ronde_nccl_machine {
     char name[RONDE_NCCL_NAME_BYTES];

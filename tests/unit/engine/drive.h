@@ -23,7 +23,7 @@ void drive_begin(struct drive *drive, struct ronde_schedule *schedule,
                  const struct buffers_shape *shape, enum ronde_protocol protocol,
                  uint64_t slot_bytes, bool streams);
 
-/** Takes a schedule over, breaks it in a random place, unrolled or not, and returns it if it is proved all the same, else NULL. */
+/** Owns the schedule and breaks it at a random place, unrolled or not. Returns the result if it is proved; else NULL. */
 struct ronde_schedule *drive_mutant(struct ronde_schedule *schedule, bool is_unrolled,
                                     uint64_t *random);
 
