@@ -111,12 +111,12 @@ static void print_head(const struct ronde_doctor_view *view)
         [RONDE_LOG_TOLD_CALLER] = "as COLLECTIVE says",
         [RONDE_LOG_TOLD_FILE_NAME] = "as the file's name says",
         [RONDE_LOG_TOLD_RATES] = "as busbw over algbw says"};
-    fprintf(view->sink->file, "# ronde %s: %s%s on %s (%s)", RONDE_VERSION, view->path,
-            view->is_faulty ? ", rows marked FAULTY," : "", machine->name,
-            ronde_nccl_generation_text(machine->generation));
-    if (log->is_log && !view->is_joint)
-        fprintf(view->sink->file, "; the collective %s", told[log->told]);
-    fputs("\n#\n", view->sink->file);
+    const bool is_told = log->is_log && !view->is_joint;
+    ronde_sink_say(view->sink, "ronde %s: %s%s on %s (%s)%s%s", RONDE_VERSION, view->path,
+                   view->is_faulty ? ", rows marked FAULTY," : "", machine->name,
+                   ronde_nccl_generation_text(machine->generation),
+                   is_told ? "; the collective " : "", is_told ? told[log->told] : "");
+    fputs("#\n", view->sink->file);
 }
 
 static enum ronde_status print_range(const struct ronde_doctor_view *view,
@@ -166,12 +166,13 @@ static enum ronde_status print_cause(const struct ronde_doctor_view *view,
     if (ronde_sink_is_table(view->sink)) {
         if (cause->probability < least_probability)
             return RONDE_OK;
-        fprintf(view->sink->file, "#   %8s  %s\n", share(cause->probability).text,
-                variant ? variant->says : "something else, which none of these faults explains");
+        ronde_sink_say(view->sink, "  %8s  %s", share(cause->probability).text,
+                       variant ? variant->says
+                               : "something else, which none of these faults explains");
         if (cause->said[0])
-            fprintf(view->sink->file, "#             the log itself: %s\n", cause->said);
+            ronde_sink_say(view->sink, "            the log itself: %s", cause->said);
         if (variant && variant->strengths > 0 && strcmp(variant->check, "nothing") != 0)
-            fprintf(view->sink->file, "#             to make sure: %s\n", variant->check);
+            ronde_sink_say(view->sink, "            to make sure: %s", variant->check);
         return RONDE_OK;
     }
     const struct ronde_field fields[] = {

@@ -90,7 +90,10 @@ RONDE_MUST_CHECK enum ronde_status ronde_sink_open(const struct ronde_options *o
 /** Whether people read it: neither JSON nor CSV. */
 bool ronde_sink_is_table(const struct ronde_sink *sink);
 
-/** Prints a comment above or below a table, broken at blanks into lines of at most 100 characters; nothing for JSON and CSV. */
+/**
+ * Prints a comment above or below a table, broken at blanks into lines of at most 100 characters, which begin two characters
+ * further right than the first; nothing for JSON and CSV.
+ */
 void ronde_sink_say(const struct ronde_sink *sink, const char *format, ...) RONDE_FORMAT(2, 3);
 
 /** Prints the head of a table; nothing for JSON and CSV. */

@@ -156,11 +156,13 @@ static const struct ronde_table table = RONDE_TABLE(columns);
 void ronde_published_print_head(const struct ronde_published_view *view)
 {
     FILE *file = view->sink->file;
-    if (view->sink->is_markdown)
+    if (view->sink->is_markdown) {
         fprintf(file, "\n### %s\n\nPredicted from %s.\n\n", view->mode->title, view->mode->says);
-    else
-        fprintf(file, "# ronde %s: %s, %s: %s\n#\n", RONDE_VERSION, view->path, view->mode->title,
-                view->mode->says);
+    } else {
+        ronde_sink_say(view->sink, "ronde %s: %s, %s: %s", RONDE_VERSION, view->path,
+                       view->mode->title, view->mode->says);
+        fputs("#\n", file);
+    }
     ronde_sink_head(view->sink, &table);
 }
 

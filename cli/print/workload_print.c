@@ -368,7 +368,7 @@ static void print_families(const struct ronde_workload_result *result, FILE *fil
         if (result->families[f].exposed_ns > 0)
             fprintf(file, " %s %.1f%%", result->families[f].name,
                     percent(result->families[f].exposed_ns, result));
-    fprintf(file, "\n# path      compute %.1f%%", percent(result->path_compute_ns, result));
+    fprintf(file, "\n# path     compute %.1f%%", percent(result->path_compute_ns, result));
     for (uint32_t f = 0; f < result->family_count; f++)
         if (result->families[f].path_ns > 0)
             fprintf(file, " %s %.1f%%", result->families[f].name,
@@ -380,16 +380,17 @@ static void print_head(const struct ronde_workload_report *report, const struct 
 {
     const struct ronde_workload_result *result = report->result;
     FILE *file = sink->file;
-    fprintf(file, "# ronde %s: %s, %u ranks on %s (%s)\n", RONDE_VERSION, report->path,
-            report->workload->ranks, ronde_platform_facts(report->platform)->name,
-            ronde_platform_path(report->platform));
+    ronde_sink_say(sink, "ronde %s: %s, %u ranks on %s (%s)", RONDE_VERSION, report->path,
+                   report->workload->ranks, ronde_platform_facts(report->platform)->name,
+                   ronde_platform_path(report->platform));
     if (report->is_nccl)
-        fputs("# calls    as NCCL executes each of them alone, a model "
-              "(docs/results/validation-nccl.md): those under way at once do not slow each other\n",
-              file);
+        ronde_sink_say(
+            sink, "calls    as NCCL executes each of them alone, a model "
+                  "(docs/results/validation-nccl.md): those under way at once do not slow each "
+                  "other");
     else
-        fprintf(file, "# calls    by schedules of ronde, replayed: %s where they name none\n",
-                report->algorithm ? report->algorithm : "the fastest alone of each kind");
+        ronde_sink_say(sink, "calls    by schedules of ronde, replayed: %s where they name none",
+                       report->algorithm ? report->algorithm : "the fastest alone of each kind");
     fprintf(file, "# step     %.3f us, simulated by %s%s: %u items, %u operations\n",
             result->time_ns / 1e3, result->engine,
             result->is_contention_free ? "" : " (contention ignored)", report->workload->work_count,
