@@ -56,6 +56,24 @@ static void print_changes(const struct ronde_plan *plan, FILE *file)
                 name_of(plan, plan->changes[i].above), name_of(plan, plan->changes[i].below));
 }
 
+static bool is_second_faster(const struct ronde_plan_row *row)
+{
+    return row->decision.second != RONDE_NONE && row->quotes[row->decision.second].time_ns <
+                                                     .995 * row->quotes[row->decision.best].time_ns;
+}
+
+/* A lead that is printed as less than 1. */
+static void explain_leads(const struct ronde_plan *plan, const struct ronde_sink *sink)
+{
+    for (uint32_t i = 0; i < plan->row_count; i++)
+        if (is_second_faster(&plan->rows[i])) {
+            ronde_sink_say(sink,
+                           "lead below 1: a schedule made for this machine has to be brought to "
+                           "a library and counts as 1 %% slower than it is");
+            return;
+        }
+}
+
 /* Nominal files know links alone, and a plan from one is not to be taken for more. */
 static void print_warning(const struct ronde_plan *plan, const struct ronde_sink *sink)
 {
@@ -270,8 +288,10 @@ static enum ronde_status print_rows_and_changes(const struct ronde_plan *plan,
         print_head(plan, sink);
     RONDE_TRY(print_rows(plan, sink, error));
     ronde_answer_plan(sink->html, plan);
-    if (is_table)
+    if (is_table) {
         print_changes(plan, sink->file);
+        explain_leads(plan, sink);
+    }
     return print_change_rows(plan, sink, error);
 }
 
@@ -286,7 +306,7 @@ find_request(const struct ronde_options *options, const struct ronde_platform *p
             return ronde_fail(
                 error, RONDE_BAD_ARGUMENT,
                 "plan compares all algorithms, and with -a files of schedules besides: "
-                "leave out -a %s; price takes one",
+                "leave out -a %s; sim takes one",
                 options->what.algorithms[a]);
     used.what.algorithm_count = 0;
     return ronde_open_request(&used, platform, out_request, error);
@@ -383,9 +403,10 @@ static enum ronde_status plan_by_table(struct ronde_invocation *call, struct ron
     RONDE_THEN(status, ronde_selector_rely(&selector, call->platform,
                                            ronde_executor_times_of(options->backend.name),
                                            ronde_usable_cores(), error));
-    /* A picture has a curve for every candidate. */
-    selector.settles_all = options->output.plot || options->output.html;
     RONDE_THEN(status, make_plan(options, &selector, &plan, error));
+    /* A picture has a curve for every algorithm. */
+    if (status == RONDE_OK && (options->output.plot || options->output.html))
+        status = ronde_plan_settle(&plan, error);
     ronde_progress_end();
     RONDE_THEN(status, print_plan(call, &plan, error));
     ronde_plan_free(&plan);

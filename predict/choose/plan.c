@@ -60,17 +60,24 @@ static enum ronde_status find_facts(struct ronde_plan *plan, uint32_t index,
 }
 
 /** Decides one size. */
-static enum ronde_status plan_row(struct ronde_selector *selector, uint64_t count,
-                                  struct ronde_plan_row *row, struct ronde_error *error)
+static enum ronde_status decide_row(struct ronde_selector *selector, struct ronde_plan_row *row,
+                                    struct ronde_error *error)
 {
     const uint32_t candidates = selector->choice.count;
-    RONDE_TRY(ronde_selector_decide(selector, count, &row->decision, error));
+    RONDE_TRY(ronde_selector_decide(selector, row->decision.load.count, &row->decision, error));
     row->quotes = ronde_mem_new(ronde_mem_default(), candidates, sizeof *row->quotes);
     if (!row->quotes)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u prices", candidates);
     for (uint32_t i = 0; i < candidates; i++)
         row->quotes[i] = selector->quotes[i];
     return RONDE_OK;
+}
+
+static enum ronde_status settle_row(struct ronde_selector *selector, struct ronde_plan_row *row,
+                                    struct ronde_error *error)
+{
+    return ronde_choice_settle(&selector->choice, &row->decision.load, &selector->pricer,
+                               row->quotes, error);
 }
 
 static enum ronde_status finish_row(struct ronde_plan *plan, struct ronde_plan_row *row,
@@ -90,11 +97,11 @@ static enum ronde_status finish_row(struct ronde_plan *plan, struct ronde_plan_r
 
 /* What is decided of a size depends on no other size, so two threads take one after another. Each may hold a replay of a gigabyte. */
 
-/** All of them, and how far they are. */
+/** All of them, what is done with each, and how far they are. */
 struct planning {
     struct ronde_plan *plan;
-    const uint64_t *sizes;
-    uint32_t count;
+    enum ronde_status (*take)(struct ronde_selector *, struct ronde_plan_row *,
+                              struct ronde_error *);
     atomic_uint taken;
     atomic_uint done;
 };
@@ -112,18 +119,18 @@ static void tell(const struct planning *all)
 {
     const struct ronde_sim_progress *progress = &all->plan->selector->options.plan_progress;
     if (progress->on_progress)
-        progress->on_progress(progress->context, all->done, all->count);
+        progress->on_progress(progress->context, all->done, all->plan->row_count);
 }
 
 /** Until none is left. Progress is told by the caller's thread alone. */
 static void take_rows(struct planner *planner, bool tells)
 {
     struct planning *all = planner->all;
-    while (planner->status == RONDE_OK && (planner->row = all->taken++) < all->count) {
+    while (planner->status == RONDE_OK && (planner->row = all->taken++) < all->plan->row_count) {
         if (tells)
             tell(all);
-        planner->status = plan_row(planner->selector, count_of(all->plan, all->sizes[planner->row]),
-                                   &all->plan->rows[planner->row], &planner->error);
+        planner->status =
+            all->take(planner->selector, &all->plan->rows[planner->row], &planner->error);
         all->done++;
     }
 }
@@ -136,9 +143,9 @@ static void look_from_the_end(const struct planner *planner)
 {
     const struct ronde_selector *selector = planner->selector;
     const struct ronde_pricer *pricer = &selector->pricer;
-    const struct planning *all = planner->all;
     const struct ronde_load load =
-        ronde_platform_pricer_load(&selector->platform_pricer, count_of(all->plan, all->sizes[0]));
+        ronde_platform_pricer_load(&selector->platform_pricer,
+                                   planner->all->plan->rows[0].decision.load.count);
     struct ronde_quote quote = {.is_bound = true};
     struct ronde_error error = {0};
     for (uint32_t i = selector->choice.count; i-- > 0 && quote.is_bound;)
@@ -166,13 +173,14 @@ static bool start(pthread_t *out_thread, struct planner *planner)
 }
 
 /** Whether deciding takes so long that a second thread, with a replay's memory of its own, is worth its while. */
-static bool is_long(const struct ronde_plan *plan, const uint64_t *sizes, uint32_t count)
+static bool is_long(const struct ronde_plan *plan)
 {
     const struct ronde_choice *choice = &plan->selector->choice;
-    if (!plan->selector->platform_pricer.platform || count < 2)
+    if (!plan->selector->platform_pricer.platform || plan->row_count < 2)
         return false;
-    const struct ronde_load load = ronde_platform_pricer_load(&plan->selector->platform_pricer,
-                                                              count_of(plan, sizes[count - 1]));
+    const struct ronde_load load =
+        ronde_platform_pricer_load(&plan->selector->platform_pricer,
+                                   plan->rows[plan->row_count - 1].decision.load.count);
     for (uint32_t i = 0; i < choice->count; i++)
         if (ronde_candidate_cut_steps(&choice->candidates[i], &load) >= RONDE_LONG_STEPS)
             return true;
@@ -201,12 +209,12 @@ static enum ronde_status judge(const struct planner *first, const struct planner
                : ronde_fail(error, planner->status, "%s", planner->error.message);
 }
 
-static enum ronde_status decide_all(struct planning *all, struct ronde_error *error)
+static enum ronde_status take_all(struct planning *all, struct ronde_error *error)
 {
     struct ronde_selector borrowed = {.quotes = NULL};
     struct planner first = {.all = all, .selector = all->plan->selector};
     struct planner second = {.all = all, .selector = &borrowed};
-    if (!is_long(all->plan, all->sizes, all->count)) {
+    if (!is_long(all->plan)) {
         take_rows(&first, true);
     } else {
         second.status = ronde_selector_borrow(first.selector, &borrowed, &second.error);
@@ -214,6 +222,7 @@ static enum ronde_status decide_all(struct planning *all, struct ronde_error *er
             take_rows_in_two(&first, &second);
         ronde_selector_return(&borrowed);
     }
+    tell(all);
     return judge(&first, &second, error);
 }
 
@@ -221,15 +230,16 @@ static enum ronde_status decide_all(struct planning *all, struct ronde_error *er
 static enum ronde_status plan_rows(struct ronde_plan *plan, const uint64_t *sizes, uint32_t count,
                                    struct ronde_error *error)
 {
-    struct planning all = {.plan = plan, .sizes = sizes, .count = count};
+    struct planning all = {.plan = plan, .take = decide_row};
     if (count > RONDE_PLAN_SIZES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%u sizes are more than %u", count,
                           RONDE_PLAN_SIZES);
     plan->row_count = count;
-    enum ronde_status status = decide_all(&all, error);
+    for (uint32_t i = 0; i < count; i++)
+        plan->rows[i].decision.load.count = count_of(plan, sizes[i]);
+    enum ronde_status status = take_all(&all, error);
     for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
         status = finish_row(plan, &plan->rows[i], error);
-    tell(&all);
     return status;
 }
 
@@ -358,6 +368,12 @@ enum ronde_status ronde_plan_make(struct ronde_selector *selector, const uint64_
         if (is_change(plan, plan->rows[i].decision.best, plan->rows[i + 1].decision.best))
             RONDE_TRY(find_change(plan, &plan->rows[i], &plan->rows[i + 1], error));
     return RONDE_OK;
+}
+
+enum ronde_status ronde_plan_settle(struct ronde_plan *plan, struct ronde_error *error)
+{
+    struct planning all = {.plan = plan, .take = settle_row};
+    return take_all(&all, error);
 }
 
 void ronde_plan_free(struct ronde_plan *plan)

@@ -246,9 +246,6 @@ enum ronde_status ronde_selector_decide(struct ronde_selector *selector, uint64_
     struct ronde_decision decision = {.load = load_of(selector, count)};
     RONDE_TRY(ronde_choice_price(&selector->choice, &decision.load, &selector->pricer,
                                  selector->quotes, error));
-    if (selector->settles_all)
-        RONDE_TRY(ronde_choice_settle(&selector->choice, &decision.load, &selector->pricer,
-                                      selector->quotes, error));
     decision.best = ronde_choice_best(&selector->choice, selector->quotes, RONDE_NONE);
     decision.second = ronde_choice_best(&selector->choice, selector->quotes, decision.best);
     if (decision.best == RONDE_NONE)

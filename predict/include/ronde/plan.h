@@ -52,6 +52,13 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_plan_make(struct ronde_selector *selector, const uint64_t *sizes, uint32_t count,
                 struct ronde_plan *out_plan, struct ronde_error *error);
 
+/**
+ * Gives all algorithms their times, not the best two alone: for pictures. Winners and changes stay what they are. Errors: NO_MEMORY;
+ * those of ronde_choice_settle.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_plan_settle(struct ronde_plan *plan,
+                                                               struct ronde_error *error);
+
 /** Frees what a plan holds; a zeroed one is allowed. */
 RONDE_API void ronde_plan_free(struct ronde_plan *plan);
 

@@ -40,8 +40,7 @@ struct ronde_selector {
     struct ronde_measured_view measured; /**< its rows; table NULL where a platform is priced */
     struct ronde_pricer pricer;          /**< of one of the two */
     enum ronde_basis basis;              /**< what decides */
-    bool settles_all; /**< all candidates get their times, not the best two alone: for pictures */
-    char words[400];  /**< the same in words: which times or which platform */
+    char words[400];                     /**< the same in words: which times or which platform */
 };
 
 /** What was decided for a load; the indices are those of the choice. */
