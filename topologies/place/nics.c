@@ -9,6 +9,17 @@
 /* The widest route. */
 #define MAX_LINKS 1024u
 
+/* The narrowest link of a route's first half, of equal ones the first. */
+static uint32_t nic_of(const struct ronde_platform *platform, const uint32_t *links, uint32_t count)
+{
+    uint32_t nic = links[0];
+    for (uint32_t i = 1; i < (count + 1) / 2; i++)
+        if (ronde_platform_link(platform, links[i])->rate_GBps <
+            ronde_platform_link(platform, nic)->rate_GBps)
+            nic = links[i];
+    return nic;
+}
+
 enum ronde_status ronde_router_nic(struct ronde_router *router, uint32_t src, uint32_t dst,
                                    uint32_t *out_link, struct ronde_error *error)
 {
@@ -18,11 +29,7 @@ enum ronde_status ronde_router_nic(struct ronde_router *router, uint32_t src, ui
     if (count == 0)
         return ronde_fail(error, RONDE_UNSUPPORTED, "%s: no link leads from host %u to %u",
                           platform->path, src, dst);
-    *out_link = links[0];
-    for (uint32_t i = 1; i < (count + 1) / 2; i++)
-        if (ronde_platform_link(platform, links[i])->rate_GBps <
-            ronde_platform_link(platform, *out_link)->rate_GBps)
-            *out_link = links[i];
+    *out_link = nic_of(platform, links, count);
     return RONDE_OK;
 }
 
@@ -31,6 +38,7 @@ struct finding {
     struct ronde_platform *platform;
     struct ronde_nodes nodes;
     struct ronde_router *router;
+    bool *inside;          /* per link: on a way between hosts of one node */
     uint32_t keep;         /* of each node */
     struct ronde_list out; /* const char *: names of links */
 };
@@ -38,22 +46,63 @@ struct finding {
 /* Room for the NICs of a node. */
 #define MAX_NODE_NICS 1024u
 
+static enum ronde_status mark_inside(const struct finding *finding, uint32_t node,
+                                     struct ronde_error *error)
+{
+    const struct ronde_nodes *nodes = &finding->nodes;
+    uint32_t links[MAX_LINKS];
+    for (uint32_t i = nodes->first[node]; i < nodes->first[node + 1]; i++)
+        for (uint32_t k = nodes->first[node]; k < nodes->first[node + 1]; k++) {
+            uint32_t count = 0;
+            RONDE_TRY(ronde_router_route(finding->router, nodes->hosts[i], nodes->hosts[k],
+                                         MAX_LINKS, links, &count, error));
+            for (uint32_t l = 0; l < count; l++)
+                finding->inside[links[l]] = true;
+        }
+    return RONDE_OK;
+}
+
+/*
+ * The way to the host of another node that the fewest links lead to, of equal ones that in the same place: in pods of rails it is on
+ * the same rail, so that no other host's NIC is on the way.
+ */
+static enum ronde_status find_way_out(const struct finding *finding, uint32_t host, uint32_t place,
+                                      uint32_t other, uint32_t *out_links, uint32_t *out_count,
+                                      struct ronde_error *error)
+{
+    const struct ronde_nodes *nodes = &finding->nodes;
+    const uint32_t first = nodes->first[other], others = nodes->first[other + 1] - first;
+    uint32_t links[MAX_LINKS], count = 0;
+    *out_count = UINT32_MAX;
+    for (uint32_t i = 0; i < others; i++) {
+        const uint32_t peer = nodes->hosts[first + (place + i) % others];
+        RONDE_TRY(ronde_router_route(finding->router, host, peer, MAX_LINKS, links, &count, error));
+        if (count >= *out_count)
+            continue;
+        memcpy(out_links, links, count * sizeof *links);
+        *out_count = count;
+    }
+    return RONDE_OK;
+}
+
 /* The NICs of a node in the order of its hosts; returns how many by *out_count. */
 static enum ronde_status find_nics(const struct finding *finding, uint32_t node, uint32_t *out_links,
                                    uint32_t *out_count, struct ronde_error *error)
 {
     const struct ronde_nodes *nodes = &finding->nodes;
-    const uint32_t other = (node + 1) % nodes->count;
-    const uint32_t others = nodes->first[other + 1] - nodes->first[other];
+    uint32_t links[MAX_LINKS], count = 0;
     *out_count = 0;
     for (uint32_t i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
-        const uint32_t peer = nodes->hosts[nodes->first[other] + (i - nodes->first[node]) % others];
-        uint32_t link, at = 0;
-        RONDE_TRY(ronde_router_nic(finding->router, nodes->hosts[i], peer, &link, error));
-        while (at < *out_count && out_links[at] != link)
+        RONDE_TRY(find_way_out(finding, nodes->hosts[i], i - nodes->first[node],
+                               (node + 1) % nodes->count, links, &count, error));
+        if (count == 0)
+            continue;
+        const uint32_t nic = nic_of(finding->platform, links, count);
+        uint32_t at = 0;
+        while (at < *out_count && out_links[at] != nic)
             at++;
-        if (at == *out_count && at < MAX_NODE_NICS)
-            out_links[(*out_count)++] = link;
+        if (!finding->inside[nic] && at == *out_count && at < MAX_NODE_NICS)
+            out_links[(*out_count)++] = nic;
     }
     return RONDE_OK;
 }
@@ -76,10 +125,17 @@ static enum ronde_status drop_some(struct finding *finding, uint32_t node, struc
 {
     uint32_t links[MAX_NODE_NICS], count = 0;
     const uint64_t keep = finding->keep;
+    RONDE_TRY(mark_inside(finding, node, error));
     RONDE_TRY(find_nics(finding, node, links, &count, error));
+    if (count == 0)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "%s: no link out of a node is narrower than those that its own hosts share: "
+            "which are its NICs, nothing says",
+            finding->platform->path);
     if (count < keep)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: a node has %u NICs, not %u",
-                          finding->platform->path, count, finding->keep);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: a node has %u NIC%s, not %u",
+                          finding->platform->path, count, count == 1 ? "" : "s", finding->keep);
     for (uint32_t i = 1; i < count; i++)
         if (i * keep / count == (i - 1) * keep / count)
             RONDE_TRY(drop_link(finding, links[i], error));
@@ -93,10 +149,15 @@ static enum ronde_status drop_all(struct finding *finding, struct ronde_error *e
     if (status == RONDE_OK && finding->nodes.count < 2)
         status = ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: one node, which needs no NIC",
                             platform->path);
+    finding->inside = ronde_mem_new(platform->mem, platform->links.count, sizeof *finding->inside);
+    if (status == RONDE_OK && !finding->inside)
+        status =
+            ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory to mark its links", platform->path);
     RONDE_THEN(status, ronde_router_create(platform, platform->mem, &finding->router, error));
     for (uint32_t node = 0; node < finding->nodes.count && status == RONDE_OK; node++)
         status = drop_some(finding, node, error);
     ronde_router_destroy(finding->router);
+    ronde_mem_free(platform->mem, finding->inside, platform->links.count, sizeof *finding->inside);
     ronde_nodes_free(&finding->nodes, platform->mem);
     return status;
 }

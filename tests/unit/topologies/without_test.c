@@ -136,6 +136,21 @@ static void nics_are_counted(void)
     ronde_platform_destroy(platform);
 }
 
+/* Without its only link no host of a group would reach another. */
+static void the_only_link_of_a_host_is_no_nic_to_spare(void)
+{
+    struct ronde_error error = {.status = RONDE_OK};
+    const struct ronde_generate_request groups = {.kind = "dragonfly",
+                                                  .nodes = 24,
+                                                  .fabric = RONDE_FABRIC_COUNT};
+    if (!suite_can_read_platforms())
+        return;
+    struct ronde_platform *platform = platform_text_generated(&groups);
+    CU_ASSERT_EQUAL(ronde_platform_keep_nics(platform, 1, &error), RONDE_BAD_ARGUMENT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "which are its NICs, nothing says"));
+    ronde_platform_destroy(platform);
+}
+
 /* A half of a cable, a host, a switch, a pattern: what is left of hosts and of ways. */
 static void everything_with_a_name_can_be_out(void)
 {
@@ -454,7 +469,7 @@ static enum ronde_status read_and_take(const void *context, const struct ronde_m
     if (status == RONDE_OK)
         status = ronde_platform_without(platform, names, 2, error);
     if (status == RONDE_OK)
-        status = ronde_platform_keep_nics(platform, 7, error);
+        status = ronde_platform_keep_nics(platform, 6, error);
     if (status == RONDE_OK)
         status = ronde_platform_copy(platform, mem, &copy, error);
     if (status == RONDE_OK)
@@ -492,6 +507,7 @@ int main(void)
         {"only_routes_over_what_is_out_change", only_routes_over_what_is_out_change},
         {"hosts_that_lost_their_links_take_turns", hosts_that_lost_their_links_take_turns},
         {"nics_are_counted", nics_are_counted},
+        {"the_only_link_of_a_host_is_no_nic_to_spare", the_only_link_of_a_host_is_no_nic_to_spare},
         {"everything_with_a_name_can_be_out", everything_with_a_name_can_be_out},
         {"nodes_stay_together_when_one_host_is_out", nodes_stay_together_when_one_host_is_out},
         {"what_is_not_there_cannot_be_out", what_is_not_there_cannot_be_out},
