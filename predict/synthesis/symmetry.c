@@ -3,6 +3,18 @@
 
 #include "ronde/partition.h"
 
+/* Digits that are remembered: no number of hosts that is looked at has more pairs of divisors. */
+#define MOST_TRIED 1024u
+
+/* A digit that was tried, and whether it can be turned. */
+struct tried {
+    uint32_t step, radix;
+    bool can;
+};
+
+/* Most digits of a shape with ties, whose every digit has to be tried again beside others. */
+#define MOST_TIED_DIGITS 4u
+
 /* What looking for a symmetry holds. */
 struct seeking {
     const struct ronde_wiring *wiring;
@@ -12,6 +24,8 @@ struct seeking {
     uint32_t *origin;  /* per wire: the one that is carried onto it */
     uint32_t *parent;  /* per wire: union-find of classes */
     uint32_t *next;    /* per position: what adding one to a digit makes of it */
+    struct tried *tried;
+    uint32_t tried_count;
 };
 
 static bool are_alike(const struct ronde_route_wire *a, const struct ronde_route_wire *b)
@@ -86,10 +100,27 @@ static bool can_turn(struct seeking *seeking, uint32_t step, uint32_t radix)
     return true;
 }
 
+/* The same, from memory: which other digits there are says only which pairs are tied. */
+static bool could_turn(struct seeking *seeking, uint32_t step, uint32_t radix)
+{
+    if (seeking->without_ties)
+        return true;
+    for (uint32_t t = 0; t < seeking->tried_count; t++)
+        if (seeking->tried[t].step == step && seeking->tried[t].radix == radix)
+            return seeking->tried[t].can;
+    const bool can = can_turn(seeking, step, radix);
+    if (seeking->tried_count < MOST_TRIED)
+        seeking->tried[seeking->tried_count++] = (struct tried){step, radix, can};
+    return can;
+}
+
 /* Whether all digits of the shape can be turned. */
 static bool fits(struct seeking *seeking)
 {
     const struct ronde_wiring_symmetry *shape = seeking->found;
+    for (uint32_t d = shape->digits, step = 1; d-- > 0; step *= shape->radix[d])
+        if (!could_turn(seeking, step, shape->radix[d]))
+            return false;
     for (uint32_t w = 0; w < seeking->wiring->wire_count; w++)
         seeking->parent[w] = w;
     for (uint32_t d = shape->digits, step = 1; d-- > 0; step *= shape->radix[d])
@@ -135,8 +166,9 @@ static void number_classes(struct seeking *seeking)
 /* Shapes with few digits first; whether there is one. */
 static bool seek(struct seeking *seeking)
 {
+    const uint32_t most = seeking->without_ties ? MOST_TIED_DIGITS : RONDE_MAX_SHAPE;
     uint32_t *digits = &seeking->found->digits;
-    for (*digits = 1; *digits <= RONDE_MAX_SHAPE; ++*digits)
+    for (*digits = 1; *digits <= most; ++*digits)
         if (try_shapes(seeking, 0, seeking->wiring->ranks))
             return true;
     *digits = 0;
@@ -166,6 +198,7 @@ bool ronde_symmetry_find(const struct ronde_wiring *wiring, struct ronde_store *
     seeking.origin = ronde_store_new(pool, wires, sizeof *seeking.origin);
     seeking.parent = ronde_store_new(pool, wires, sizeof *seeking.parent);
     seeking.next = ronde_store_new(pool, wiring->ranks, sizeof *seeking.next);
+    seeking.tried = ronde_store_new(pool, MOST_TRIED, sizeof *seeking.tried);
     if (pool->is_short)
         return false;
     if (seek(&seeking)) {

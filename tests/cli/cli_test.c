@@ -141,7 +141,7 @@ static void shapes_imply_the_ranks(void)
     said_refuses("check all_reduce -a torus --shape 4x8 -N 31", 2, "32 ranks, not of 31");
     said_refuses("check all_reduce -a torus --shape 4x0", 2, "digit 0 is outside");
     said_refuses("check all_reduce -a torus --shape 4x", 2, "digit \"\"");
-    said_refuses("check all_reduce -a torus --shape 1x2x1x2x1", 2, "more than 4 digits");
+    said_refuses("check all_reduce -a torus --shape 1x2x1x2x1x1x1", 2, "more than 6 digits");
     said_refuses("check all_reduce -a torus --shape 2048x1024", 2, "more than 1048576 ranks");
     said_refuses("check all_reduce -a hierarchical --shape 2x2x2", 2, "2 digits");
 }

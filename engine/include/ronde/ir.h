@@ -180,7 +180,7 @@ enum ronde_form {
 };
 
 /** Most digits of a mixed-radix rotation (node, local; or the axes of a torus). */
-#define RONDE_MAX_SHAPE 4
+#define RONDE_MAX_SHAPE 6
 
 /** An independent slice of every block. */
 struct ronde_channel {

@@ -205,7 +205,7 @@ static void requests_are_checked_before_anything_is_built(void)
     static const char *const texts[5] = {"ranks 0 is outside 1 .. 1048576",
                                          "ranks 1048577 is outside", "collective 10 does not exist",
                                          "root 4 is not below ranks 4",
-                                         "a shape of 5 digits multiplies to"};
+                                         "a shape of 7 digits multiplies to"};
     bad[0].ranks = 0;
     bad[1].ranks = RONDE_MAX_RANKS + 1;
     bad[2].collective = RONDE_COLLECTIVE_COUNT;
@@ -245,13 +245,13 @@ static void what_holds_for_all_facts_is_declared_before_them(void)
 
 static void symmetries_must_fit_the_ranks(void)
 {
-    static const uint32_t radices[5] = {1, 1, 1, 3, 2}, huge[2] = {UINT32_MAX, UINT32_MAX};
+    static const uint32_t radices[7] = {1, 1, 1, 1, 1, 3, 2}, huge[2] = {UINT32_MAX, UINT32_MAX};
     struct ronde_builder *builder = begin(RONDE_ALL_REDUCE, 6, 0);
     ronde_builder_xor(builder, false, false, false);
     expect_error(builder, RONDE_BAD_ARGUMENT, "xor symmetry needs a power of two, 6 ranks");
     builder = begin(RONDE_ALL_REDUCE, 6, 0);
-    ronde_builder_rotate_shape(builder, radices, 5);
-    expect_error(builder, RONDE_BAD_ARGUMENT, "a shape of 5 digits does not multiply to 6");
+    ronde_builder_rotate_shape(builder, radices, 7);
+    expect_error(builder, RONDE_BAD_ARGUMENT, "a shape of 7 digits does not multiply to 6");
     builder = begin(RONDE_ALL_REDUCE, 6, 0);
     ronde_builder_rotate_shape(builder, radices, 0);
     expect_error(builder, RONDE_BAD_ARGUMENT, "a shape of 0 digits does not multiply to 6");

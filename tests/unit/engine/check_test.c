@@ -145,7 +145,7 @@ static void symmetry_beside_a_table(struct ronde_schedule *schedule)
 }
 
 static const struct fault of_symmetry[] = {
-    {a_shape_of_too_many_digits, "a shape of 5 digits"},
+    {a_shape_of_too_many_digits, "a shape of 7 digits"},
     {a_shape_of_other_ranks, "the shape does not multiply to 4 ranks"},
     {a_shape_that_overflows, "the shape does not multiply to 4 ranks"},
     {rotation_of_indivisible_chunks, "5 chunks of a rotating buffer are no multiple of 4 ranks"},

@@ -75,7 +75,7 @@ static const struct {
     {"rank-hosts-unknown", 5, "ronde.rank_hosts: unknown host 'h7'"},
     {"rank-hosts-twice", 5, "ronde.rank_hosts: host 'h0' twice"},
     {"rank-hosts-empty", 5, "ronde.rank_hosts names no host"},
-    {"rank-shape-word", 5, "ronde.rank_shape is '8x8x', expected up to 4 numbers as 8x8x8"},
+    {"rank-shape-word", 5, "ronde.rank_shape is '8x8x', expected up to 6 numbers as 8x8x8"},
     {"rank-shape-product", 5, "ronde.rank_shape has 8 ranks, and there are 4 hosts"},
     {"backbone-misplaced", 7, "<backbone> needs a zone with routing=\"Cluster\""},
     {"host-link-missing", 4, "host 'h1' has no host_link"},
