@@ -188,13 +188,23 @@ static enum ronde_status pack_all(struct making *making, struct ronde_synthesis 
     return RONDE_OK;
 }
 
+/* Whether trees of each rank are too many to be made and replayed quickly. */
+static bool takes_long(const struct making *making)
+{
+    const struct ronde_synthesis_request *request = making->request;
+    return request->is_quick && !making->symmetry && !making->torus && !is_rooted(request) &&
+           edges_of_all(request) > QUICK_EDGES;
+}
+
 /*
  * Whether trees that data runs up and down at once are better than halves in series at some rate: if they carry so much more
  * that they are faster although each piece waits for the one before at the roots, or as much, but by few connections where
- * others need thousands.
+ * others need thousands, or if there is no time for halves.
  */
 static bool is_joint_better(const struct making *making, double joint_GBps, double series_GBps)
 {
+    if (takes_long(making))
+        return joint_GBps > 0;
     const bool saves_connections = making->request->ranks >= MANY_RANKS;
     return joint_GBps * (saves_connections ? 1 : JOINT_SHARE) > series_GBps;
 }
@@ -248,14 +258,13 @@ static enum ronde_status pack_best(struct making *making, struct ronde_synthesis
     } else if (symmetry->digits > 0 && !making->is_plain) {
         making->symmetry = symmetry;
         making->wiring.may_take = symmetry->may_take;
-    } else if (making->request->is_quick && !is_rooted(making->request) &&
-               edges_of_all(making->request) > QUICK_EDGES) {
-        return ronde_fail(error, RONDE_UNSUPPORTED, "trees of %u ranks that differ take long",
-                          making->request->ranks);
     }
     enum ronde_status status = pack_joint(making, out, error);
     if (status != RONDE_OK || out->is_joint)
         return status;
+    if (takes_long(making))
+        return ronde_fail(error, RONDE_UNSUPPORTED, "trees of %u ranks that differ take long",
+                          making->request->ranks);
     status = pack_all(making, out, error);
     if (!making->symmetry)
         return status;
