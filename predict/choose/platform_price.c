@@ -123,7 +123,7 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, const cha
 #define MOST_LONG_STEPS ((uint64_t)1 << 23)
 
 /* Estimates are of messages as fast as alone, for some lengths of pieces: others may take so much less. */
-#define ESTIMATED 0.95
+#define ESTIMATED 0.88
 
 /* Work (ronde_sim_options.work_limit) of a long replay beside others that are known: some 5 s; of one that is not: 0.2 s. */
 #define MOST_LONG_WORK UINT64_C(300000000)
@@ -137,10 +137,10 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, const cha
 #define NEAR 0.97
 #define QUICK_NEAR 1.03
 
-/* Where sharing links costs much, slots of 32 KiB, 128 KiB and so on are tried. */
-#define CONTENDED_FIRST 2u
-#define CONTENDED_STEP 2u
+/* Where sharing links costs much, slots of 32 KiB, 128 KiB and so on are tried, and shorter ones where that takes milliseconds. */
+static const uint32_t contended[] = {2, 4, 6, 8, 10, 12, 1, 0};
 #define CONTENDED_STEPS ((uint64_t)1 << 16)
+#define CONTENDED_WORK 1e6
 
 /** What its busiest rank sends, as fast as any link is. */
 static double least_time(const struct ronde_platform_pricer *platform_pricer,
@@ -378,11 +378,13 @@ static enum ronde_status try_pieces(struct search *search, const struct ronde_ou
 {
     const struct ronde_forecast *forecast = search->forecast;
     const double bound_ns = ronde_outline_bound(outline, forecast->load.count);
-    for (uint32_t s = CONTENDED_FIRST; s < RONDE_OUTLINE_SLOTS; s += CONTENDED_STEP) {
-        const uint64_t slot_bytes = ronde_outline_slot_bytes(s);
-        if (search->quote->time_ns > RONDE_OUTLINE_CLEARLY * bound_ns &&
-            steps_of(forecast, slot_bytes) <= CONTENDED_STEPS &&
-            steps_of(forecast, slot_bytes) > ronde_forecast_steps(forecast))
+    for (size_t i = 0; i < sizeof contended / sizeof contended[0]; i++) {
+        const uint64_t slot_bytes = ronde_outline_slot_bytes(contended[i]);
+        const uint64_t steps = steps_of(forecast, slot_bytes);
+        const bool is_short = contended[i] < contended[0];
+        if (search->quote->time_ns > RONDE_OUTLINE_CLEARLY * bound_ns && steps <= CONTENDED_STEPS &&
+            steps > ronde_forecast_steps(forecast) &&
+            (!is_short || search->work_a_step * (double)steps <= CONTENDED_WORK))
             RONDE_TRY(try_slot(search, slot_bytes, error));
     }
     return RONDE_OK;
