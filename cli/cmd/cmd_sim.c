@@ -288,12 +288,26 @@ static enum ronde_status open_sink(struct session *session, struct ronde_error *
     return RONDE_OK;
 }
 
+/* By the engine that was asked for, where exact ones refuse. */
+static enum ronde_status decide(struct session *session, uint64_t count,
+                                struct ronde_decision *out_decision, struct ronde_error *error)
+{
+    struct ronde_selector *selector = &session->selector;
+    const enum ronde_status status = ronde_selector_decide(selector, count, out_decision, error);
+    if (status != RONDE_UNSUPPORTED || strcmp(session->options->engine.name, "auto") == 0)
+        return status;
+    selector->platform_pricer.engine = session->options->engine.name;
+    const enum ronde_status again = ronde_selector_decide(selector, count, out_decision, error);
+    selector->platform_pricer.engine = NULL;
+    return again;
+}
+
 /* The best at a size; what was chosen is said where it changes. */
 static enum ronde_status choose(struct session *session, uint64_t count, struct ronde_error *error)
 {
     struct ronde_decision decision;
     char text[RONDE_DECISION_BYTES];
-    enum ronde_status status = ronde_selector_decide(&session->selector, count, &decision, error);
+    enum ronde_status status = decide(session, count, &decision, error);
     if (status != RONDE_OK)
         return status;
     const struct ronde_candidate *best = &session->selector.choice.candidates[decision.best];

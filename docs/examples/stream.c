@@ -33,7 +33,9 @@ static cudaError_t replay(void *program, struct ronde_error *error)
 
 int main(void)
 {
-    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .algorithm = "ring", .ranks = RANKS};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .algorithm = "ring",
+                                                  .ranks = RANKS};
     const struct ronde_backend *cuda = &ronde_backend_cuda;
     const uint32_t device = 0;
     struct ronde_schedule *schedule = NULL;
@@ -49,7 +51,10 @@ int main(void)
         if (cudaMalloc(&buffers[rank], sizeof data) != cudaSuccess ||
             cudaMemcpy(buffers[rank], data, sizeof data, cudaMemcpyHostToDevice) != cudaSuccess)
             return 4;
-    const struct ronde_launch launch = {.count = COUNT, .dtype = RONDE_INT32, .in = buffers, .out = buffers};
+    const struct ronde_launch launch = {.count = COUNT,
+                                        .dtype = RONDE_INT32,
+                                        .in = buffers,
+                                        .out = buffers};
     if (ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error) != RONDE_OK ||
         ronde_cuda_open(&device, 1, ronde_mem_default(), &self, &error) != RONDE_OK ||
         cuda->load(self, schedule, &program, &error) != RONDE_OK ||

@@ -239,6 +239,21 @@ static struct ronde_load load_of(const struct ronde_selector *selector, uint64_t
                                .depth = selector->options.depth};
 }
 
+/** Why nothing was decided. */
+static enum ronde_status fail_to_decide(const struct ronde_selector *selector,
+                                        struct ronde_error *error)
+{
+    const struct ronde_compile_request *request = &selector->choice.candidates[0].request;
+    if (selector->options.only)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "%s of %s: exact engines have too much work at this size; --engine "
+                          "flat_fifo may do it in seconds, longer pieces (--slot) are less work",
+                          selector->options.only, ronde_collective_text(request->collective));
+    return ronde_fail(error, RONDE_UNSUPPORTED,
+                      "nobody knows how fast any algorithm of %s is: name one with -a",
+                      ronde_collective_text(request->collective));
+}
+
 enum ronde_status ronde_selector_decide(struct ronde_selector *selector, uint64_t count,
                                         struct ronde_decision *out_decision,
                                         struct ronde_error *error)
@@ -249,9 +264,7 @@ enum ronde_status ronde_selector_decide(struct ronde_selector *selector, uint64_
     decision.best = ronde_choice_best(&selector->choice, selector->quotes, RONDE_NONE);
     decision.second = ronde_choice_best(&selector->choice, selector->quotes, decision.best);
     if (decision.best == RONDE_NONE)
-        return ronde_fail(error, RONDE_UNSUPPORTED,
-                          "nobody knows how fast any algorithm of %s is: name one with -a",
-                          ronde_collective_text(selector->choice.candidates[0].request.collective));
+        return fail_to_decide(selector, error);
     decision.slot_bytes = selector->platform_pricer.platform
                               ? selector->quotes[decision.best].slot_bytes
                               : decision.load.slot_bytes;

@@ -4,8 +4,8 @@
  */
 static int ronde_python_start(struct ronde_comm *comm, int collective, int dtype, int op,
                               uint32_t root, uintptr_t in, uintptr_t out, uint64_t count,
-                              uint64_t timeout_ns, uintptr_t stream, struct ronde_request **out_request,
-                              struct ronde_error *error)
+                              uint64_t timeout_ns, uintptr_t stream,
+                              struct ronde_request **out_request, struct ronde_error *error)
 {
     const struct ronde_call call = {.collective = (enum ronde_collective)collective,
                                     .dtype = (enum ronde_dtype)dtype,
