@@ -2,19 +2,20 @@
  * Constants from measurements: of all machines, or three of one machine. See published.h.
  *
  * Here is what is fitted, to which rows, from which start and with which weight; lower.h finds the numbers. Systems weigh
- * alike whatever their number of rows. Leaving its start costs a constant, more so an efficiency, which is known better
- * than a latency.
+ * alike whatever their number of rows. Leaving its start costs a constant: a share so much as share_spread says, a guess so much as
+ * the rows do (prior.c).
  */
 #include "lower.h"
 
 #include "nccl/model/setting.h"
 
 #include <math.h>
+#include <string.h>
 
-/** Logarithmic distance from a start that costs as much as a weight, of what a system's rows are off by. */
-static const double latency_spread = .6, share_spread = .1;
+/** Logarithmic distance from a start that costs as much as a weight, of what a system's rows are off by; of guesses where a search begins. */
+static const double guess_spread = .6, share_spread = .1;
 
-/** The weight of a start: of constants of all machines, and of one system's own numbers, whose rows err alike. */
+/** The weight of a start: of constants of all machines where a search begins, and of one system's own numbers, whose rows err alike. */
 static const double start_weight = .02, own_start_weight = .04;
 
 /**
@@ -87,28 +88,29 @@ static void weigh(struct published_fit *fit, uint32_t system)
     fit->weight[system] = rows > 0 ? 1 / ceil((double)rows / (double)fit->stride[system]) : 0;
 }
 
-/** Constants of generations are kin of those of the same name. */
-static unsigned kin_of(size_t constant)
+/** Whether a constant is a time, by the unit in its name. */
+static bool is_time(size_t constant)
 {
-    const size_t of_generation = constant - RONDE_NCCL_COMMON_COUNT;
-    return constant < RONDE_NCCL_COMMON_COUNT
-               ? 0
-               : 1 + (unsigned)(of_generation % RONDE_NCCL_OF_GENERATION_COUNT);
+    char name[64];
+    ronde_nccl_constant_name(constant, name, sizeof name);
+    return strstr(name, "_us");
 }
 
-/** Every constant that has a start, at its start. */
+/**
+ * Every constant that has a start, at its start. Shares of a rate are known from data sheets and NCCL's own counts; times, and rates of
+ * blocks and processors, are guesses.
+ */
 static void take_constants(struct published_fit *fit, struct ronde_nccl_constants *constants)
 {
     for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT && fit->count < PUBLISHED_MOST_KNOBS; i++) {
         struct ronde_nccl_constant *constant = &constants->all[i];
         if (!(constant->start > 0))
             continue;
-        /* What flags and message rates leave of a link is guessed; how much of one is reached is not. */
-        const bool is_share = constant->start < 1, is_known = is_share && constant->start > .7;
+        const bool is_share = constant->start < 1 && !is_time(i);
         constant->value = constant->start;
         fit->knobs[fit->count++] = (struct published_knob){&constant->value, constant->start,
-                                                           is_known ? share_spread : latency_spread,
-                                                           is_share ? 1 : 1e6, kin_of(i)};
+                                                           is_share ? share_spread : guess_spread,
+                                                           is_share ? 1 : 1e6, !is_share};
     }
 }
 
@@ -126,7 +128,7 @@ void ronde_published_fit_constants(const struct ronde_published *published, uint
             is_another_machine(&fit, s))
             fit.weight[s] = 0;
     }
-    published_lower(&fit);
+    published_lower_by_rows(&fit);
 }
 
 /** Sends and receives: few channels limit these, not the links. */
@@ -209,13 +211,14 @@ struct ronde_published_anchor ronde_published_fit_system(const struct ronde_publ
     const double launch = ronde_nccl_launch_us(constants, &published->systems[system].machine);
     double *rate = anchor.is_several ? &constants->nics : &constants->links;
     double *latency = anchor.is_several ? &constants->between : &constants->inside;
-    fit.knobs[0] = (struct published_knob){rate, 1, rate_spread, 2, 0};
+    fit.knobs[0] = (struct published_knob){rate, 1, rate_spread, 2, false};
     fit.count = 1;
     /* Large messages alone say nothing of latencies: those stay the generation's. */
     if (has_small) {
         constants->launch_us = launch;
-        fit.knobs[1] = (struct published_knob){&constants->launch_us, launch, launch_spread, 1e6, 0};
-        fit.knobs[2] = (struct published_knob){latency, 1, hop_spread, 1e6, 0};
+        fit.knobs[1] =
+            (struct published_knob){&constants->launch_us, launch, launch_spread, 1e6, false};
+        fit.knobs[2] = (struct published_knob){latency, 1, hop_spread, 1e6, false};
         fit.count = 3;
     }
     weigh(&fit, system);

@@ -16,18 +16,9 @@ static const double row_scale = .2;
 /** How far a fit may go from a start, and in one step. */
 static const double farthest = 6, longest_step = .3;
 
-/** The same of a generation's constant from where those of the same name lie in the other generations. */
-static const double kin_spread = .2;
-
 static const double difference = .02, least_gain = 1e-4;
 static const double first_damping = 1e-2, most_damping = 1e6;
 static const unsigned most_steps = 40;
-
-/** Normal equations: curvature and slope of the loss. */
-struct equations {
-    double curve[PUBLISHED_MOST_KNOBS][PUBLISHED_MOST_KNOBS];
-    double slope[PUBLISHED_MOST_KNOBS];
-};
 
 static double log_predicted(const struct published_fit *fit, const struct ronde_published_row *row)
 {
@@ -50,35 +41,16 @@ static const struct ronde_published_row *next_row(const struct published_fit *fi
     return NULL;
 }
 
-static double off_start(const struct published_knob *knob)
+double published_off_start(const struct published_knob *knob)
 {
     return log(*knob->value / knob->start);
-}
-
-/** Where the kin of a knob lie from their starts, and how many they are. */
-static double kin_mean(const struct published_fit *fit, unsigned kin, double *out_count)
-{
-    double sum = 0;
-    *out_count = 0;
-    for (size_t k = 0; k < fit->count; k++)
-        if (fit->knobs[k].kin == kin) {
-            sum += off_start(&fit->knobs[k]);
-            ++*out_count;
-        }
-    return sum / *out_count;
 }
 
 static double knobs_loss(const struct published_fit *fit)
 {
     double loss = 0;
-    for (size_t k = 0; k < fit->count; k++) {
-        const struct published_knob *knob = &fit->knobs[k];
-        double count = 0;
-        const double off = off_start(knob) / knob->spread;
-        const double from_kin =
-            knob->kin > 0 ? (off_start(knob) - kin_mean(fit, knob->kin, &count)) / kin_spread : 0;
-        loss += off * off + from_kin * from_kin;
-    }
+    for (size_t k = 0; k < fit->count; k++)
+        loss += pow(published_off_start(&fit->knobs[k]) / fit->knobs[k].spread, 2);
     return fit->start_weight * loss;
 }
 
@@ -94,7 +66,7 @@ static double loss_of(const struct published_fit *fit)
 }
 
 static void add_row(const struct published_fit *fit, const struct ronde_published_row *row,
-                    struct equations *to)
+                    struct published_equations *to)
 {
     double slope[PUBLISHED_MOST_KNOBS];
     size_t felt[PUBLISHED_MOST_KNOBS], count = 0;
@@ -118,29 +90,27 @@ static void add_row(const struct published_fit *fit, const struct ronde_publishe
     }
 }
 
-static void add_knobs(const struct published_fit *fit, struct equations *to)
+void published_add_rows(const struct published_fit *fit, uint32_t system,
+                        struct published_equations *to)
+{
+    size_t at = 0, seen[RONDE_PUBLISHED_MAX_SYSTEMS] = {0};
+    for (const struct ronde_published_row *row; (row = next_row(fit, &at, seen));)
+        if (system == UINT32_MAX || row->system == system)
+            add_row(fit, row, to);
+}
+
+void published_add_starts(const struct published_fit *fit, struct published_equations *to)
 {
     for (size_t k = 0; k < fit->count; k++) {
         const struct published_knob *knob = &fit->knobs[k];
         const double own = 2 * fit->start_weight / (knob->spread * knob->spread);
-        to->slope[k] += own * off_start(knob);
+        to->slope[k] += own * published_off_start(knob);
         to->curve[k][k] += own;
-        if (knob->kin == 0)
-            continue;
-        double count = 0;
-        const double mean = kin_mean(fit, knob->kin, &count);
-        const double shared = 2 * fit->start_weight / (kin_spread * kin_spread);
-        to->slope[k] += shared * (off_start(knob) - mean);
-        to->curve[k][k] += shared;
-        for (size_t j = 0; j < fit->count; j++)
-            if (fit->knobs[j].kin == knob->kin)
-                to->curve[k][j] -= shared / count;
     }
 }
 
-/** Solves the damped equations by Cholesky's decomposition; false where rounding makes them singular. */
-static bool solve(const struct published_fit *fit, const struct equations *equations,
-                  double damping, double out_step[PUBLISHED_MOST_KNOBS])
+bool published_solve(const struct published_fit *fit, const struct published_equations *equations,
+                     double damping, double out_step[PUBLISHED_MOST_KNOBS])
 {
     double low[PUBLISHED_MOST_KNOBS][PUBLISHED_MOST_KNOBS];
     const size_t n = fit->count;
@@ -181,17 +151,15 @@ static void move(const struct published_fit *fit, const double step[PUBLISHED_MO
 /** One step that lowers the loss; returns the loss that remains. */
 static double step_down(const struct published_fit *fit, double loss, double *damping)
 {
-    struct equations equations;
+    struct published_equations equations;
     double step[PUBLISHED_MOST_KNOBS], before[PUBLISHED_MOST_KNOBS];
-    size_t at = 0, seen[RONDE_PUBLISHED_MAX_SYSTEMS] = {0};
     memset(&equations, 0, sizeof equations);
-    for (const struct ronde_published_row *row; (row = next_row(fit, &at, seen));)
-        add_row(fit, row, &equations);
-    add_knobs(fit, &equations);
+    published_add_rows(fit, UINT32_MAX, &equations);
+    published_add_starts(fit, &equations);
     for (size_t k = 0; k < fit->count; k++)
         before[k] = *fit->knobs[k].value;
     for (; *damping < most_damping; *damping *= 4) {
-        if (!solve(fit, &equations, *damping, step))
+        if (!published_solve(fit, &equations, *damping, step))
             continue;
         move(fit, step);
         const double tried = loss_of(fit);

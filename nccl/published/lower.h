@@ -1,6 +1,6 @@
 /**
- * Numbers that lower the loss of measured rows: what fits of all machines and of one have in common. The method (lower.c)
- * is apart from what is fitted with it and from which start (fit.c), so that either can change alone.
+ * Numbers that lower the loss of measured rows: what fits of all machines and of one have in common. The method (lower.c), and how
+ * much it leaves to the starts (prior.c), are apart from what is fitted and from which start (fit.c), so that each can change alone.
  */
 #ifndef RONDE_NCCL_PUBLISHED_LOWER_H
 #define RONDE_NCCL_PUBLISHED_LOWER_H
@@ -16,7 +16,7 @@ struct published_knob {
     double start;
     double spread; /**< logarithmic distance from the start that costs a weight */
     double most;   /**< it stays below */
-    unsigned kin;  /**< knobs of one number other than 0 lie alike from their starts */
+    bool is_guess; /**< so is the start: published_lower_by_rows finds how far such numbers lie from theirs */
 };
 
 /** Rows that count with their weights, and what changes. */
@@ -31,7 +31,33 @@ struct published_fit {
     size_t count;
 };
 
+/** Normal equations of a fit: curvature and slope of its loss. */
+struct published_equations {
+    double curve[PUBLISHED_MOST_KNOBS][PUBLISHED_MOST_KNOBS];
+    double slope[PUBLISHED_MOST_KNOBS];
+};
+
+/** Adds what the rows of a system say; UINT32_MAX: of all. */
+void published_add_rows(const struct published_fit *fit, uint32_t system,
+                        struct published_equations *to);
+
+/** Adds what leaving the starts costs. */
+void published_add_starts(const struct published_fit *fit, struct published_equations *to);
+
+/** The step downhill of damped equations, by Cholesky's decomposition; false where rounding makes them singular. */
+bool published_solve(const struct published_fit *fit, const struct published_equations *equations,
+                     double damping, double out_step[PUBLISHED_MOST_KNOBS]);
+
+/** How far a number is from its start, in the logarithm. */
+double published_off_start(const struct published_knob *knob);
+
 /** Lowers the loss from where the knobs are. */
 void published_lower(const struct published_fit *fit);
+
+/**
+ * The same, with the weight of starts and the spread of guesses as the rows of the systems have them, where these are enough; those
+ * of `fit` are where the search begins. Formulas: prior.c.
+ */
+void published_lower_by_rows(struct published_fit *fit);
 
 #endif

@@ -150,8 +150,7 @@ static const char *const of_few[] = {
     "hw/cuda/device.h",           "hw/cuda/kernels.h",
 
     "hw/cuda/runtime.h",          "hw/shm/eager.h",
-    "nccl/published/lower.h",     "sim/flat/symmetric_loops.h",
-    "sim/machines/ports.h",
+    "sim/flat/symmetric_loops.h", "sim/machines/ports.h",
 };
 
 #define LEAST_USERS 3u

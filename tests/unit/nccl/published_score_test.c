@@ -372,6 +372,37 @@ static void constants_are_found_from_their_starts(void)
     CU_ASSERT(fabs(fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].value / .76 - 1) < .03);
 }
 
+/* The launch that is found of nine systems whose own are as far apart as `factor` and its inverse from 8 us, from 4. */
+static double launch_of_nine(double factor)
+{
+    const size_t launch = RONDE_NCCL_COMMON_launch_us;
+    struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
+    static struct made made;
+    start(&made, 9);
+    for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)
+        fitted.all[i].start = 0;
+    fitted.all[launch].start = 4;
+    for (uint32_t s = 0; s < 9; s++) {
+        truth.all[launch].value = 8 * pow(factor, (double)(s % 3) - 1);
+        add_made(&made, &truth, s, 8, 1, 1024);
+    }
+    ronde_published_fit_constants(&made.table, UINT32_MAX, &fitted);
+    return fitted.all[launch].value;
+}
+
+/* Systems that agree leave nothing to a start, and the more they differ the more they leave to it. */
+static void rows_say_how_much_a_start_holds(void)
+{
+    const double agreed = launch_of_nine(1), apart = launch_of_nine(1.5),
+                 far_apart = launch_of_nine(2);
+    suite_note("of systems that agree %.3f us, %.3f and %.3f of those that do not", agreed, apart,
+               far_apart);
+    CU_ASSERT(fabs(agreed / 8 - 1) < .005);
+    CU_ASSERT(apart < agreed);
+    CU_ASSERT(far_apart < apart);
+    CU_ASSERT(far_apart > 4);
+}
+
 /* NCCL has trees for all_reduce alone, and NVLS where there is a switch: other calls that were to run by them ran as rings. */
 static void wishes_that_cannot_be_met_are_rings(void)
 {
@@ -452,6 +483,7 @@ int main(void)
          an_anchor_is_one_collective_on_the_fewest_nodes},
         {"a_system_is_fitted_to_its_anchor", a_system_is_fitted_to_its_anchor},
         {"a_fit_changes_what_rows_speak_of", a_fit_changes_what_rows_speak_of},
+        {"rows_say_how_much_a_start_holds", rows_say_how_much_a_start_holds},
         {"constants_are_found_from_their_starts", constants_are_found_from_their_starts},
         {"wishes_that_cannot_be_met_are_rings", wishes_that_cannot_be_met_are_rings},
         {"other_machines_teach_nothing", other_machines_teach_nothing},
