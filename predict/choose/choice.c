@@ -12,7 +12,7 @@
 #define ROUNDING 1e-9
 
 /** How far above the bounds that are left a winner's time may be, and a runner-up's, which is only to be compared with. */
-#define WINNER_SLACK 0.015
+#define WINNER_SLACK 0.005
 #define SECOND_SLACK 0.1
 
 /** A pricer's engines, as records name them. */
