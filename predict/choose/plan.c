@@ -95,14 +95,21 @@ static enum ronde_status finish_row(struct ronde_plan *plan, struct ronde_plan_r
 
 /* ---- Rows, two at a time ---------------------------------------------------------------------------------------- */
 
-/* What is decided of a size depends on no other size, so two threads take one after another. Each may hold a replay of a gigabyte. */
+/*
+ * What is decided of a size depends on no other size, so two threads take one after another: one from the smallest on, the other
+ * from the largest, until they meet. Large sizes take longest, so those decided last are no long ones, and two of the largest,
+ * each with a replay of a gigabyte, are seldom in memory at once.
+ */
+
+/** Steps of a candidate from which on a second thread is worth its while: their replay takes a tenth of a second. */
+#define SHARED_STEPS ((uint64_t)1 << 17)
 
 /** All of them, what is done with each, and how far they are. */
 struct planning {
     struct ronde_plan *plan;
     enum ronde_status (*take)(struct ronde_selector *, struct ronde_plan_row *,
                               struct ronde_error *);
-    atomic_uint taken;
+    atomic_uint taken; /**< by either thread */
     atomic_uint done;
 };
 
@@ -110,7 +117,8 @@ struct planning {
 struct planner {
     struct planning *all;
     struct ronde_selector *selector;
-    uint32_t row; /**< the last that was taken */
+    bool is_from_largest;
+    uint32_t taken; /**< by this thread */
     enum ronde_status status;
     struct ronde_error error;
 };
@@ -122,15 +130,17 @@ static void tell(const struct planning *all)
         progress->on_progress(progress->context, all->done, all->plan->row_count);
 }
 
-/** Until none is left. Progress is told by the caller's thread alone. */
-static void take_rows(struct planner *planner, bool tells)
+/** Until none is left. Progress is told by the caller's thread alone, which begins with the smallest. */
+static void take_rows(struct planner *planner)
 {
     struct planning *all = planner->all;
-    while (planner->status == RONDE_OK && (planner->row = all->taken++) < all->plan->row_count) {
-        if (tells)
+    while (planner->status == RONDE_OK && all->taken++ < all->plan->row_count) {
+        const uint32_t row =
+            planner->is_from_largest ? all->plan->row_count - 1 - planner->taken : planner->taken;
+        planner->taken++;
+        if (!planner->is_from_largest)
             tell(all);
-        planner->status =
-            all->take(planner->selector, &all->plan->rows[planner->row], &planner->error);
+        planner->status = all->take(planner->selector, &all->plan->rows[row], &planner->error);
         all->done++;
     }
 }
@@ -157,7 +167,7 @@ static void look_from_the_end(const struct planner *planner)
 static void *plan_in_thread(void *self)
 {
     look_from_the_end(self);
-    take_rows(self, false);
+    take_rows(self);
     return NULL;
 }
 
@@ -182,7 +192,7 @@ static bool is_long(const struct ronde_plan *plan)
         ronde_platform_pricer_load(&plan->selector->platform_pricer,
                                    plan->rows[plan->row_count - 1].decision.load.count);
     for (uint32_t i = 0; i < choice->count; i++)
-        if (ronde_candidate_cut_steps(&choice->candidates[i], &load) >= RONDE_LONG_STEPS)
+        if (ronde_candidate_cut_steps(&choice->candidates[i], &load) >= SHARED_STEPS)
             return true;
     return false;
 }
@@ -192,18 +202,16 @@ static void take_rows_in_two(struct planner *first, struct planner *second)
 {
     pthread_t thread;
     const bool is_started = start(&thread, second);
-    take_rows(first, true);
+    take_rows(first);
     if (is_started)
         pthread_join(thread, NULL);
 }
 
-/** The error of the smallest size that has one: it is taken whatever became of larger ones. */
+/** The error of the smallest size that has one: all that the first takes are smaller, whatever became of larger ones. */
 static enum ronde_status judge(const struct planner *first, const struct planner *second,
                                struct ronde_error *error)
 {
-    const bool is_second =
-        second->status != RONDE_OK && (first->status == RONDE_OK || second->row < first->row);
-    const struct planner *planner = is_second ? second : first;
+    const struct planner *planner = first->status != RONDE_OK ? first : second;
     return planner->status == RONDE_OK
                ? RONDE_OK
                : ronde_fail(error, planner->status, "%s", planner->error.message);
@@ -213,9 +221,9 @@ static enum ronde_status take_all(struct planning *all, struct ronde_error *erro
 {
     struct ronde_selector borrowed = {.quotes = NULL};
     struct planner first = {.all = all, .selector = all->plan->selector};
-    struct planner second = {.all = all, .selector = &borrowed};
+    struct planner second = {.all = all, .selector = &borrowed, .is_from_largest = true};
     if (!is_long(all->plan)) {
-        take_rows(&first, true);
+        take_rows(&first);
     } else {
         second.status = ronde_selector_borrow(first.selector, &borrowed, &second.error);
         if (second.status == RONDE_OK)
