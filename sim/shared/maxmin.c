@@ -29,6 +29,9 @@
 /* So many flows at once are no longer in the nearest caches, and a visit costs twice as much. */
 #define MANY_FLOWS 8192u
 
+/* How many arrivals ahead of its use memory is prefetched. */
+#define AHEAD 6u
+
 /* When a flow ends, in a heap: beside its number, for flows lie all over their memory. */
 struct end {
     double at_ns;
@@ -39,8 +42,10 @@ struct end {
 struct maxmin {
     struct ronde_sim_forward *walk;
     struct ronde_sim_share share;
-    struct end *ends; /* a heap, the flow that ends first on top */
+    struct end *ends;   /* a heap, the flow that ends first on top */
+    uint32_t *place_of; /* per flow, where it is among them, + 1; 0 = it has no rate yet */
     size_t end_capacity;
+    size_t place_capacity;
     uint32_t end_count;
     struct timespec start; /* of the replay, without what was prepared */
     uint64_t flow_count;   /* of the whole run */
@@ -50,47 +55,55 @@ struct maxmin {
     uint64_t marked_begun;
 };
 
-static void put_end(struct maxmin *maxmin, uint32_t at, struct end end)
+static inline void put_end(struct maxmin *maxmin, uint32_t at, struct end end)
 {
     maxmin->ends[at] = end;
-    maxmin->share.flows[end.flow].heap_at = at;
+    maxmin->place_of[end.flow] = at + 1;
 }
 
 /* Moves a flow up or down to its place among the ends. */
 static void settle_end(struct maxmin *maxmin, uint32_t at, struct end end)
 {
     const struct end *ends = maxmin->ends;
-    maxmin->share.visits++;
+    const uint32_t count = maxmin->end_count;
+    uint32_t visits = 1;
     for (; at > 0 && end.at_ns < ends[(at - 1) / 2].at_ns; at = (at - 1) / 2) {
         put_end(maxmin, at, ends[(at - 1) / 2]);
-        maxmin->share.visits++;
+        visits++;
     }
-    for (uint32_t child = 2 * at + 1; child < maxmin->end_count; child = 2 * at + 1) {
-        child += child + 1 < maxmin->end_count && ends[child + 1].at_ns < ends[child].at_ns;
+    for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && ends[child + 1].at_ns < ends[child].at_ns;
         if (end.at_ns <= ends[child].at_ns)
             break;
         put_end(maxmin, at, ends[child]);
         at = child;
-        maxmin->share.visits++;
+        visits++;
     }
     put_end(maxmin, at, end);
+    maxmin->share.visits += visits;
 }
 
 static bool add_end(struct maxmin *maxmin, struct end end)
 {
-    if (!ronde_mem_grow(maxmin->walk->scene.mem, &maxmin->ends, &maxmin->end_capacity,
+    if (maxmin->end_count == maxmin->end_capacity &&
+        !ronde_mem_grow(maxmin->walk->scene.mem, &maxmin->ends, &maxmin->end_capacity,
                         (size_t)maxmin->end_count + 1, sizeof *maxmin->ends))
         return false;
     settle_end(maxmin, maxmin->end_count++, end);
     return true;
 }
 
-static uint32_t take_first_end(struct maxmin *maxmin)
+static struct end take_first_end(struct maxmin *maxmin)
 {
-    const uint32_t flow = maxmin->ends[0].flow;
+    const struct end first = maxmin->ends[0];
+    maxmin->place_of[first.flow] = 0;
+    if (maxmin->end_count > 2) {
+        __builtin_prefetch(&maxmin->share.flows[maxmin->ends[1].flow]);
+        __builtin_prefetch(&maxmin->share.flows[maxmin->ends[2].flow]);
+    }
     if (--maxmin->end_count > 0)
         settle_end(maxmin, 0, maxmin->ends[maxmin->end_count]);
-    return flow;
+    return first;
 }
 
 /* Flows that are over by then; each at its own time, so that what is one moment costs no accuracy. */
@@ -98,11 +111,11 @@ static bool end_flows(struct maxmin *maxmin, double until_ns)
 {
     bool fits = true;
     while (fits && maxmin->end_count > 0 && maxmin->ends[0].at_ns <= until_ns) {
-        const uint32_t index = take_first_end(maxmin);
-        const struct ronde_sim_flow flow = maxmin->share.flows[index];
-        fits = ronde_sim_share_leave(&maxmin->share, index) &&
+        const struct end end = take_first_end(maxmin);
+        const struct ronde_sim_flow *flow = &maxmin->share.flows[end.flow];
+        fits = ronde_sim_share_leave(&maxmin->share, end.flow) &&
                ronde_sim_forward_finish(maxmin->walk,
-                                        (struct ronde_sim_over){flow.end_ns, flow.op, flow.kind});
+                                        (struct ronde_sim_over){end.at_ns, flow->op, flow->kind});
     }
     return fits && ronde_sim_forward_settle(maxmin->walk);
 }
@@ -118,6 +131,28 @@ static double first_end(const struct maxmin *maxmin)
     return maxmin->end_count > 0 ? maxmin->ends[0].at_ns : INFINITY;
 }
 
+/* Prefetches the kinds of arrivals and, once those are there, the routes. */
+static void look_ahead(const struct maxmin *maxmin, const struct ronde_sim_arrival *batch,
+                       uint32_t at, uint32_t count)
+{
+    const struct ronde_sim_forward_graph *graph = &maxmin->walk->graph;
+    if (at + 2 * AHEAD < count)
+        __builtin_prefetch(&graph->kinds[batch[at + 2 * AHEAD].kind].first_hop);
+    if (at + AHEAD >= count)
+        return;
+    const struct ronde_sim_forward_kind *kind = &graph->kinds[batch[at + AHEAD].kind];
+    __builtin_prefetch(&graph->routes.hops[kind->first_hop]);
+    __builtin_prefetch(&maxmin->share.rank_of[kind->route]);
+}
+
+/* When something happens next. */
+static double next_moment(const struct maxmin *maxmin)
+{
+    const double arrival_ns = first_arrival(maxmin);
+    const double end_ns = first_end(maxmin);
+    return arrival_ns < end_ns ? arrival_ns : end_ns;
+}
+
 /* Flows that begin by then. */
 static bool begin_flows(struct maxmin *maxmin, double until_ns)
 {
@@ -127,11 +162,15 @@ static bool begin_flows(struct maxmin *maxmin, double until_ns)
         double at_ns;
         uint32_t count;
         fits = ronde_sim_queue_pop(&maxmin->walk->queue, &at_ns, &batch, &count);
-        for (uint32_t i = 0; fits && i < count; i++)
+        for (uint32_t i = 0; fits && i < count; i++) {
+            look_ahead(maxmin, batch, i, count);
             fits = ronde_sim_share_join(&maxmin->share, at_ns, &batch[i]) != RONDE_NONE;
+        }
         maxmin->begun += count;
     }
-    return fits;
+    return fits &&
+           ronde_mem_grow(maxmin->walk->scene.mem, &maxmin->place_of, &maxmin->place_capacity,
+                          maxmin->share.flow_count, sizeof *maxmin->place_of);
 }
 
 /* Goes on at another rate. What flowed until now stays flowed. */
@@ -140,25 +179,25 @@ static bool change_rate(struct maxmin *maxmin, uint32_t index, double now_ns)
     struct ronde_sim_flow *flow = &maxmin->share.flows[index];
     if (fabs(flow->found_GBps - flow->rate_GBps) <= EVEN * flow->rate_GBps)
         return true;
-    const double flowed = flow->rate_GBps * fmax(now_ns - flow->since_ns, 0);
-    flow->left_bytes = fmax(flow->left_bytes - flowed, 0);
-    flow->since_ns = fmax(flow->since_ns, now_ns);
+    const double flowed = flow->rate_GBps * ronde_sim_later(now_ns - flow->since_ns, 0);
+    flow->left_bytes = ronde_sim_later(flow->left_bytes - flowed, 0);
+    flow->since_ns = ronde_sim_later(flow->since_ns, now_ns);
     flow->rate_GBps = flow->found_GBps;
-    flow->end_ns = flow->since_ns + flow->left_bytes / flow->rate_GBps;
-    const struct end end = {flow->end_ns, index};
-    if (flow->heap_at == RONDE_NONE)
+    const struct end end = {flow->since_ns + flow->left_bytes / flow->rate_GBps, index};
+    const uint32_t place = maxmin->place_of[index];
+    if (place == 0)
         return add_end(maxmin, end);
-    settle_end(maxmin, flow->heap_at, end);
+    settle_end(maxmin, place - 1, end);
     return true;
 }
 
 /* Everything that happens at the next moment, what follows from it at once included; then the new rates. */
 static bool live_moment(struct maxmin *maxmin)
 {
-    const double now_ns = fmin(first_arrival(maxmin), first_end(maxmin));
+    const double now_ns = next_moment(maxmin);
     const double until_ns = now_ns * (1 + SAME);
     bool fits = true;
-    while (fits && fmin(first_arrival(maxmin), first_end(maxmin)) <= until_ns)
+    while (fits && next_moment(maxmin) <= until_ns)
         fits = end_flows(maxmin, until_ns) && begin_flows(maxmin, until_ns);
     fits = fits && ronde_sim_share_solve(&maxmin->share);
     for (uint32_t i = 0; fits && i < maxmin->share.affected.count; i++)
@@ -226,7 +265,7 @@ static enum ronde_status check_time(const struct maxmin *maxmin)
 static bool is_beyond(const struct maxmin *maxmin, struct ronde_sim_result *out_result)
 {
     const struct ronde_sim_forward *walk = maxmin->walk;
-    const double next_ns = fmax(walk->end_ns, fmin(first_arrival(maxmin), first_end(maxmin)));
+    const double next_ns = ronde_sim_later(walk->end_ns, next_moment(maxmin));
     if (walk->scene.options->until_ns <= 0 || maxmin->flow_count == 0 || isinf(next_ns))
         return false;
     out_result->time_ns = ronde_dag_end_ns(walk->scene.dag, next_ns);
@@ -282,6 +321,7 @@ enum ronde_status ronde_sim_maxmin_walk(struct ronde_sim_forward *walk,
     const enum ronde_status status = replay(&maxmin, out_result);
     ronde_sim_share_close(&maxmin.share);
     ronde_mem_free(mem, maxmin.ends, maxmin.end_capacity, sizeof *maxmin.ends);
+    ronde_mem_free(mem, maxmin.place_of, maxmin.place_capacity, sizeof *maxmin.place_of);
     return status;
 }
 

@@ -6,7 +6,6 @@
  */
 #include "maxmin_share.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +18,11 @@
 /* After so many rounds all flows that tight links join are taken into a solution. */
 #define ROUNDS 4u
 
-static bool push(const struct ronde_mem *mem, struct ronde_sim_numbers *numbers, uint32_t number)
+static inline bool push(const struct ronde_mem *mem, struct ronde_sim_numbers *numbers,
+                        uint32_t number)
 {
-    const bool fits = ronde_mem_grow(mem, &numbers->all, &numbers->capacity,
+    const bool fits = numbers->count < numbers->capacity ||
+                      ronde_mem_grow(mem, &numbers->all, &numbers->capacity,
                                      (size_t)numbers->count + 1, sizeof *numbers->all);
     if (fits)
         numbers->all[numbers->count++] = number;
@@ -45,6 +46,7 @@ static bool rank_routes(struct ronde_sim_share *share)
 {
     const struct ronde_sim_routes *routes = &share->graph->routes;
     double *rates = ronde_store_new(&share->store, routes->count, sizeof *rates);
+    share->own_GBps = rates;
     share->rank_of = ronde_store_new(&share->store, routes->count, sizeof *share->rank_of);
     share->rank_head = ronde_store_new(&share->store, routes->count, sizeof *share->rank_head);
     const bool fits = !share->store.is_short;
@@ -98,14 +100,6 @@ void ronde_sim_share_close(struct ronde_sim_share *share)
     free_numbers(mem, &share->ranks);
 }
 
-/* The link of a hop of a flow, or NULL where it is not shared. */
-static struct ronde_sim_shared_link *link_of(const struct ronde_sim_share *share, uint32_t flow,
-                                             uint32_t hop)
-{
-    struct ronde_sim_shared_link *link = &share->links[share->flows[flow].hops[hop]];
-    return link->rate_GBps > 0 ? link : NULL;
-}
-
 static uint32_t *place_of(const struct ronde_sim_share *share, struct ronde_sim_crossing crossing)
 {
     return &share->places[(size_t)crossing.flow * share->most_hops + crossing.hop];
@@ -130,16 +124,27 @@ static bool reserve_flow(struct ronde_sim_share *share)
     return fits;
 }
 
+/* Room for one more flow on a link. */
+static bool reserve_crossing(struct ronde_sim_share *share, struct ronde_sim_shared_link *link)
+{
+    size_t capacity = link->capacity;
+    if (link->count < capacity)
+        return true;
+    const bool fits = ronde_mem_grow(share->mem, &link->flows, &capacity, (size_t)link->count + 1,
+                                     sizeof *link->flows);
+    link->capacity = (uint32_t)capacity;
+    return fits;
+}
+
 /* Puts a flow on a link of its route. */
 static bool cross(struct ronde_sim_share *share, struct ronde_sim_shared_link *link,
-                  struct ronde_sim_crossing crossing)
+                  struct ronde_sim_crossing crossing, double own_GBps)
 {
-    if (!ronde_mem_grow(share->mem, &link->flows, &link->capacity, (size_t)link->count + 1,
-                        sizeof *link->flows))
+    if (!reserve_crossing(share, link))
         return false;
     *place_of(share, crossing) = link->count;
     link->flows[link->count++] = crossing;
-    link->demand_GBps += share->flows[crossing.flow].own_GBps;
+    link->demand_GBps += own_GBps;
     return touch(share, link);
 }
 
@@ -148,54 +153,55 @@ uint32_t ronde_sim_share_join(struct ronde_sim_share *share, double at_ns,
 {
     if (share->free.count == 0 && !reserve_flow(share))
         return RONDE_NONE;
-    const uint32_t flow =
+    const uint32_t index =
         share->free.count > 0 ? share->free.all[--share->free.count] : share->flow_count++;
     const struct ronde_sim_forward_kind *kind = &share->graph->kinds[arrival->kind];
-    const struct ronde_sim_route *route = &share->graph->routes.all[kind->route];
-    share->flows[flow] = (struct ronde_sim_flow){.left_bytes = kind->bytes,
-                                                 .since_ns = at_ns,
-                                                 .own_GBps = route->path.rate_GBps,
-                                                 .hops = share->graph->routes.hops + kind->first_hop,
-                                                 .hop_count = kind->hop_count,
-                                                 .rank = share->rank_of[kind->route],
-                                                 .op = arrival->op,
-                                                 .kind = arrival->kind,
-                                                 .by = RONDE_NONE,
-                                                 .heap_at = RONDE_NONE};
-    bool fits = push(share->mem, &share->fresh, flow);
-    for (uint32_t hop = 0; hop < kind->hop_count && fits; hop++) {
-        struct ronde_sim_shared_link *link = link_of(share, flow, hop);
-        fits = !link || cross(share, link, (struct ronde_sim_crossing){flow, hop});
+    struct ronde_sim_flow *flow = &share->flows[index];
+    *flow = (struct ronde_sim_flow){.left_bytes = kind->bytes,
+                                    .since_ns = at_ns,
+                                    .first_hop = kind->first_hop,
+                                    .hop_count = kind->hop_count,
+                                    .rank = share->rank_of[kind->route],
+                                    .by = RONDE_NONE,
+                                    .op = arrival->op,
+                                    .kind = arrival->kind};
+    const double own_GBps = share->own_GBps[flow->rank];
+    bool fits = push(share->mem, &share->fresh, index);
+    for (uint32_t hop = 0; hop < flow->hop_count && fits; hop++) {
+        struct ronde_sim_shared_link *link = ronde_sim_share_link(share, flow, hop);
+        if (link->rate_GBps > 0)
+            fits = cross(share, link, (struct ronde_sim_crossing){index, hop}, own_GBps);
     }
-    return fits ? flow : RONDE_NONE;
+    return fits ? index : RONDE_NONE;
 }
 
 /* The last of the list takes the place of what leaves; a link without flows has no rounding left either. */
 static bool uncross(struct ronde_sim_share *share, struct ronde_sim_shared_link *link,
-                    struct ronde_sim_crossing crossing)
+                    struct ronde_sim_crossing crossing, double own_GBps)
 {
     const uint32_t place = *place_of(share, crossing);
     link->flows[place] = link->flows[--link->count];
     *place_of(share, link->flows[place]) = place;
-    link->demand_GBps =
-        link->count > 0 ? link->demand_GBps - share->flows[crossing.flow].own_GBps : 0.0;
+    link->demand_GBps = link->count > 0 ? link->demand_GBps - own_GBps : 0.0;
     return touch(share, link);
 }
 
-bool ronde_sim_share_leave(struct ronde_sim_share *share, uint32_t flow)
+bool ronde_sim_share_leave(struct ronde_sim_share *share, uint32_t index)
 {
-    const uint32_t hops = share->flows[flow].hop_count;
-    bool fits = push(share->mem, &share->free, flow);
-    for (uint32_t hop = 0; hop < hops && fits; hop++) {
-        struct ronde_sim_shared_link *link = link_of(share, flow, hop);
-        fits = !link || uncross(share, link, (struct ronde_sim_crossing){flow, hop});
+    const struct ronde_sim_flow *flow = &share->flows[index];
+    const double own_GBps = share->own_GBps[flow->rank];
+    bool fits = push(share->mem, &share->free, index);
+    for (uint32_t hop = 0; hop < flow->hop_count && fits; hop++) {
+        struct ronde_sim_shared_link *link = ronde_sim_share_link(share, flow, hop);
+        if (link->rate_GBps > 0)
+            fits = uncross(share, link, (struct ronde_sim_crossing){index, hop}, own_GBps);
     }
     return fits;
 }
 
 /* ---- A solution ------------------------------------------------------------------------------------------------- */
 
-static bool affect(struct ronde_sim_share *share, uint32_t index)
+static inline bool affect(struct ronde_sim_share *share, uint32_t index)
 {
     struct ronde_sim_flow *flow = &share->flows[index];
     if (flow->solved == share->solution)
@@ -233,12 +239,11 @@ static bool take_links(struct ronde_sim_share *share, uint32_t first)
 {
     bool fits = true;
     for (uint32_t i = first; i < share->affected.count && fits; i++) {
-        const uint32_t flow = share->affected.all[i];
-        const uint32_t hops = share->flows[flow].hop_count;
-        share->visits += hops + 1;
-        for (uint32_t hop = 0; hop < hops && fits; hop++) {
-            struct ronde_sim_shared_link *link = link_of(share, flow, hop);
-            if (!link || !link->is_tight || link->solved == share->solution)
+        const struct ronde_sim_flow *flow = &share->flows[share->affected.all[i]];
+        share->visits += flow->hop_count + 1;
+        for (uint32_t hop = 0; hop < flow->hop_count && fits; hop++) {
+            struct ronde_sim_shared_link *link = ronde_sim_share_link(share, flow, hop);
+            if (!link->is_tight || link->solved == share->solution)
                 continue;
             link->solved = share->solution;
             fits = push(share->mem, &share->taken, (uint32_t)(link - share->links));
@@ -258,7 +263,25 @@ static bool take_all(struct ronde_sim_share *share)
     return fits;
 }
 
-/* Every flow of the solution is open; a link has what its other flows leave. */
+/* What the flows of a link that are no part of the solution leave. */
+static void open_link(const struct ronde_sim_share *share, struct ronde_sim_shared_link *link)
+{
+    double left_GBps = link->rate_GBps;
+    uint32_t open = 0;
+    for (uint32_t k = 0; k < link->count; k++) {
+        const struct ronde_sim_flow *flow = &share->flows[link->flows[k].flow];
+        if (flow->solved == share->solution)
+            open++;
+        else
+            left_GBps -= flow->rate_GBps;
+    }
+    link->left_GBps = left_GBps;
+    link->level_GBps = 0;
+    link->open = open;
+    link->has_others = link->count > open;
+}
+
+/* Every flow of the solution is open. */
 static bool open_solution(struct ronde_sim_share *share)
 {
     bool fits = ronde_mem_grow(share->mem, &share->levels, &share->level_capacity,
@@ -275,20 +298,10 @@ static bool open_solution(struct ronde_sim_share *share)
     }
     for (uint32_t i = 0; i < share->taken.count && fits; i++) {
         struct ronde_sim_shared_link *link = &share->links[share->taken.all[i]];
-        link->left_GBps = link->rate_GBps;
-        link->level_GBps = 0;
-        link->open = 0;
-        for (uint32_t k = 0; k < link->count; k++) {
-            const struct ronde_sim_flow *flow = &share->flows[link->flows[k].flow];
-            if (flow->solved == share->solution)
-                link->open++;
-            else
-                link->left_GBps -= flow->rate_GBps;
-        }
-        link->others = link->count - link->open;
+        open_link(share, link);
         share->visits += link->count;
         share->levels[share->level_count++] =
-            (struct ronde_sim_level){fmax(link->left_GBps, LEAST_GBps) / link->open,
+            (struct ronde_sim_level){ronde_sim_later(link->left_GBps, LEAST_GBps) / link->open,
                                      (uint32_t)(link - share->links)};
     }
     return fits;
@@ -324,7 +337,8 @@ static struct ronde_sim_shared_link *tightest(struct ronde_sim_share *share)
     while (share->level_count > 0) {
         struct ronde_sim_level *top = &share->levels[0];
         struct ronde_sim_shared_link *link = &share->links[top->link];
-        const double now_GBps = link->open > 0 ? fmax(link->left_GBps, LEAST_GBps) / link->open : 0;
+        const double now_GBps =
+            link->open > 0 ? ronde_sim_later(link->left_GBps, LEAST_GBps) / link->open : 0;
         if (link->open > 0 && now_GBps <= top->GBps)
             return link;
         if (link->open == 0) {
@@ -338,16 +352,16 @@ static struct ronde_sim_shared_link *tightest(struct ronde_sim_share *share)
 }
 
 /* Gives an open flow of the solution its rate. */
-static void fix(struct ronde_sim_share *share, uint32_t flow, double rate_GBps, uint32_t by)
+static inline void fix(struct ronde_sim_share *share, uint32_t index, double rate_GBps, uint32_t by)
 {
-    const uint32_t hops = share->flows[flow].hop_count;
-    if (share->flows[flow].solved != share->solution || share->flows[flow].found_GBps > 0)
+    struct ronde_sim_flow *flow = &share->flows[index];
+    if (flow->solved != share->solution || flow->found_GBps > 0)
         return;
-    share->flows[flow].found_GBps = rate_GBps;
-    share->flows[flow].by = by;
-    for (uint32_t hop = 0; hop < hops; hop++) {
-        struct ronde_sim_shared_link *link = link_of(share, flow, hop);
-        if (!link || !link->is_tight)
+    flow->found_GBps = rate_GBps;
+    flow->by = by;
+    for (uint32_t hop = 0; hop < flow->hop_count; hop++) {
+        struct ronde_sim_shared_link *link = ronde_sim_share_link(share, flow, hop);
+        if (!link->is_tight)
             continue;
         link->left_GBps -= rate_GBps;
         link->open--;
@@ -358,7 +372,7 @@ static void fix(struct ronde_sim_share *share, uint32_t flow, double rate_GBps, 
 static void fix_rank(struct ronde_sim_share *share, uint32_t rank)
 {
     for (uint32_t flow = share->rank_head[rank]; flow != RONDE_NONE; flow = share->flows[flow].next)
-        fix(share, flow, share->flows[flow].own_GBps, RONDE_NONE);
+        fix(share, flow, share->own_GBps[rank], RONDE_NONE);
     share->rank_head[rank] = RONDE_NONE;
 }
 
@@ -379,15 +393,15 @@ static void fill(struct ronde_sim_share *share)
         qsort(share->ranks.all, share->ranks.count, sizeof *share->ranks.all, compare_ranks);
     for (uint32_t next = 0; next < share->ranks.count;) {
         const uint32_t rank = share->ranks.all[next];
-        const double own = share->flows[share->rank_head[rank]].own_GBps;
+        const double own = share->own_GBps[rank];
         struct ronde_sim_shared_link *link = tightest(share);
         if (!link || own <= share->levels[0].GBps) {
-            reached_GBps = fmax(reached_GBps, own);
+            reached_GBps = ronde_sim_later(reached_GBps, own);
             fix_rank(share, rank);
             next++;
             continue;
         }
-        reached_GBps = fmax(reached_GBps, share->levels[0].GBps);
+        reached_GBps = ronde_sim_later(reached_GBps, share->levels[0].GBps);
         link->level_GBps = reached_GBps;
         for (uint32_t i = 0; i < link->count; i++)
             fix(share, link->flows[i].flow, reached_GBps, (uint32_t)(link - share->links));
@@ -409,12 +423,12 @@ static bool look_again(struct ronde_sim_share *share, const struct ronde_sim_sha
     const uint32_t index = (uint32_t)(link - share->links);
     double sum_GBps = 0, most_GBps = 0;
     bool fits = true;
-    if (link->others == 0)
+    if (!link->has_others)
         return true;
     for (uint32_t k = 0; k < link->count; k++) {
         const double rate_GBps = rate_of(share, &share->flows[link->flows[k].flow]);
         sum_GBps += rate_GBps;
-        most_GBps = fmax(most_GBps, rate_GBps);
+        most_GBps = ronde_sim_later(most_GBps, rate_GBps);
     }
     const bool is_full = sum_GBps >= link->rate_GBps * (1 - TIGHT);
     for (uint32_t k = 0; k < link->count && fits; k++) {

@@ -10,23 +10,20 @@
 #include "forward.h"
 #include "sim/routes.h"
 
-/** A message on its way. */
+/** A message on its way: a cache line, for solutions go through many. */
 struct ronde_sim_flow {
-    double rate_GBps;     /**< from since_ns on; 0 = none yet */
-    double found_GBps;    /**< its rate in the last solution it took part in; 0 = not found yet */
-    double own_GBps;      /**< the most its route gives it, alone */
-    uint64_t solved;      /**< number of that solution */
-    const uint32_t *hops; /**< links of its route */
-    uint32_t hop_count;   /**< of those */
-    uint32_t rank;        /**< place of its own rate among all own rates */
-    uint32_t next;        /**< the next one of the same own rate, or NONE, while rates are found */
-    uint32_t by;          /**< the link that limits it, or NONE: its own rate does */
-    double left_bytes;    /**< at since_ns */
-    double since_ns;      /**< when its rate last changed */
-    double end_ns;        /**< at this rate */
-    uint32_t op;          /**< whose message */
-    uint32_t kind;        /**< of the operation */
-    uint32_t heap_at;     /**< its place among the ends */
+    double rate_GBps;   /**< from since_ns on; 0 = none yet */
+    double found_GBps;  /**< its rate in the last solution it took part in; 0 = not found yet */
+    double left_bytes;  /**< at since_ns */
+    double since_ns;    /**< when its rate last changed */
+    uint32_t solved;    /**< number of the last solution it took part in */
+    uint32_t first_hop; /**< links of its route, into the hops of the routes */
+    uint32_t hop_count; /**< of those */
+    uint32_t rank; /**< place of its own rate, the most its route gives it alone, among all own rates */
+    uint32_t next; /**< the next one of the same own rate, or NONE, while rates are found */
+    uint32_t by;   /**< the link that limits it, or NONE: its own rate does */
+    uint32_t op;   /**< whose message */
+    uint32_t kind; /**< of the operation */
 };
 
 /** One flow on a link, as often as its route crosses it. */
@@ -35,20 +32,20 @@ struct ronde_sim_crossing {
     uint32_t hop;  /**< where on its route */
 };
 
-/** A link that flows share. */
+/** A link that flows share: a cache line as well. */
 struct ronde_sim_shared_link {
     struct ronde_sim_crossing *flows; /**< on it, in no order */
-    size_t capacity;                  /**< reserved */
-    uint32_t count;                   /**< used */
-    uint32_t open;                    /**< crossings of flows whose rate is not found yet */
-    uint32_t others; /**< crossings of flows that the last solution it took part in left as they were */
     double level_GBps; /**< what it gave the flows it limits in the last solution it took part in; 0 = it limits none of its flows */
     double rate_GBps;  /**< its own; 0 = it caps every flow alone and is not shared */
     double demand_GBps; /**< own rates of all flows on it */
     double left_GBps;   /**< not given to flows whose rate is found */
-    uint64_t touched;   /**< number of the solution before which flows came or went */
-    uint64_t solved;    /**< number of the last solution it took part in */
+    uint32_t count;     /**< crossings */
+    uint32_t capacity;  /**< reserved */
+    uint32_t open;      /**< crossings of flows whose rate is not found yet */
+    uint32_t touched;   /**< number of the solution before which flows came or went */
+    uint32_t solved;    /**< number of the last solution it took part in */
     bool is_tight;      /**< when rates were last found */
+    bool has_others; /**< the last solution it took part in left some of its flows as they were */
 };
 
 /** A link by the rate it could give each of its open flows. */
@@ -82,17 +79,26 @@ struct ronde_sim_share {
     struct ronde_sim_numbers touched; /**< links on which flows came or went since the last solution */
     struct ronde_sim_numbers affected; /**< flows of a solution */
     struct ronde_sim_numbers taken;    /**< links of a solution: the tight ones of its flows */
-    uint32_t *rank_of;   /**< per route, place of its own rate among all own rates, ascending */
+    uint32_t *rank_of;                 /**< per route, place of its own rate among all own rates */
+    double *own_GBps;                  /**< all own rates, ascending */
     uint32_t *rank_head; /**< per own rate, first flow of the solution that has it, or NONE */
     uint32_t rank_count; /**< of those */
     struct ronde_sim_numbers ranks; /**< own rates that occur in a solution */
     struct ronde_sim_level *levels; /**< heap of a solution's links, the tightest first */
     size_t level_capacity;          /**< reserved */
     uint32_t level_count;           /**< used */
-    uint64_t solution;              /**< number of the next one */
+    uint32_t solution; /**< number of the next one: an operation makes two at most, as it begins and ends */
     /** visits of flows to links, and of entries to places in heaps, since they were last counted */
     uint64_t visits;
 };
+
+/** The link of a hop of a flow. */
+static inline struct ronde_sim_shared_link *ronde_sim_share_link(const struct ronde_sim_share *share,
+                                                                 const struct ronde_sim_flow *flow,
+                                                                 uint32_t hop)
+{
+    return &share->links[share->graph->routes.hops[flow->first_hop + hop]];
+}
 
 /** Starts without flows; false where there is no memory. */
 bool ronde_sim_share_open(struct ronde_sim_share *share,

@@ -173,9 +173,9 @@ static double carried_GBps(const struct ronde_sim_share *share,
 static bool is_fair(const struct ronde_sim_share *share, uint32_t flow)
 {
     const struct ronde_sim_flow *it = &share->flows[flow];
-    bool is_limited = it->rate_GBps >= it->own_GBps * (1 - 1e-9);
+    bool is_limited = it->rate_GBps >= share->own_GBps[it->rank] * (1 - 1e-9);
     for (uint32_t hop = 0; hop < it->hop_count; hop++) {
-        const struct ronde_sim_shared_link *link = &share->links[it->hops[hop]];
+        const struct ronde_sim_shared_link *link = ronde_sim_share_link(share, it, hop);
         double most_GBps;
         const double sum_GBps = carried_GBps(share, link, &most_GBps);
         if (link->rate_GBps == 0)
