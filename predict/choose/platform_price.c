@@ -133,9 +133,10 @@ static enum ronde_status replay(const struct ronde_forecast *forecast, const cha
 #define AS_GOOD 1.01
 #define RISEN 1.10
 
-/* A slot is tried after another where its estimate is below that one's time, or near it where that is quick. */
+/* A slot is tried after another where its estimate is below that one's time, or near it where that is quick; times are equal but for EQUAL. */
 #define NEAR 0.97
 #define QUICK_NEAR 1.03
+#define EQUAL 1e-9
 
 /* Where sharing links costs much, slots of 32 KiB, 128 KiB and so on are tried, and shorter ones where that takes milliseconds. */
 static const uint32_t contended[] = {2, 4, 6, 8, 10, 12, 1, 0};
@@ -289,7 +290,7 @@ static void note_found(struct search *search, const struct ronde_quote *found)
         search->work_a_step = fmax(search->work_a_step, (double)found->work / steps);
     if (found->is_bound)
         search->beyond_ns = fmin(search->beyond_ns, found->time_ns);
-    else if (found->time_ns < search->quote->time_ns)
+    else if (found->time_ns < search->quote->time_ns * (1 - EQUAL))
         *search->quote = *found;
 }
 
