@@ -2,10 +2,13 @@
  * One question has one answer: the time of an algorithm, and the best algorithm with its time, are the same numbers from
  * `sim`, `sweep` and `plan`, on machines of eleven kinds, from 1 KiB to 1 GiB: with parts missing, and described, too.
  */
+#include "support/buffers.h"
 #include "support/built_with.h"
+#include "support/files.h"
 #include "support/said.h"
 #include "support/suite.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +17,9 @@
 #include <unistd.h>
 
 #define SCRATCH RONDE_SCRATCH_DIR "/consistency"
+/* A processor is taken, and given back, for at most so long at once. */
+#define LONGEST_PAUSE_MS 8
+
 #define SIZES " -b 1K -e 1G -f 1024 --json"
 #define SIZE_COUNT 3u
 
@@ -178,10 +184,27 @@ static void one_question_has_one_answer(void)
             unlink(machines[m].name);
 }
 
-/* Runs of one command beside processors that have other work to do: what is chosen is counted, and never timed. */
+/* What a command prints whose processor is taken from it again and again, as on a busy machine; the caller frees it. */
+static char *said_with_pauses(const char *command, uint64_t *random)
+{
+    int status = -1;
+    const pid_t child = fork();
+    CU_ASSERT_FATAL(child >= 0);
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    for (bool stops = true; waitpid(child, &status, WNOHANG) == 0; stops = !stops) {
+        (void)kill(child, stops ? SIGSTOP : SIGCONT);
+        (void)poll(NULL, 0, 1 + (int)(buffers_draw(random) % LONGEST_PAUSE_MS));
+    }
+    CU_ASSERT_EQUAL(status, 0);
+    return files_read(SCRATCH "-said");
+}
+
+/* What is chosen is counted, and never timed: pauses anywhere change nothing. */
 static void busy_machines_answer_the_same(void)
 {
-    enum { BUSY = 3 };
     const int runs = suite_is_sample() ? 2 : suite_number("RONDE_TEST_SCALE", 100) > 100 ? 20 : 5;
     static const char *const commands[] = {
         "sim all_reduce -a double_tree -N 64 -b 1K -e 256M -f 64 --slot 4M --json --topo "
@@ -189,30 +212,22 @@ static void busy_machines_answer_the_same(void)
         "plan all_reduce -N 16 -b 1K -e 64M -f 256 --json --topo fat-tree-2to1-64",
         "sim all_to_all -N 12 -b 1M -e 1M --json --topo dragonfly-72",
     };
-    pid_t busy[BUSY];
+    uint64_t random = 1;
     if (!has_everything())
         return;
-    for (int b = 0; b < BUSY; b++) {
-        busy[b] = fork();
-        if (busy[b] == 0)
-            for (;;) {
-            }
-    }
     for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++) {
-        char command[512];
-        snprintf(command, sizeof command, "'%s' %s", suite_ronde(), commands[c]);
-        char *first = said_by(command, 0);
+        char command[1024];
+        snprintf(command, sizeof command, "exec '%s' %s >'" SCRATCH "-said'", suite_ronde(),
+                 commands[c]);
+        char *first = said_on_stdout(commands[c], 0);
         for (int run = 1; run < runs; run++) {
-            char *again = said_by(command, 0);
+            char *again = said_with_pauses(command, &random);
             CU_ASSERT_STRING_EQUAL(first, again);
             free(again);
         }
         free(first);
     }
-    for (int b = 0; b < BUSY; b++) {
-        kill(busy[b], SIGKILL);
-        waitpid(busy[b], NULL, 0);
-    }
+    unlink(SCRATCH "-said");
 }
 
 int main(void)
