@@ -255,8 +255,8 @@ warm_up() {
         # Meeting may take far longer than what is measured: by the clock, and a larger window.
         local started=$EPOCHREALTIME
         ask "$name" "$2" "$3" "$4" 1 10 || return 1
-        iterations[$name]=$(awk -v from="$started" -v to="$EPOCHREALTIME" \
-            'BEGIN { n = int(0.3 / ((to - from) / 10)); n = n < 2 ? 2 : n > 2000 ? 2000 : n; printf "%d", n }')
+        iterations[$name]=$(awk -v from="$started" -v to="$EPOCHREALTIME" -v window="$window_ns" \
+            'BEGIN { n = int(window / 1e8 / ((to - from) / 10)); n = n < 2 ? 2 : n > 2000 ? 2000 : n; printf "%d", n }')
         return 0
     fi
     iterations[$name]=$(iterations_for "$took_ns")
@@ -411,7 +411,8 @@ main() {
     children=()
     failed=0
     thrown=0
-    window_ns=30e6
+    # How long a contender runs at a point; who looks at no times needs less.
+    window_ns=${RONDE_BENCH_WINDOW_NS:-30e6}
     declare -gA inputs=() output=() processes=() iterations=() wrongs=()
     trap 'stop_contenders; rm -rf "$work"' EXIT
     mkdir -p "$folder"

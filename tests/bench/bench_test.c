@@ -165,5 +165,8 @@ int main(void)
         {"contenders_answer_with_right_results", contenders_answer_with_right_results},
         {"contenders_meet_before_each_run_where_asked", contenders_meet_before_each_run_where_asked},
     };
-    return suite_run("bench", cases, sizeof cases / sizeof cases[0]);
+    /* No time is looked at: runs as few as there may be show the same. */
+    return setenv("RONDE_BENCH_WINDOW_NS", "1e5", 1) == 0
+               ? suite_run("bench", cases, sizeof cases / sizeof cases[0])
+               : EXIT_FAILURE;
 }
