@@ -165,7 +165,7 @@ static void check_best(const char *collective, const struct machine *machine)
 /* Of machines and questions every fourth pair, another of them on each machine; all with RONDE_TEST_SCALE above 100. */
 static size_t stride(void)
 {
-    return suite_number("RONDE_TEST_SCALE", 100) > 100 ? 1 : suite_is_sample() ? 16 : 4;
+    return suite_number("RONDE_TEST_SCALE", 100) > 100 ? 1 : 4;
 }
 
 static void one_question_has_one_answer(void)
@@ -205,7 +205,7 @@ static char *said_with_pauses(const char *command, uint64_t *random)
 /* What is chosen is counted, and never timed: pauses anywhere change nothing. */
 static void busy_machines_answer_the_same(void)
 {
-    const int runs = suite_is_sample() ? 2 : suite_number("RONDE_TEST_SCALE", 100) > 100 ? 20 : 5;
+    const int runs = suite_number("RONDE_TEST_SCALE", 100) > 100 ? 20 : 5;
     static const char *const commands[] = {
         "sim all_reduce -a double_tree -N 64 -b 1K -e 256M -f 64 --slot 4M --json --topo "
         "crossbar-64",
