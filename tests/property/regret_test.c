@@ -173,10 +173,30 @@ static void long_replays_are_done_where_they_pay(void)
     stage_end(&stage);
 }
 
+/** Of more ranks than all combinations are tried for: all alike along six axes, or none like another. */
+static void trees_are_planned_for_many_ranks(void)
+{
+    static const struct machine machines[] = {{"tofu-2x2x2", 0, 96}, {"torus-8x8x8", 0, 150}};
+    const uint64_t count = UINT64_C(16) << 20;
+    if (!suite_can_read_platforms())
+        return;
+    for (size_t m = 0; m < sizeof machines / sizeof machines[0]; m++) {
+        struct stage stage;
+        stage_begin(&stage, &machines[m]);
+        const double ns = planned_ns(stage.platform, machines[m].ranks, count);
+        const double ring_ns = cut_ns(stage.platform, machines[m].ranks, "ring", count, 0);
+        suite_note("%s, %u ranks: planned %.2f us, ring %.2f", machines[m].file, machines[m].ranks,
+                   ns / 1e3, ring_ns / 1e3);
+        CU_ASSERT(ns <= ring_ns / 3);
+        stage_end(&stage);
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"long_replays_are_done_where_they_pay", long_replays_are_done_where_they_pay},
+        {"trees_are_planned_for_many_ranks", trees_are_planned_for_many_ranks},
         {"what_is_planned_is_the_fastest", what_is_planned_is_the_fastest},
     };
     return suite_run("regret", cases, sizeof cases / sizeof cases[0]);
