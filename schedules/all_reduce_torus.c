@@ -10,7 +10,7 @@
  *           2 - 3     0 -> 1: c0       1 -> 0: c1       2 -> 3: c2       3 -> 2: c3        keep
  *                     0 -> 2: c0 c1    2 -> 0: c2 c3    1 -> 3: c0 c1    3 -> 1: c2 c3     keep
  *
- * Shape: the request's, of up to four axes, slowest first; else the most square one of two axes,
+ * Shape: the request's, of up to six axes, slowest first; else the most square one of two axes,
  * which for a prime N is one ring.
  *
  * Price (symbols in closed_form.h; a chunk is 1/(C N) of the block, rounded up to 16 bytes; an axis
