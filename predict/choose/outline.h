@@ -98,4 +98,27 @@ ronde_grid_find(const struct ronde_platform *platform, const struct ronde_nodes 
                 const struct ronde_mem *mem, struct ronde_candidate *candidate,
                 struct ronde_error *error);
 
+/** Steps of a load that is cut finer than by default; slots whose times differ by less are as good as one another. */
+#define RONDE_SLOTS_MOST_STEPS ((uint64_t)1 << 19)
+#define RONDE_SLOTS_AS_GOOD 1.01
+
+/** What a forecast takes by an engine. Errors: those of ronde_forecast_replay. */
+enum ronde_status ronde_forecast_quote(const struct ronde_forecast *forecast, const char *engine,
+                                       struct ronde_quote *out_quote, struct ronde_error *error);
+
+/** A closer bound where pieces help: of the slots that are tried, the best by its estimate. Errors: those of the estimates. */
+enum ronde_status ronde_slots_tighten(const struct ronde_forecast *forecast,
+                                      const struct ronde_candidate *candidate,
+                                      struct ronde_quote *quote, struct ronde_error *error);
+
+/**
+ * With links shared: of the load cut by default and, where pieces help (is_open: no slot is given), by the slots that look best.
+ * Times above most_ns, of nobody's interest, become bounds; fastest_ns: of all that is known. Errors: those of replays; INFINITY
+ * where each is too much work.
+ */
+enum ronde_status ronde_slots_find_time(const struct ronde_forecast *forecast,
+                                        const struct ronde_candidate *candidate, bool is_open,
+                                        double most_ns, double fastest_ns,
+                                        struct ronde_quote *quote, struct ronde_error *error);
+
 #endif
