@@ -20,7 +20,7 @@
 /* Ranks from which on halves in series need hundreds of connections each, where ranks are unequal. */
 #define MANY_RANKS 48u
 
-/* Edges of ranks that each have a program of their own, where that is to be made and replayed quickly. */
+/* Edges of ranks that each have a program of their own, each way, where that is to be made and replayed quickly. */
 #define QUICK_EDGES 8192u
 
 /* What a synthesis holds. */
@@ -193,7 +193,7 @@ static bool takes_long(const struct making *making)
 {
     const struct ronde_synthesis_request *request = making->request;
     return request->is_quick && !making->symmetry && !making->torus && !is_rooted(request) &&
-           edges_of_all(request) > QUICK_EDGES;
+           (uint64_t)request->ranks * (request->ranks - 1) > QUICK_EDGES;
 }
 
 /*
