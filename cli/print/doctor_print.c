@@ -111,11 +111,11 @@ static void print_head(const struct ronde_doctor_view *view)
         [RONDE_LOG_TOLD_CALLER] = "as COLLECTIVE says",
         [RONDE_LOG_TOLD_FILE_NAME] = "as the file's name says",
         [RONDE_LOG_TOLD_RATES] = "as busbw over algbw says"};
-    const bool is_told = log->is_log && !view->is_joint;
-    ronde_sink_say(view->sink, "ronde %s: %s%s on %s (%s)%s%s", RONDE_VERSION, view->path,
-                   view->is_faulty ? ", rows marked FAULTY," : "", machine->name,
-                   ronde_nccl_generation_text(machine->generation),
-                   is_told ? "; the collective " : "", is_told ? told[log->told] : "");
+    fprintf(view->sink->file, "# ronde %s: %s%s on %s (%s)\n", RONDE_VERSION, view->path,
+            view->is_faulty ? ", rows marked FAULTY," : "", machine->name,
+            ronde_nccl_generation_text(machine->generation));
+    if (log->is_log && !view->is_joint)
+        ronde_sink_say(view->sink, "collective: %s", told[log->told]);
     fputs("#\n", view->sink->file);
 }
 

@@ -159,8 +159,8 @@ void ronde_published_print_head(const struct ronde_published_view *view)
     if (view->sink->is_markdown) {
         fprintf(file, "\n### %s\n\nPredicted from %s.\n\n", view->mode->title, view->mode->says);
     } else {
-        ronde_sink_say(view->sink, "ronde %s: %s, %s: %s", RONDE_VERSION, view->path,
-                       view->mode->title, view->mode->says);
+        fprintf(file, "# ronde %s: %s, %s\n", RONDE_VERSION, view->path, view->mode->title);
+        ronde_sink_say(view->sink, "from %s", view->mode->says);
         fputs("#\n", file);
     }
     ronde_sink_head(view->sink, &table);

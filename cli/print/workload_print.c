@@ -380,9 +380,9 @@ static void print_head(const struct ronde_workload_report *report, const struct 
 {
     const struct ronde_workload_result *result = report->result;
     FILE *file = sink->file;
-    ronde_sink_say(sink, "ronde %s: %s, %u ranks on %s (%s)", RONDE_VERSION, report->path,
-                   report->workload->ranks, ronde_platform_facts(report->platform)->name,
-                   ronde_platform_path(report->platform));
+    fprintf(file, "# ronde %s: %s, %u ranks on %s (%s)\n", RONDE_VERSION, report->path,
+            report->workload->ranks, ronde_platform_facts(report->platform)->name,
+            ronde_platform_path(report->platform));
     if (report->is_nccl)
         ronde_sink_say(
             sink, "calls    as NCCL executes each of them alone, a model "
