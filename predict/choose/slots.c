@@ -21,7 +21,7 @@
  */
 #define MOST_LONG_WORK UINT64_C(300000000)
 #define MOST_QUICK_WORK UINT64_C(20000000)
-#define MOST_STEP_WORK UINT64_C(1000)
+#define MOST_STEP_WORK UINT64_C(4000)
 
 /* Shorter slots than one that is so much worse than the best are worse still. */
 #define RISEN 1.10
@@ -36,7 +36,7 @@
 /* Where sharing links costs much, slots of 32 KiB, 128 KiB and so on are tried, and shorter ones where that takes milliseconds. */
 static const uint32_t contended[] = {2, 4, 6, 8, 10, 12, 1, 0};
 #define CONTENDED_STEPS ((uint64_t)1 << 16)
-#define CONTENDED_WORK 1e6
+#define CONTENDED_WORK 3e6
 
 enum ronde_status ronde_forecast_quote(const struct ronde_forecast *forecast, const char *engine,
                                        struct ronde_quote *out_quote, struct ronde_error *error)
@@ -260,6 +260,13 @@ static enum ronde_status try_long(struct search *search, const struct slots *slo
                : RONDE_OK;
 }
 
+/* Whether so many steps that share links are few, or known to be quick; is_short: they have to be, as far as is known. */
+static bool may_contend(const struct search *search, uint64_t steps, bool is_short)
+{
+    const bool is_quick = search->work_a_step * (double)steps <= CONTENDED_WORK;
+    return steps <= CONTENDED_STEPS ? is_quick || !is_short : is_quick && search->work_a_step > 0;
+}
+
 /** Where sharing links costs much, pieces may break up what is in each other's way, of which estimates know nothing. */
 static enum ronde_status try_pieces(struct search *search, const struct ronde_outline *outline,
                                     struct ronde_error *error)
@@ -269,10 +276,9 @@ static enum ronde_status try_pieces(struct search *search, const struct ronde_ou
     for (size_t i = 0; i < sizeof contended / sizeof contended[0]; i++) {
         const uint64_t slot_bytes = ronde_outline_slot_bytes(contended[i]);
         const uint64_t steps = steps_of(forecast, slot_bytes);
-        const bool is_short = contended[i] < contended[0];
-        if (search->quote->time_ns > RONDE_OUTLINE_CLEARLY * bound_ns && steps <= CONTENDED_STEPS &&
+        if (search->quote->time_ns > RONDE_OUTLINE_CLEARLY * bound_ns &&
             steps > ronde_forecast_steps(forecast) &&
-            (!is_short || search->work_a_step * (double)steps <= CONTENDED_WORK))
+            may_contend(search, steps, contended[i] < contended[0]))
             RONDE_TRY(try_slot(search, slot_bytes, error));
     }
     return RONDE_OK;
@@ -308,7 +314,8 @@ static enum ronde_status find_time(struct search *search, bool is_open,
         (!isfinite(quote->time_ns) ||
          (!candidate->algorithm && ronde_forecast_steps(forecast) <= search->most_steps)))
         status = try_slot(search, forecast->load.slot_bytes, error);
-    if (status == RONDE_OK && slots.count > 0 && quote->is_exact)
+    /* Packed trees that have lost may win by shorter pieces. */
+    if (status == RONDE_OK && slots.count > 0 && (quote->is_exact || search->is_packed))
         status = try_finer(search, &slots, error);
     if (status == RONDE_OK && is_open)
         status = try_pieces(search, candidate->outline, error);
