@@ -400,8 +400,12 @@ static enum ronde_status add(struct setting_up *up, const struct ronde_candidate
     return added;
 }
 
-/** Ranks up to which more channels than the machine has ways for are tried: flows that share links take turns by them. */
+/**
+ * Ranks up to which more channels than the machine has ways for are tried: flows that share links take turns by them; and steps
+ * up to which they are of more ranks, as scatter has few.
+ */
 #define MOST_TURNING_RANKS 32u
+#define MOST_TURNING_STEPS 2048u
 
 /**
  * Whether flows of an algorithm take turns on shared links when it has more channels. Algorithms that are cut into pieces gain
@@ -420,7 +424,11 @@ static bool takes_turns(const struct ronde_compile_request *request, enum ronde_
 static enum ronde_status add_turns(struct setting_up *up, const struct ronde_candidate *base,
                                    struct ronde_setup *setup, uint32_t first)
 {
-    if (base->request.ranks > MOST_TURNING_RANKS || !takes_turns(&base->request, setup->placement))
+    const bool is_small =
+        base->request.ranks <= MOST_TURNING_RANKS ||
+        (strcmp(base->request.algorithm, "direct") == 0 &&
+         base->schedule->proof.steps * base->schedule->channel_count <= MOST_TURNING_STEPS);
+    if (!is_small || !takes_turns(&base->request, setup->placement))
         return RONDE_OK;
     for (uint32_t channels = 4; channels <= RONDE_MOST_SETUP_CHANNELS; channels *= 2) {
         setup->request.channels = channels;

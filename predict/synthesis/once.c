@@ -51,13 +51,6 @@ static uint32_t trees_with(const struct making *making, uint32_t most, uint64_t 
     return fit >= most ? most : fit > 1 ? (uint32_t)fit : 1;
 }
 
-/* Edges of one tree of every rank, in both halves of all_reduce. */
-static uint64_t edges_of_all(const struct ronde_synthesis_request *request)
-{
-    const uint64_t n = request->ranks;
-    return n * (n - 1) * (request->collective == RONDE_ALL_REDUCE ? 2 : 1);
-}
-
 /* How many trees a root has by preference. */
 static uint32_t usual_trees(const struct making *making)
 {
