@@ -60,7 +60,7 @@ bool ronde_sink_is_table(const struct ronde_sink *sink)
 void ronde_sink_say(const struct ronde_sink *sink, const char *format, ...)
 {
     char text[COMMENT_BYTES];
-    size_t at = 1, hang = 0;
+    size_t at = 1;
     va_list arguments;
     if (!ronde_sink_is_table(sink))
         return;
@@ -68,7 +68,7 @@ void ronde_sink_say(const struct ronde_sink *sink, const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     fputc('#', sink->file);
-    hang = strspn(text, " ") + 3;
+    const size_t hang = strspn(text, " ") + 3;
     for (const char *word = text; *word;) {
         const size_t blanks = strspn(word, " "), bytes = strcspn(word + blanks, " ");
         if (at > 1 && at + blanks + bytes > COMMENT_WIDTH)

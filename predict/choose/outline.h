@@ -113,7 +113,7 @@ enum ronde_status ronde_slots_tighten(const struct ronde_forecast *forecast,
 
 /**
  * With links shared: of the load cut by default and, where pieces help (is_open: no slot is given), by the slots that look best.
- * Times above most_ns, of nobody's interest, become bounds; fastest_ns: of all that is known. Errors: those of replays; INFINITY
+ * Times above most_ns are not looked for: they become bounds; fastest_ns: of all that is known. Errors: those of replays; INFINITY
  * where each is too much work.
  */
 enum ronde_status ronde_slots_find_time(const struct ronde_forecast *forecast,

@@ -319,7 +319,7 @@ static enum ronde_status find_time(struct search *search, bool is_open,
         status = try_finer(search, &slots, error);
     if (status == RONDE_OK && is_open)
         status = try_pieces(search, candidate->outline, error);
-    if (status == RONDE_OK && slots.count > 0 && !candidate->most_steps)
+    if (status == RONDE_OK && slots.count > 0 && !search->is_packed)
         status = try_long(search, &slots, error);
     if (isinf(quote->time_ns) && isfinite(search->beyond_ns))
         *quote = (struct ronde_quote){.time_ns = search->beyond_ns,
