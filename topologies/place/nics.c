@@ -46,41 +46,40 @@ struct finding {
 /* Room for the NICs of a node. */
 #define MAX_NODE_NICS 1024u
 
+/* Those between each host and the next: all that hosts of a node share begin or end with one of these. */
 static enum ronde_status mark_inside(const struct finding *finding, uint32_t node,
                                      struct ronde_error *error)
 {
     const struct ronde_nodes *nodes = &finding->nodes;
+    const uint32_t first = nodes->first[node], hosts = nodes->first[node + 1] - first;
     uint32_t links[MAX_LINKS];
-    for (uint32_t i = nodes->first[node]; i < nodes->first[node + 1]; i++)
-        for (uint32_t k = nodes->first[node]; k < nodes->first[node + 1]; k++) {
-            uint32_t count = 0;
-            RONDE_TRY(ronde_router_route(finding->router, nodes->hosts[i], nodes->hosts[k],
-                                         MAX_LINKS, links, &count, error));
-            for (uint32_t l = 0; l < count; l++)
-                finding->inside[links[l]] = true;
-        }
+    for (uint32_t i = 0; i < hosts; i++) {
+        uint32_t count = 0;
+        RONDE_TRY(ronde_router_route(finding->router, nodes->hosts[first + i],
+                                     nodes->hosts[first + (i + 1) % hosts], MAX_LINKS, links,
+                                     &count, error));
+        for (uint32_t l = 0; l < count; l++)
+            finding->inside[links[l]] = true;
+    }
     return RONDE_OK;
 }
 
 /*
- * The way to the host of another node that the fewest links lead to, of equal ones that in the same place: in pods of rails it is on
- * the same rail, so that no other host's NIC is on the way.
+ * A host's own NIC, by its ways to the hosts of another node, that in the same place first: in pods of rails the way to another rail
+ * leads over a NIC of another host. RONDE_NONE where it has none.
  */
-static enum ronde_status find_way_out(const struct finding *finding, uint32_t host, uint32_t place,
-                                      uint32_t other, uint32_t *out_links, uint32_t *out_count,
-                                      struct ronde_error *error)
+static enum ronde_status find_nic(const struct finding *finding, uint32_t host, uint32_t place,
+                                  uint32_t other, uint32_t *out_nic, struct ronde_error *error)
 {
     const struct ronde_nodes *nodes = &finding->nodes;
     const uint32_t first = nodes->first[other], others = nodes->first[other + 1] - first;
     uint32_t links[MAX_LINKS], count = 0;
-    *out_count = UINT32_MAX;
-    for (uint32_t i = 0; i < others; i++) {
+    *out_nic = RONDE_NONE;
+    for (uint32_t i = 0; i < others && *out_nic == RONDE_NONE; i++) {
         const uint32_t peer = nodes->hosts[first + (place + i) % others];
         RONDE_TRY(ronde_router_route(finding->router, host, peer, MAX_LINKS, links, &count, error));
-        if (count >= *out_count)
-            continue;
-        memcpy(out_links, links, count * sizeof *links);
-        *out_count = count;
+        if (count > 0 && !finding->inside[nic_of(finding->platform, links, count)])
+            *out_nic = nic_of(finding->platform, links, count);
     }
     return RONDE_OK;
 }
@@ -90,18 +89,14 @@ static enum ronde_status find_nics(const struct finding *finding, uint32_t node,
                                    uint32_t *out_count, struct ronde_error *error)
 {
     const struct ronde_nodes *nodes = &finding->nodes;
-    uint32_t links[MAX_LINKS], count = 0;
     *out_count = 0;
     for (uint32_t i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
-        RONDE_TRY(find_way_out(finding, nodes->hosts[i], i - nodes->first[node],
-                               (node + 1) % nodes->count, links, &count, error));
-        if (count == 0)
-            continue;
-        const uint32_t nic = nic_of(finding->platform, links, count);
-        uint32_t at = 0;
+        uint32_t nic, at = 0;
+        RONDE_TRY(find_nic(finding, nodes->hosts[i], i - nodes->first[node],
+                           (node + 1) % nodes->count, &nic, error));
         while (at < *out_count && out_links[at] != nic)
             at++;
-        if (!finding->inside[nic] && at == *out_count && at < MAX_NODE_NICS)
+        if (nic != RONDE_NONE && at == *out_count && at < MAX_NODE_NICS)
             out_links[(*out_count)++] = nic;
     }
     return RONDE_OK;
