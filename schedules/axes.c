@@ -126,8 +126,12 @@ static struct ronde_operand shifted_bundle(const struct ronde_axes *axes,
     return bundle;
 }
 
-void ronde_axes_state(const struct ronde_axes *axes, const struct ronde_transfer *fact,
-                      struct ronde_builder *builder)
+/**
+ * States a fact of position 0 for all speakers, all of which send before they receive. `to` is a
+ * distance, and operands are bundles: they start at a multiple of their count.
+ */
+static void state_transfer(const struct ronde_axes *axes, const struct ronde_transfer *fact,
+                           struct ronde_builder *builder)
 {
     const uint32_t sharers = product(axes, axes->chunk_axes, axes->count);
     ronde_builder_round_begin(builder);
@@ -168,7 +172,7 @@ void ronde_axes_scatter_along(const struct ronde_axes *axes, uint32_t axis, enum
             .target = bundle_at(axes, axis, RONDE_OUT, digit),
             .reduces = true,
         };
-        ronde_axes_state(axes, &hop, builder);
+        state_transfer(axes, &hop, builder);
     }
 }
 
@@ -186,7 +190,7 @@ void ronde_axes_gather_along(const struct ronde_axes *axes, uint32_t axis, struc
             .source = step == 0 && bundle.count == 1 ? own : bundle,
             .target = bundle,
         };
-        ronde_axes_state(axes, &hop, builder);
+        state_transfer(axes, &hop, builder);
     }
 }
 
@@ -203,7 +207,7 @@ void ronde_axes_scatter_direct(const struct ronde_axes *axes, uint32_t axis,
             .target = bundle_at(axes, axis, RONDE_OUT, digit),
             .reduces = true,
         };
-        ronde_axes_state(axes, &message, builder);
+        state_transfer(axes, &message, builder);
     }
 }
 
@@ -219,7 +223,7 @@ void ronde_axes_gather_direct(const struct ronde_axes *axes, uint32_t axis,
             .source = own,
             .target = own,
         };
-        ronde_axes_state(axes, &message, builder);
+        state_transfer(axes, &message, builder);
     }
 }
 

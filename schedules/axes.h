@@ -48,13 +48,6 @@ void ronde_axes_declare_nodes(const struct ronde_axes *axes,
                               const struct ronde_compile_request *request,
                               struct ronde_builder *builder);
 
-/**
- * States a fact of position 0 for all speakers, all of which send before they receive. `to` is a
- * distance, and operands are bundles: they start at a multiple of their count.
- */
-void ronde_axes_state(const struct ronde_axes *axes, const struct ronde_transfer *fact,
-                      struct ronde_builder *builder);
-
 /** States one ring of reduce_scatter, from `input` to the own bundle of the output. */
 void ronde_axes_scatter_along(const struct ronde_axes *axes, uint32_t axis, enum ronde_buffer input,
                               struct ronde_builder *builder);

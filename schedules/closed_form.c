@@ -108,7 +108,8 @@ double ronde_work_ns(const struct ronde_lane_work *work, const struct ronde_netw
     return time_ns;
 }
 
-uint32_t ronde_work_messages(const struct ronde_lane_work *work)
+/** Messages of the work. */
+static uint32_t work_messages(const struct ronde_lane_work *work)
 {
     uint32_t messages = 0;
     for (uint32_t i = 0; i < work->hop_count; i++)
@@ -131,7 +132,7 @@ struct ronde_price ronde_work_price(const struct ronde_load *load,
     /* In one piece the largest chunk alone makes the longest path: it takes part in every hop. */
     price.is_exact =
         (pieces.is_even || (cut.widest <= 1 && pieces.is_reached && pieces.count == 1)) &&
-        (ronde_work_messages(work) == 0 || ronde_is_unshared(network, pieces.bytes, cut.channels));
+        (work_messages(work) == 0 || ronde_is_unshared(network, pieces.bytes, cut.channels));
     return price;
 }
 

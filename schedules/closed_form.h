@@ -114,9 +114,6 @@ void ronde_work_add(struct ronde_lane_work *work, uint32_t chunks, struct ronde_
 double ronde_work_ns(const struct ronde_lane_work *work, const struct ronde_network *network,
                      const struct ronde_pieces *pieces, bool is_last, uint32_t flows);
 
-/** Messages of the work. */
-uint32_t ronde_work_messages(const struct ronde_lane_work *work);
-
 /**
  * The price of one lane that does all its work for a piece before the next: L + sum over p of
  * ronde_work_ns(b_p). Exact for equal chunks; else an upper bound, also in one piece, since the widest

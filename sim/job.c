@@ -55,16 +55,34 @@ static enum ronde_status run_maxmin(struct ronde_sim_job_state *run)
                               : status;
 }
 
+/** The same of any size, with origins where it is named. */
+static enum ronde_status make_job(struct ronde_sim_job_state *run, bool is_named,
+                                  struct ronde_error *error)
+{
+    bool is_plain = false;
+    RONDE_TRY(
+        ronde_sim_graph(run->job, run->options, is_named, run->mem, &run->dag, &is_plain, error));
+    if (!is_plain)
+        return RONDE_OK;
+    run->is_plain = true;
+    run->plain_params = *run->job->params;
+    run->plain_params.multicasts = false;
+    run->plain = *run->job;
+    run->plain.params = &run->plain_params;
+    run->job = &run->plain;
+    return RONDE_OK;
+}
+
 /* The order of lanes is read from the graph: it needs names. */
 static enum ronde_status run_cores(struct ronde_sim_job_state *run)
 {
-    RONDE_TRY(ronde_sim_job_make(run, true, run->error));
+    RONDE_TRY(make_job(run, true, run->error));
     return ronde_sim_cores(run->job, run->dag, run->options, run->mem, run->result, run->error);
 }
 
 static enum ronde_status run_ports(struct ronde_sim_job_state *run)
 {
-    RONDE_TRY(ronde_sim_job_make(run, true, run->error));
+    RONDE_TRY(make_job(run, true, run->error));
     return ronde_sim_ports(run->job->platform, run->dag, run->options, run->mem, run->result,
                            run->error);
 }
@@ -318,23 +336,6 @@ enum ronde_status ronde_sim_graph(const struct ronde_sim_job *job,
 }
 
 /* The graph of a run; where its groups are none, what is made of the job later has none either. */
-enum ronde_status ronde_sim_job_make(struct ronde_sim_job_state *run, bool is_named,
-                                     struct ronde_error *error)
-{
-    bool is_plain = false;
-    RONDE_TRY(
-        ronde_sim_graph(run->job, run->options, is_named, run->mem, &run->dag, &is_plain, error));
-    if (!is_plain)
-        return RONDE_OK;
-    run->is_plain = true;
-    run->plain_params = *run->job->params;
-    run->plain_params.multicasts = false;
-    run->plain = *run->job;
-    run->plain.params = &run->plain_params;
-    run->job = &run->plain;
-    return RONDE_OK;
-}
-
 /* The graph, unless it is too large. A data type that does not exist has no bytes to count: the graph refuses it. */
 enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ronde_error *error)
 {
@@ -345,7 +346,7 @@ enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ro
             "%s on %u ranks has %" PRIu64
             " steps, and a graph is made of up to %u: larger pieces (--slot) make fewer",
             job->schedule->algorithm, job->schedule->ranks, ronde_sim_job_steps(job), run->most_ops);
-    return ronde_sim_job_make(run, false, error);
+    return make_job(run, false, error);
 }
 
 enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t most_work,

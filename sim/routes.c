@@ -228,8 +228,12 @@ static inline enum ronde_status search_op(struct ronde_sim_search *search,
     return status;
 }
 
-enum ronde_status ronde_sim_search_ops(struct ronde_sim_search *search, const struct ronde_dag *dag,
-                                       uint32_t *recent, uint32_t first, uint32_t end)
+/**
+ * Routes of operations first .. end - 1 into routes->of_op, which has room. `recent` has two entries a rank, zero at
+ * first: most ranks send to one peer for long, so the route of a rank's last message is tried before the table.
+ */
+static enum ronde_status search_ops(struct ronde_sim_search *search, const struct ronde_dag *dag,
+                                    uint32_t *recent, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++)
         RONDE_TRY(search_op(search, dag, i, recent, &search->routes->of_op[i]));
@@ -283,7 +287,7 @@ enum ronde_status ronde_sim_routes_make(const struct ronde_sim_scene *scene,
     uint32_t *recent = ronde_mem_new(scene->mem, recent_count, sizeof *recent);
     enum ronde_status status =
         out_routes->of_op && recent ? ronde_sim_search_begin(&search) : ronde_sim_no_memory(scene);
-    RONDE_THEN(status, ronde_sim_search_ops(&search, dag, recent, 0, dag->op_count));
+    RONDE_THEN(status, search_ops(&search, dag, recent, 0, dag->op_count));
     ronde_sim_search_end(&search);
     ronde_mem_free(scene->mem, recent, recent_count, sizeof *recent);
     return status;

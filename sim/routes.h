@@ -91,13 +91,6 @@ enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_
                                         uint32_t *out_route);
 
 /**
- * Routes of operations first .. end - 1 into routes->of_op, which has room. `recent` has two entries a rank, zero at
- * first: most ranks send to one peer for long, so the route of a rank's last message is tried before the table.
- */
-enum ronde_status ronde_sim_search_ops(struct ronde_sim_search *search, const struct ronde_dag *dag,
-                                       uint32_t *recent, uint32_t first, uint32_t end);
-
-/**
  * The same, and everything ronde_sim_check checks of these operations, most of which follows from the routes: a graph
  * is read once. Those before must have been searched. Errors: also BAD_ARGUMENT (out of order or range).
  */

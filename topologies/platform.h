@@ -131,15 +131,8 @@ char *ronde_platform_room(struct ronde_platform *platform, size_t bytes);
 const char *ronde_platform_text(struct ronde_platform *platform, const char *first,
                                 const char *second, const char *third);
 
-/** The link whose name begins alike for longest; NULL where none does. */
-const char *ronde_platform_nearest_link(const struct ronde_platform *platform, const char *name);
-
 /** Bytes of a hint. */
 #define RONDE_LINK_HINT_BYTES 400u
-
-/** What to type in place of a name that no link has: the nearest, and how links are called; "" of a platform without links. */
-const char *ronde_platform_link_hint(const struct ronde_platform *platform, const char *name,
-                                     char out_text[RONDE_LINK_HINT_BYTES]);
 
 /** Adds to the machine's name, as far as there is room: another machine is told apart by it. */
 void ronde_platform_rename(struct ronde_platform *platform, const char *suffix);

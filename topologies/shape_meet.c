@@ -32,7 +32,8 @@ uint32_t ronde_meet_head(const struct ronde_meet *meet, uint32_t link)
     return end_of(meet, link, true);
 }
 
-bool ronde_meet_is_solid(const struct ronde_meet *meet, uint32_t point)
+/** Whether a point is a host or router, not a zone. */
+static bool meets_solid(const struct ronde_meet *meet, uint32_t point)
 {
     return point < meet->platform->points.count &&
            point_at(meet->platform, point)->inner == RONDE_NONE;
@@ -204,7 +205,7 @@ static bool is_shared(const struct ronde_meet *meet, uint32_t first, uint32_t en
     if (lone != RONDE_NONE && meet->is_bus[lone])
         return true;
     for (uint32_t i = first; i < end; i++)
-        solids += ronde_meet_is_solid(meet, RONDE_AT(meet->meetings, struct ronde_meeting, i)->b);
+        solids += meets_solid(meet, RONDE_AT(meet->meetings, struct ronde_meeting, i)->b);
     return solids > 1;
 }
 
@@ -217,7 +218,7 @@ static bool settle(struct ronde_meet *meet, uint32_t first, uint32_t end, bool i
     bool ok = true;
     for (uint32_t i = first; i < end && ok; i++) {
         const uint32_t other = RONDE_AT(meet->meetings, struct ronde_meeting, i)->b;
-        const bool is_solid = ronde_meet_is_solid(meet, other);
+        const bool is_solid = meets_solid(meet, other);
         if (!is_end && other >= meet->platform->points.count)
             continue; /* seen from the link's side */
         if ((is_solid && is_end) != is_first_round)
@@ -246,7 +247,7 @@ static void start(struct ronde_meet *meet)
 {
     for (uint32_t i = 0; i < meet->element_count; i++) {
         const bool is_point = i < meet->platform->points.count;
-        const bool is_solid = ronde_meet_is_solid(meet, i);
+        const bool is_solid = meets_solid(meet, i);
         meet->parent[i] = i;
         meet->solid[i] = is_solid ? i : RONDE_NONE;
         meet->zone_point[i] = is_point && !is_solid ? i : RONDE_NONE;

@@ -40,9 +40,6 @@ uint32_t ronde_meet_head(const struct ronde_meet *meet, uint32_t link);
 /** The root of an element's class. */
 uint32_t ronde_meet_find(struct ronde_meet *meet, uint32_t element);
 
-/** Whether a point is a host or router, not a zone. */
-bool ronde_meet_is_solid(const struct ronde_meet *meet, uint32_t point);
-
 /** Finds the classes of all elements. Owner: the caller frees, also after an error. Errors: NO_MEMORY. */
 enum ronde_status ronde_meet_create(const struct ronde_platform *platform,
                                     const struct ronde_mem *mem, struct ronde_meet *out_meet);

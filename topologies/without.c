@@ -148,13 +148,90 @@ static void drop_hosts(struct taking *taking)
         platform->facts.node_hosts = 0;
 }
 
+/* Letters two names begin with in common. */
+static size_t common_letters(const char *a, const char *b)
+{
+    size_t count = 0;
+    while (a[count] != '\0' && a[count] == b[count])
+        count++;
+    return count;
+}
+
+/* Letters of a link's name without the direction that SimGrid adds to it. */
+static size_t stem_of(const char *name)
+{
+    static const char *const directions[] = {"_UP", "_DOWN"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < 2; i++) {
+        const size_t end = strlen(directions[i]);
+        if (length > end && strcmp(name + length - end, directions[i]) == 0)
+            return length - end;
+    }
+    return length;
+}
+
+/* Letters two names begin with in common, and of those that are left how many they end with; 0 for other beginnings. */
+static size_t likeness(const char *name, const char *candidate)
+{
+    const size_t before = common_letters(name, candidate);
+    const size_t one = stem_of(name), two = stem_of(candidate);
+    size_t after = 0;
+    while (before > 0 && before + after < one && before + after < two &&
+           name[one - 1 - after] == candidate[two - 1 - after])
+        after++;
+    return before + after;
+}
+
+/* Links are numbered families (nic0, n3g1_c, ...), so what differs is a digit within, or comes late. */
+static const char *nearest_link(const struct ronde_platform *platform, const char *name)
+{
+    const char *best = NULL;
+    size_t most = 0;
+    for (uint32_t i = 0; i < platform->links.count; i++) {
+        const char *candidate = RONDE_AT(platform->links, struct ronde_link, i)->name;
+        const size_t letters = likeness(name, candidate);
+        if (letters <= most)
+            continue;
+        most = letters;
+        best = candidate;
+    }
+    return best;
+}
+
+/* Names that are listed where none is near. */
+#define MOST_LISTED 3u
+
+/** What to type in place of a name that no link has: the nearest, and how links are called; "" of a platform without links. */
+static const char *link_hint(const struct ronde_platform *platform, const char *name,
+                             char out_text[RONDE_LINK_HINT_BYTES])
+{
+    const char *other = nearest_link(platform, name);
+    const uint32_t count = (uint32_t)platform->links.count;
+    int at = 0;
+    out_text[0] = '\0';
+    if (other)
+        at = snprintf(out_text, RONDE_LINK_HINT_BYTES, "; did you mean '%.100s'?", other);
+    for (uint32_t i = 0; i < MOST_LISTED && i < count && at < (int)RONDE_LINK_HINT_BYTES; i++)
+        /* Some of all of them: those beside each other differ by a digit. */
+        at += snprintf(out_text + at, RONDE_LINK_HINT_BYTES - (size_t)at, "%s%.60s",
+                       i > 0   ? ", "
+                       : other ? " Links are called "
+                               : "; links are called ",
+                       RONDE_AT(platform->links, struct ronde_link,
+                                (uint32_t)((uint64_t)i * count / MOST_LISTED))
+                           ->name);
+    if (count > MOST_LISTED && at < (int)RONDE_LINK_HINT_BYTES)
+        (void)snprintf(out_text + at, RONDE_LINK_HINT_BYTES - (size_t)at, ", ... (%u)", count);
+    return out_text;
+}
+
 static enum ronde_status fail_name(const struct ronde_platform *platform, const char *name,
                                    struct ronde_error *error)
 {
     char hint[RONDE_LINK_HINT_BYTES];
     return ronde_fail(error, RONDE_BAD_ARGUMENT,
                       "%s: no link, host, switch or zone is called '%s'%s", platform->path, name,
-                      ronde_platform_link_hint(platform, name, hint));
+                      link_hint(platform, name, hint));
 }
 
 /* A copy is to be without it, too. */
@@ -254,82 +331,6 @@ bool ronde_platform_has_detours(const struct ronde_platform *platform)
 /* A link that carries less than this of what it should is down, which is another thing than slow. */
 #define LEAST_FACTOR 1e-6
 
-/* Letters two names begin with in common. */
-static size_t common_letters(const char *a, const char *b)
-{
-    size_t count = 0;
-    while (a[count] != '\0' && a[count] == b[count])
-        count++;
-    return count;
-}
-
-/* Letters of a link's name without the direction that SimGrid adds to it. */
-static size_t stem_of(const char *name)
-{
-    static const char *const directions[] = {"_UP", "_DOWN"};
-    const size_t length = strlen(name);
-    for (size_t i = 0; i < 2; i++) {
-        const size_t end = strlen(directions[i]);
-        if (length > end && strcmp(name + length - end, directions[i]) == 0)
-            return length - end;
-    }
-    return length;
-}
-
-/* Letters two names begin with in common, and of those that are left how many they end with; 0 for other beginnings. */
-static size_t likeness(const char *name, const char *candidate)
-{
-    const size_t before = common_letters(name, candidate);
-    const size_t one = stem_of(name), two = stem_of(candidate);
-    size_t after = 0;
-    while (before > 0 && before + after < one && before + after < two &&
-           name[one - 1 - after] == candidate[two - 1 - after])
-        after++;
-    return before + after;
-}
-
-/* Links are numbered families (nic0, n3g1_c, ...), so what differs is a digit within, or comes late. */
-const char *ronde_platform_nearest_link(const struct ronde_platform *platform, const char *name)
-{
-    const char *best = NULL;
-    size_t most = 0;
-    for (uint32_t i = 0; i < platform->links.count; i++) {
-        const char *candidate = RONDE_AT(platform->links, struct ronde_link, i)->name;
-        const size_t letters = likeness(name, candidate);
-        if (letters <= most)
-            continue;
-        most = letters;
-        best = candidate;
-    }
-    return best;
-}
-
-/* Names that are listed where none is near. */
-#define MOST_LISTED 3u
-
-const char *ronde_platform_link_hint(const struct ronde_platform *platform, const char *name,
-                                     char out_text[RONDE_LINK_HINT_BYTES])
-{
-    const char *other = ronde_platform_nearest_link(platform, name);
-    const uint32_t count = (uint32_t)platform->links.count;
-    int at = 0;
-    out_text[0] = '\0';
-    if (other)
-        at = snprintf(out_text, RONDE_LINK_HINT_BYTES, "; did you mean '%.100s'?", other);
-    for (uint32_t i = 0; i < MOST_LISTED && i < count && at < (int)RONDE_LINK_HINT_BYTES; i++)
-        /* Some of all of them: those beside each other differ by a digit. */
-        at += snprintf(out_text + at, RONDE_LINK_HINT_BYTES - (size_t)at, "%s%.60s",
-                       i > 0   ? ", "
-                       : other ? " Links are called "
-                               : "; links are called ",
-                       RONDE_AT(platform->links, struct ronde_link,
-                                (uint32_t)((uint64_t)i * count / MOST_LISTED))
-                           ->name);
-    if (count > MOST_LISTED && at < (int)RONDE_LINK_HINT_BYTES)
-        (void)snprintf(out_text + at, RONDE_LINK_HINT_BYTES - (size_t)at, ", ... (%u)", count);
-    return out_text;
-}
-
 /* The memory of a shared host is a link and a fact; they are one number. */
 static void scale(struct ronde_platform *platform, uint32_t index, double factor)
 {
@@ -352,7 +353,7 @@ enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const 
     const uint32_t first = ronde_platform_find_link(platform, link, &has_two);
     if (first == RONDE_NONE)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown link '%s'%s", platform->path,
-                          link, ronde_platform_link_hint(platform, link, hint));
+                          link, link_hint(platform, link, hint));
     const double rate_GBps = RONDE_AT(platform->links, struct ronde_link, first)->rate_GBps * factor;
     /* A link can be named several times. */
     if (rate_GBps < RONDE_LEAST_GBPS || rate_GBps > RONDE_MOST_GBPS)

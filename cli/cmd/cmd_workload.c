@@ -57,7 +57,8 @@ static bool is_format(const struct ronde_options *options, const char *to, const
     return to ? strcmp(to, name) == 0 : ends_in(options->output.path, suffix);
 }
 
-bool ronde_workload_is_goal(const struct ronde_options *options, const char *to)
+/** Whether --to (NULL: not given), else the name of the output, says GOAL. */
+static bool is_goal(const struct ronde_options *options, const char *to)
 {
     return is_format(options, to, "goal", ".goal");
 }
@@ -88,7 +89,7 @@ enum ronde_status ronde_workload_write(const struct ronde_options *options, cons
     size_t bytes = 0;
     if (is_format(options, to, "chakra", ".et"))
         return write_chakra(options, workload, error);
-    if (!ronde_workload_is_goal(options, to))
+    if (!is_goal(options, to))
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "written as what? name a file that ends in .goal or .et, or say --to goal "
@@ -300,7 +301,7 @@ static enum ronde_status expand(const struct ronde_options *options,
     struct ronde_platform *platform = NULL;
     struct ronde_workload *expanded = NULL;
     struct ronde_workload_sim how;
-    if (!options->machine.topo || !ronde_workload_is_goal(options, own_of(options)->format.to) ||
+    if (!options->machine.topo || !is_goal(options, own_of(options)->format.to) ||
         !has_collectives(*inout_step))
         return RONDE_OK;
     enum ronde_status status = ronde_open_platform(options, &platform, error);

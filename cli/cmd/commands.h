@@ -78,9 +78,6 @@ RONDE_MUST_CHECK enum ronde_status
 ronde_workload_exported(const struct ronde_options *options, const struct ronde_schedule *schedule,
                         struct ronde_workload **out_workload, struct ronde_error *error);
 
-/** Whether --to (NULL: not given), else the name of the output, says GOAL. */
-bool ronde_workload_is_goal(const struct ronde_options *options, const char *to);
-
 /**
  * Writes a workload as --to says, goal or chakra, else as the name of the output does: .goal, or .et for a file a rank.
  * Errors: BAD_ARGUMENT for another format; those of ronde_goal_print and ronde_chakra_write; IO.

@@ -58,8 +58,9 @@ static uint32_t run_end(const struct ronde_program *program, uint32_t first, uin
     return s;
 }
 
-uint32_t ronde_dag_find_runs(const struct ronde_program *program, struct ronde_dag_step *steps,
-                             struct ronde_dag_run *runs)
+/** Finds those of a program and notes them in its steps. `runs` has room for half as many as there are steps. */
+static uint32_t find_runs(const struct ronde_program *program, struct ronde_dag_step *steps,
+                          struct ronde_dag_run *runs)
 {
     uint32_t count = 0;
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
@@ -142,7 +143,7 @@ static bool make_runs(const struct ronde_program *program, struct ronde_arena *a
 {
     shared->runs = ronde_arena_new(arena, program->step_count / 2, sizeof *shared->runs);
     if (shared->runs)
-        shared->run_count = ronde_dag_find_runs(program, shared->steps, shared->runs);
+        shared->run_count = find_runs(program, shared->steps, shared->runs);
     return shared->runs != NULL;
 }
 

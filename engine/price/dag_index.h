@@ -103,10 +103,6 @@ void ronde_dag_place_group(const struct ronde_dag_index *index, const struct ron
 
 /* Runs of steps that a switch which copies and adds makes one store or load of; see ronde_dag_group. */
 
-/** Finds those of a program and notes them in its steps. `runs` has room for half as many as there are steps. */
-uint32_t ronde_dag_find_runs(const struct ronde_program *program, struct ronde_dag_step *steps,
-                             struct ronde_dag_run *runs);
-
 /* How many bytes a step moves: the split rule and the pieces, applied to the chunks of a step. */
 
 struct ronde_arena;

@@ -154,7 +154,8 @@ enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32
     return ronde_cuda_open_place(&place, out_self, error);
 }
 
-const struct ronde_gpu *ronde_cuda_gpu(const void *self, uint32_t index)
+/** A device of an open backend, NULL beyond the last. */
+static const struct ronde_gpu *gpu_at(const void *self, uint32_t index)
 {
     const struct cuda *cuda = self;
     return index < cuda->gpu_count ? cuda->gpus[index] : NULL;
@@ -162,7 +163,7 @@ const struct ronde_gpu *ronde_cuda_gpu(const void *self, uint32_t index)
 
 const struct ronde_mem *ronde_cuda_mem(const void *self, uint32_t index)
 {
-    const struct ronde_gpu *gpu = ronde_cuda_gpu(self, index);
+    const struct ronde_gpu *gpu = gpu_at(self, index);
     return gpu ? gpu->buffers : NULL;
 }
 
@@ -342,7 +343,7 @@ uint32_t ronde_device_program_of(const void *program, uint32_t rank)
 enum ronde_status ronde_cuda_is_captured(const void *self, void *stream, bool *out_captured,
                                          struct ronde_error *error)
 {
-    const struct ronde_gpu *gpu = ronde_cuda_gpu(self, 0);
+    const struct ronde_gpu *gpu = gpu_at(self, 0);
     return gpu->is_captured(gpu->self, stream, out_captured, error);
 }
 

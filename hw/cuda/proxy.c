@@ -97,122 +97,6 @@ static enum ronde_status drive(struct ronde_comm_program *host, bool *io_moved,
     return RONDE_OK;
 }
 
-enum ronde_status ronde_cuda_proxy_load(struct ronde_cuda_proxy *proxy, struct ronde_comm *comm,
-                                        struct ronde_device_program *part,
-                                        enum ronde_gpu_direct wish, enum ronde_status status,
-                                        struct ronde_error *error)
-{
-    proxy->part = part;
-    status = ronde_comm_agree(comm, status, error);
-    RONDE_THEN(status, ronde_comm_load(comm, part->loaded->schedule, NULL, &proxy->host, error));
-    if (status != RONDE_OK)
-        return status;
-    proxy->host->drive = drive;
-    proxy->host->driver = proxy;
-    find_memory(proxy);
-    if (proxy->memory) {
-        unsigned char *const memory = proxy->memory;
-        proxy->memory = NULL;
-        status = part->gpu->pin(part->gpu->self, memory, proxy->memory_bytes, error);
-        if (status == RONDE_OK)
-            proxy->memory = memory;
-    }
-    RONDE_THEN(status, ronde_cuda_numa_find(part->gpu, comm->mem, &proxy->numa, error));
-    status = ronde_cuda_direct_open(&proxy->direct, proxy->host, part->gpu, wish, status, error);
-    return ronde_comm_agree(comm, status, error);
-}
-
-void ronde_cuda_proxy_unload(struct ronde_cuda_proxy *proxy)
-{
-    const struct ronde_gpu *gpu = proxy->part ? proxy->part->gpu : NULL;
-    if (proxy->memory)
-        gpu->unpin(gpu->self, proxy->memory, proxy->memory_bytes);
-    ronde_cuda_numa_free(&proxy->numa);
-    ronde_comm_unload(proxy->host);
-    ronde_cuda_direct_close(&proxy->direct);
-}
-
-struct ronde_launch ronde_cuda_proxy_settle(const struct ronde_cuda_proxy *proxy,
-                                            const struct ronde_launch *launch)
-{
-    struct ronde_launch settled = *launch;
-    settled.slot_bytes = launch->slot_bytes ? launch->slot_bytes : proxy->host->slot_bytes;
-    settled.depth = launch->depth ? launch->depth : proxy->host->depth;
-    /* Kernels of several processes do not read each other's buffers, even where the host could. */
-    if (launch->protocol == RONDE_PROTOCOL_AUTO)
-        settled.protocol = RONDE_PROTOCOL_STAGED;
-    return settled;
-}
-
-void ronde_cuda_proxy_place(struct ronde_cuda_proxy *proxy)
-{
-    const struct ronde_loaded *from = proxy->host->loaded;
-    struct ronde_loaded *to = proxy->part->loaded;
-    ronde_cuda_direct_place(&proxy->direct, proxy->host, to->frame.slot_stride);
-    for (uint64_t e = 0; e < to->end_count; e++) {
-        if (!is_mine(proxy->host, e))
-            continue;
-        to->ends[e].mine = from->ends[e].mine;
-        to->ends[e].theirs = from->ends[e].theirs;
-        to->ends[e].lengths = from->ends[e].lengths;
-        to->ends[e].slots = from->ends[e].slots;
-    }
-}
-
-static enum ronde_status begin(struct ronde_cuda_proxy *proxy, const struct ronde_launch *launch,
-                               const uint64_t *ended, struct ronde_error *error)
-{
-    const struct ronde_launch settled = ronde_cuda_proxy_settle(proxy, launch);
-    const struct ronde_gpu_before before = enter(proxy);
-    const enum ronde_status status = ronde_comm_run(proxy->host, &settled, error);
-    leave(proxy, before);
-    proxy->is_running = status == RONDE_OK;
-    proxy->is_started = ended != NULL;
-    proxy->ended = ended;
-    return status;
-}
-
-enum ronde_status ronde_cuda_proxy_run(struct ronde_cuda_proxy *proxy,
-                                       const struct ronde_launch *launch, struct ronde_error *error)
-{
-    proxy->failure = (struct ronde_error){.status = RONDE_OK};
-    return begin(proxy, launch, NULL, error);
-}
-
-/* A failure is returned by ronde_cuda_check later; the kernel is stopped now. */
-enum ronde_status ronde_cuda_proxy_follow(struct ronde_cuda_proxy *proxy,
-                                          const struct ronde_launch *launch, const uint64_t *ended,
-                                          uint64_t awaited)
-{
-    proxy->awaited = awaited;
-    const enum ronde_status status = begin(proxy, launch, ended, &proxy->failure);
-    if (status != RONDE_OK)
-        __atomic_store_n(&proxy->words[0], 1, __ATOMIC_RELEASE);
-    return status;
-}
-
-enum ronde_status ronde_cuda_proxy_test(struct ronde_cuda_proxy *proxy, bool *out_done,
-                                        struct ronde_error *error)
-{
-    const struct ronde_device_program *part = proxy->part;
-    *out_done = true;
-    if (!proxy->is_running)
-        return RONDE_OK;
-    const struct ronde_gpu_before before = enter(proxy);
-    const enum ronde_status status = ronde_comm_test(proxy->host, out_done, &proxy->failure);
-    leave(proxy, before);
-    proxy->is_running = status == RONDE_OK && !*out_done;
-    if (status == RONDE_OK)
-        return RONDE_OK;
-    if (proxy->is_started) {
-        /* Its messages are no longer moved, so the kernel is stopped. */
-        __atomic_store_n(&proxy->words[0], 1, __ATOMIC_RELEASE);
-        if (!proxy->ended)
-            (void)part->gpu->finish(part->queue, NULL, NULL);
-    }
-    return ronde_fail(error, status, "%s", proxy->failure.message);
-}
-
 /* Slots on a device that the transport can access. */
 
 /* Whether this rank can use GPUDirect, and why not. */
@@ -277,10 +161,14 @@ static enum ronde_status reserve(struct ronde_cuda_direct *direct,
                                        (unsigned long long)direct->bytes);
 }
 
-enum ronde_status ronde_cuda_direct_open(struct ronde_cuda_direct *direct,
-                                         struct ronde_comm_program *host,
-                                         const struct ronde_gpu *gpu, enum ronde_gpu_direct wish,
-                                         enum ronde_status status, struct ronde_error *error)
+/**
+ * Decides with all ranks whether GPUDirect is used, and allocates; `status` is this rank's status so far, which is
+ * returned if it is a failure. Collective. Errors: UNAVAILABLE naming what is missing, where `wish` is ON; NO_MEMORY.
+ */
+static enum ronde_status open_direct(struct ronde_cuda_direct *direct,
+                                     struct ronde_comm_program *host, const struct ronde_gpu *gpu,
+                                     enum ronde_gpu_direct wish, enum ronde_status status,
+                                     struct ronde_error *error)
 {
     struct ronde_comm *comm = host->comm;
     struct ronde_error why_not = {0};
@@ -300,8 +188,9 @@ enum ronde_status ronde_cuda_direct_open(struct ronde_cuda_direct *direct,
     return status;
 }
 
-void ronde_cuda_direct_place(struct ronde_cuda_direct *direct, struct ronde_comm_program *host,
-                             uint64_t slot_stride)
+/** Points a program's connections with other machines to the memory that slots of this stride are in. */
+static void place_direct(struct ronde_cuda_direct *direct, struct ronde_comm_program *host,
+                         uint64_t slot_stride)
 {
     struct ronde_loaded *loaded = host->loaded;
     const bool is_used = direct->memory && slot_stride >= RONDE_CUDA_DIRECT_FROM_BYTES;
@@ -321,7 +210,8 @@ void ronde_cuda_direct_place(struct ronde_cuda_direct *direct, struct ronde_comm
     }
 }
 
-void ronde_cuda_direct_close(struct ronde_cuda_direct *direct)
+/** Frees them, after the program was unloaded, unless the transport still holds them. */
+static void close_direct(struct ronde_cuda_direct *direct)
 {
     /* Held memory is the target of a lost rank's message, which may still be written: it stays until the process ends. */
     if (direct->memory && !direct->slots.is_held)
@@ -332,8 +222,9 @@ void ronde_cuda_direct_close(struct ronde_cuda_direct *direct)
 
 /* Processors near a device, by its PCIe address. */
 
-enum ronde_status ronde_cuda_numa_find(const struct ronde_gpu *gpu, const struct ronde_mem *mem,
-                                       struct ronde_cuda_numa *out_numa, struct ronde_error *error)
+/** Finds them. Owner: the caller frees *out_numa. Errors: NO_MEMORY; all else leaves an empty list. */
+static enum ronde_status find_numa(const struct ronde_gpu *gpu, const struct ronde_mem *mem,
+                                   struct ronde_cuda_numa *out_numa, struct ronde_error *error)
 {
     char bus[32] = "";
     struct ronde_error why = {0};
@@ -359,10 +250,127 @@ void ronde_cuda_numa_bind(const struct ronde_cuda_numa *numa)
     (void)ronde_bind_take(numa->list, all);
 }
 
-void ronde_cuda_numa_free(struct ronde_cuda_numa *numa)
+/** Frees the list; zeroed is allowed. */
+static void free_numa(struct ronde_cuda_numa *numa)
 {
     if (numa->list)
         ronde_mem_free(numa->mem, numa->list, numa->capacity, sizeof *numa->list);
     numa->list = NULL;
     numa->count = 0;
+}
+
+enum ronde_status ronde_cuda_proxy_load(struct ronde_cuda_proxy *proxy, struct ronde_comm *comm,
+                                        struct ronde_device_program *part,
+                                        enum ronde_gpu_direct wish, enum ronde_status status,
+                                        struct ronde_error *error)
+{
+    proxy->part = part;
+    status = ronde_comm_agree(comm, status, error);
+    RONDE_THEN(status, ronde_comm_load(comm, part->loaded->schedule, NULL, &proxy->host, error));
+    if (status != RONDE_OK)
+        return status;
+    proxy->host->drive = drive;
+    proxy->host->driver = proxy;
+    find_memory(proxy);
+    if (proxy->memory) {
+        unsigned char *const memory = proxy->memory;
+        proxy->memory = NULL;
+        status = part->gpu->pin(part->gpu->self, memory, proxy->memory_bytes, error);
+        if (status == RONDE_OK)
+            proxy->memory = memory;
+    }
+    RONDE_THEN(status, find_numa(part->gpu, comm->mem, &proxy->numa, error));
+    status = open_direct(&proxy->direct, proxy->host, part->gpu, wish, status, error);
+    return ronde_comm_agree(comm, status, error);
+}
+
+void ronde_cuda_proxy_unload(struct ronde_cuda_proxy *proxy)
+{
+    const struct ronde_gpu *gpu = proxy->part ? proxy->part->gpu : NULL;
+    if (proxy->memory)
+        gpu->unpin(gpu->self, proxy->memory, proxy->memory_bytes);
+    free_numa(&proxy->numa);
+    ronde_comm_unload(proxy->host);
+    close_direct(&proxy->direct);
+}
+
+struct ronde_launch ronde_cuda_proxy_settle(const struct ronde_cuda_proxy *proxy,
+                                            const struct ronde_launch *launch)
+{
+    struct ronde_launch settled = *launch;
+    settled.slot_bytes = launch->slot_bytes ? launch->slot_bytes : proxy->host->slot_bytes;
+    settled.depth = launch->depth ? launch->depth : proxy->host->depth;
+    /* Kernels of several processes do not read each other's buffers, even where the host could. */
+    if (launch->protocol == RONDE_PROTOCOL_AUTO)
+        settled.protocol = RONDE_PROTOCOL_STAGED;
+    return settled;
+}
+
+void ronde_cuda_proxy_place(struct ronde_cuda_proxy *proxy)
+{
+    const struct ronde_loaded *from = proxy->host->loaded;
+    struct ronde_loaded *to = proxy->part->loaded;
+    place_direct(&proxy->direct, proxy->host, to->frame.slot_stride);
+    for (uint64_t e = 0; e < to->end_count; e++) {
+        if (!is_mine(proxy->host, e))
+            continue;
+        to->ends[e].mine = from->ends[e].mine;
+        to->ends[e].theirs = from->ends[e].theirs;
+        to->ends[e].lengths = from->ends[e].lengths;
+        to->ends[e].slots = from->ends[e].slots;
+    }
+}
+
+static enum ronde_status begin(struct ronde_cuda_proxy *proxy, const struct ronde_launch *launch,
+                               const uint64_t *ended, struct ronde_error *error)
+{
+    const struct ronde_launch settled = ronde_cuda_proxy_settle(proxy, launch);
+    const struct ronde_gpu_before before = enter(proxy);
+    const enum ronde_status status = ronde_comm_run(proxy->host, &settled, error);
+    leave(proxy, before);
+    proxy->is_running = status == RONDE_OK;
+    proxy->is_started = ended != NULL;
+    proxy->ended = ended;
+    return status;
+}
+
+enum ronde_status ronde_cuda_proxy_run(struct ronde_cuda_proxy *proxy,
+                                       const struct ronde_launch *launch, struct ronde_error *error)
+{
+    proxy->failure = (struct ronde_error){.status = RONDE_OK};
+    return begin(proxy, launch, NULL, error);
+}
+
+/* A failure is returned by ronde_cuda_check later; the kernel is stopped now. */
+enum ronde_status ronde_cuda_proxy_follow(struct ronde_cuda_proxy *proxy,
+                                          const struct ronde_launch *launch, const uint64_t *ended,
+                                          uint64_t awaited)
+{
+    proxy->awaited = awaited;
+    const enum ronde_status status = begin(proxy, launch, ended, &proxy->failure);
+    if (status != RONDE_OK)
+        __atomic_store_n(&proxy->words[0], 1, __ATOMIC_RELEASE);
+    return status;
+}
+
+enum ronde_status ronde_cuda_proxy_test(struct ronde_cuda_proxy *proxy, bool *out_done,
+                                        struct ronde_error *error)
+{
+    const struct ronde_device_program *part = proxy->part;
+    *out_done = true;
+    if (!proxy->is_running)
+        return RONDE_OK;
+    const struct ronde_gpu_before before = enter(proxy);
+    const enum ronde_status status = ronde_comm_test(proxy->host, out_done, &proxy->failure);
+    leave(proxy, before);
+    proxy->is_running = status == RONDE_OK && !*out_done;
+    if (status == RONDE_OK)
+        return RONDE_OK;
+    if (proxy->is_started) {
+        /* Its messages are no longer moved, so the kernel is stopped. */
+        __atomic_store_n(&proxy->words[0], 1, __ATOMIC_RELEASE);
+        if (!proxy->ended)
+            (void)part->gpu->finish(part->queue, NULL, NULL);
+    }
+    return ronde_fail(error, status, "%s", proxy->failure.message);
 }

@@ -22,15 +22,8 @@ struct ronde_cuda_numa {
     uint32_t count;    /**< in it; 0 = unknown, or none of them may be used */
 };
 
-/** Finds them. Owner: the caller frees *out_numa. Errors: NO_MEMORY; all else leaves an empty list. */
-enum ronde_status ronde_cuda_numa_find(const struct ronde_gpu *gpu, const struct ronde_mem *mem,
-                                       struct ronde_cuda_numa *out_numa, struct ronde_error *error);
-
 /** Binds the calling thread to them, if there are any. */
 void ronde_cuda_numa_bind(const struct ronde_cuda_numa *numa);
-
-/** Frees the list; zeroed is allowed. */
-void ronde_cuda_numa_free(struct ronde_cuda_numa *numa);
 
 /* GPUDirect: slots of connections between machines in the memory of the device, which the transport then reads and
  * writes itself. Counters and lengths stay in the host's memory, where the transport's thread sets them. All ranks
@@ -48,22 +41,6 @@ struct ronde_cuda_direct {
     uint64_t bytes;        /**< of it */
     uint64_t stride;       /**< from connection to connection */
 };
-
-/**
- * Decides with all ranks whether GPUDirect is used, and allocates; `status` is this rank's status so far, which is
- * returned if it is a failure. Collective. Errors: UNAVAILABLE naming what is missing, where `wish` is ON; NO_MEMORY.
- */
-enum ronde_status ronde_cuda_direct_open(struct ronde_cuda_direct *direct,
-                                         struct ronde_comm_program *host,
-                                         const struct ronde_gpu *gpu, enum ronde_gpu_direct wish,
-                                         enum ronde_status status, struct ronde_error *error);
-
-/** Points a program's connections with other machines to the memory that slots of this stride are in. */
-void ronde_cuda_direct_place(struct ronde_cuda_direct *direct, struct ronde_comm_program *host,
-                             uint64_t slot_stride);
-
-/** Frees them, after the program was unloaded, unless the transport still holds them. */
-void ronde_cuda_direct_close(struct ronde_cuda_direct *direct);
 
 /** A rank's kernel behind a communicator's program. */
 struct ronde_cuda_proxy {

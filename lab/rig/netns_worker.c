@@ -65,7 +65,8 @@ double ronde_process_ns(pid_t process)
     return running_ns;
 }
 
-double ronde_own_ns(void)
+/** Processor time of this process, ns. */
+static double read_own_ns(void)
 {
     struct rusage usage;
     if (getrusage(RUSAGE_SELF, &usage) != 0)
@@ -76,7 +77,7 @@ double ronde_own_ns(void)
 
 struct ronde_cpu_noise ronde_cpu_noise_read(pid_t helper)
 {
-    struct ronde_cpu_noise reading = {.at_ns = ronde_clock_ns(), .own_ns = ronde_own_ns()};
+    struct ronde_cpu_noise reading = {.at_ns = ronde_clock_ns(), .own_ns = read_own_ns()};
     read_processors(&reading);
     if (helper > 0)
         reading.own_ns += ronde_process_ns(helper);
@@ -275,7 +276,7 @@ static enum ronde_status check(struct part *part, const struct ronde_netns_order
 static bool answer(struct rank *rank, enum ronde_status status, const struct ronde_error *error,
                    struct ronde_netns_reply *reply)
 {
-    const double own_ns = ronde_own_ns();
+    const double own_ns = read_own_ns();
     const double wire_bytes = read_wire();
     reply->status = status;
     reply->own_ns = own_ns - rank->own_ns;

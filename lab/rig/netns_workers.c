@@ -167,9 +167,10 @@ struct ronde_netns_work ronde_netns_work(const struct ronde_netns_workers *worke
                                      workers->runs};
 }
 
-enum ronde_status ronde_netns_check(struct ronde_netns_workers *workers,
-                                    const struct ronde_netns_run *run, uint64_t *out_wrong,
-                                    struct ronde_error *error)
+/** Compares results with those of the host backend, as ronde_benchmark_check. *out_wrong: elements of all ranks. */
+static enum ronde_status check_workers(struct ronde_netns_workers *workers,
+                                       const struct ronde_netns_run *run, uint64_t *out_wrong,
+                                       struct ronde_error *error)
 {
     struct ronde_netns_reply replies[RONDE_NETNS_RANKS];
     const struct ronde_netns_order order = {RONDE_NETNS_CHECK, *run, 0.0};
@@ -319,7 +320,7 @@ static enum ronde_status check(void *self, uint32_t schedule, uint64_t count, ui
     struct ronde_rig_measurer *rig = self;
     const struct ronde_netns_run run = {.job = schedule, .count = count};
     out_wrong[1] = 0;
-    return ronde_netns_check(rig->workers, &run, &out_wrong[0], error);
+    return check_workers(rig->workers, &run, &out_wrong[0], error);
 }
 
 static enum ronde_status measure(void *self, uint64_t count, double window_ns,

@@ -60,11 +60,6 @@ void ronde_netns_close(struct ronde_netns_workers *workers);
 /** What fits into a packet of the hosts' device, headers included, bytes. */
 double ronde_netns_mtu(const struct ronde_netns_workers *workers);
 
-/** Compares results with those of the host backend, as ronde_benchmark_check. *out_wrong: elements of all ranks. */
-RONDE_MUST_CHECK enum ronde_status ronde_netns_check(struct ronde_netns_workers *workers,
-                                                     const struct ronde_netns_run *run,
-                                                     uint64_t *out_wrong, struct ronde_error *error);
-
 /** What workers have taken since they were opened. */
 struct ronde_netns_work {
     double processor_ns; /**< processor time of their ranks, and of the rig's switch */
@@ -139,9 +134,6 @@ _Noreturn void ronde_netns_be_rank(const struct ronde_netns_worker *worker);
 
 /* How much of the machine others use: processor time that neither this program nor the processes it answers for
  * took. */
-
-/** Processor time of this process, ns. */
-double ronde_own_ns(void);
 
 /** Processor time of a process of one thread, ns; 0 where the system does not say. */
 double ronde_process_ns(pid_t process);

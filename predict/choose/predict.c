@@ -318,8 +318,9 @@ enum ronde_status ronde_forecast_dag(const struct ronde_forecast *forecast,
 
 /* Predictions as records. */
 
-struct ronde_record ronde_record_predicted(const struct ronde_forecast *forecast,
-                                           const struct ronde_prediction *prediction)
+/** The record of a prediction. Its texts are those of the forecast's platform and schedule, which outlive it. */
+static struct ronde_record record_of(const struct ronde_forecast *forecast,
+                                     const struct ronde_prediction *prediction)
 {
     struct ronde_record record = ronde_record_of(forecast->schedule, &forecast->load);
     record.kind = prediction->is_replayed ? RONDE_RECORD_SIMULATED : RONDE_RECORD_MODELLED;
@@ -337,7 +338,7 @@ struct ronde_record ronde_record_replayed(const struct ronde_forecast *forecast,
                                           const struct ronde_sim_result *result)
 {
     const struct ronde_prediction prediction = ronde_forecast_replayed(forecast, result);
-    return ronde_record_predicted(forecast, &prediction);
+    return record_of(forecast, &prediction);
 }
 
 enum ronde_status ronde_record_replay(const struct ronde_forecast *forecast, const char *engine,
@@ -346,7 +347,7 @@ enum ronde_status ronde_record_replay(const struct ronde_forecast *forecast, con
 {
     struct ronde_prediction prediction;
     RONDE_TRY(ronde_forecast_replay(forecast, engine, &prediction, error));
-    *out_record = ronde_record_predicted(forecast, &prediction);
+    *out_record = record_of(forecast, &prediction);
     if (out_result)
         *out_result = prediction.result;
     return RONDE_OK;
@@ -367,7 +368,7 @@ enum ronde_status ronde_record_closed_form(const struct ronde_forecast *forecast
 {
     struct ronde_prediction prediction;
     RONDE_TRY(ronde_forecast_closed_form(forecast, &prediction, error));
-    *out_record = ronde_record_predicted(forecast, &prediction);
+    *out_record = record_of(forecast, &prediction);
     return RONDE_OK;
 }
 
@@ -376,6 +377,6 @@ enum ronde_status ronde_record_dag(const struct ronde_forecast *forecast,
 {
     struct ronde_prediction prediction;
     RONDE_TRY(ronde_forecast_dag(forecast, &prediction, error));
-    *out_record = ronde_record_predicted(forecast, &prediction);
+    *out_record = record_of(forecast, &prediction);
     return RONDE_OK;
 }

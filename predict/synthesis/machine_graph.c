@@ -43,7 +43,8 @@ static bool grow(struct ronde_pair_set *set)
     return true;
 }
 
-bool ronde_pair_set_add(struct ronde_pair_set *set, uint32_t from, uint32_t to)
+/** Adds a pair that the set may have. Errors: false, no memory. */
+static bool add_pair(struct ronde_pair_set *set, uint32_t from, uint32_t to)
 {
     if (2 * set->count >= set->slot_count && !grow(set))
         return false;
@@ -100,7 +101,7 @@ static void join(struct making *making, uint32_t a, uint32_t b)
         return;
     making->parent[place] = other;
     if (making->wiring->turns)
-        making->has_memory = ronde_pair_set_add(&making->joined, a, b) && making->has_memory;
+        making->has_memory = add_pair(&making->joined, a, b) && making->has_memory;
 }
 
 /* Walks a route: what follows one another meets, or touches. */
@@ -116,8 +117,7 @@ static void walk(struct making *making, uint32_t source, uint32_t to)
         const bool is_known = last != RONDE_NONE && (making->last_next[last] == wire ||
                                                      making->last_previous[wire] == last);
         if (!is_known && (from_medium || is_medium))
-            making->has_memory =
-                ronde_pair_set_add(&making->touches, at, tail_of(wire)) && making->has_memory;
+            making->has_memory = add_pair(&making->touches, at, tail_of(wire)) && making->has_memory;
         else if (!is_known)
             join(making, at, tail_of(wire));
         if (last != RONDE_NONE)
@@ -128,8 +128,8 @@ static void walk(struct making *making, uint32_t source, uint32_t to)
         from_medium = is_medium;
     }
     if (from_medium)
-        making->has_memory = ronde_pair_set_add(&making->touches, at, rank_element(making, to)) &&
-                             making->has_memory;
+        making->has_memory =
+            add_pair(&making->touches, at, rank_element(making, to)) && making->has_memory;
     else
         join(making, at, rank_element(making, to));
 }
@@ -159,8 +159,8 @@ static void turn_all(struct making *making)
     for (uint32_t i = 0; turns > 0 && i < making->touches.count && making->has_memory; i++)
         for (uint32_t t = 0; t < turns; t++) {
             const struct ronde_index_pair pair = making->touches.pairs[i];
-            making->has_memory = ronde_pair_set_add(&making->touches, turned(making, pair.from, t),
-                                                    turned(making, pair.to, t)) &&
+            making->has_memory = add_pair(&making->touches, turned(making, pair.from, t),
+                                          turned(making, pair.to, t)) &&
                                  making->has_memory;
         }
 }

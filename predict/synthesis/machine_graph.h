@@ -142,9 +142,6 @@ struct ronde_pair_set {
     uint32_t slot_count;            /**< a power of two, or 0; at least twice the pairs */
 };
 
-/** Adds a pair that the set may have. Errors: false, no memory. */
-bool ronde_pair_set_add(struct ronde_pair_set *set, uint32_t from, uint32_t to);
-
 /* Maximum flow between two vertices, in integers: Dinic's algorithm (E. A. Dinic, "Algorithm for solution of a
  * problem of maximum flow in networks with power estimation", Soviet Math. Doklady 11, 1970), levels by breadth-
  * first search, then a blocking flow by advance and retreat. Cuts decide everything in synthesis and must be exact,

@@ -132,6 +132,22 @@ static enum ronde_path_kind kind_of(const struct ronde_import *import,
     return RONDE_PATH_NVLINK;
 }
 
+/** Latency of an edge by its kind and ends, from NCCL's model; see docs/guide/import.md. */
+static double latency_of(const struct ronde_import *import, const struct ronde_import_edge *edge)
+{
+    const bool a_is_gpu = RONDE_PLACE(import, edge->ends[0])->kind == RONDE_PLACE_GPU;
+    const bool b_is_gpu = RONDE_PLACE(import, edge->ends[1])->kind == RONDE_PLACE_GPU;
+    const bool is_device = RONDE_PLACE(import, edge->ends[0])->kind == RONDE_PLACE_DEVICE ||
+                           RONDE_PLACE(import, edge->ends[1])->kind == RONDE_PLACE_DEVICE;
+    if (is_device && edge->kind != RONDE_PATH_LOCAL)
+        return edge->kind >= RONDE_PATH_PIX ? 200 : 0;
+    if (!a_is_gpu && !b_is_gpu)
+        return 0;
+    if (edge->kind >= RONDE_PATH_PIX)
+        return 500;
+    return a_is_gpu && b_is_gpu ? 600 : 300;
+}
+
 /* Parallel links to one target add up, whichever end names them. */
 enum ronde_status ronde_import_add_rate(struct ronde_import *import, const char *word,
                                         uint32_t from, uint32_t to, double GBps)
@@ -147,7 +163,7 @@ enum ronde_status ronde_import_add_rate(struct ronde_import *import, const char 
     }
     struct ronde_import_edge edge = {.ends = {from, to}, .GBps = {GBps}, .word = word};
     edge.kind = kind_of(import, &edge);
-    edge.latency_ns = ronde_import_latency_ns(import, &edge);
+    edge.latency_ns = latency_of(import, &edge);
     return ronde_list_append(import->mem, &import->edges, &edge, sizeof edge) ? RONDE_OK
                                                                               : RONDE_NO_MEMORY;
 }
@@ -164,22 +180,6 @@ enum ronde_status ronde_import_add_duplex(struct ronde_import *import, const cha
  * over the network (hwLat in src/graph/tuning.cc). The ends of a path carry it, so that a path costs the same however
  * many switches the file happens to name. A device with several GPUs has what is left of that from its own ends.
  */
-double ronde_import_latency_ns(const struct ronde_import *import,
-                               const struct ronde_import_edge *edge)
-{
-    const bool a_is_gpu = RONDE_PLACE(import, edge->ends[0])->kind == RONDE_PLACE_GPU;
-    const bool b_is_gpu = RONDE_PLACE(import, edge->ends[1])->kind == RONDE_PLACE_GPU;
-    const bool is_device = RONDE_PLACE(import, edge->ends[0])->kind == RONDE_PLACE_DEVICE ||
-                           RONDE_PLACE(import, edge->ends[1])->kind == RONDE_PLACE_DEVICE;
-    if (is_device && edge->kind != RONDE_PATH_LOCAL)
-        return edge->kind >= RONDE_PATH_PIX ? 200 : 0;
-    if (!a_is_gpu && !b_is_gpu)
-        return 0;
-    if (edge->kind >= RONDE_PATH_PIX)
-        return 500;
-    return a_is_gpu && b_is_gpu ? 600 : 300;
-}
-
 /* A place counts if a GPU or a NIC is there or below; the rest of a machine moves none of our data. */
 static void mark_used(struct ronde_import *import)
 {

@@ -179,10 +179,6 @@ bool ronde_import_is_symmetric(const struct ronde_import_edge *edge);
 /** Links a platform file needs for an edge: one where both directions are equal, none without a limit. */
 uint32_t ronde_import_links(const struct ronde_import_edge *edge);
 
-/** Latency of an edge by its kind and ends, from NCCL's model; see docs/guide/import.md. */
-double ronde_import_latency_ns(const struct ronde_import *import,
-                               const struct ronde_import_edge *edge);
-
 /** What two ranks on one GPU exchange at most (NCCL's LOC_BW): its memory. */
 #define RONDE_IMPORT_LOCAL_GBPS 5000.0
 

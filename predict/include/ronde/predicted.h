@@ -11,10 +11,6 @@
 extern "C" {
 #endif
 
-/** The record of a prediction. Its texts are those of the forecast's platform and schedule, which outlive it. */
-RONDE_API struct ronde_record ronde_record_predicted(const struct ronde_forecast *forecast,
-                                                     const struct ronde_prediction *prediction);
-
 /** Replays, as ronde_forecast_replay. out_result may be NULL. Errors: the same. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_record_replay(const struct ronde_forecast *forecast, const char *engine,
