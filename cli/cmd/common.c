@@ -21,7 +21,7 @@ static enum ronde_status check_single(const struct ronde_options *options,
     if (options->what.rank_counts > 1 || options->what.algorithm_count > 1)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
-            "one number of ranks and one algorithm at a time; validate takes several");
+            "one number of ranks and one algorithm at a time; sweep and validate take several");
     return RONDE_OK;
 }
 

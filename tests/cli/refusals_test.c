@@ -115,7 +115,7 @@ static void what_excludes_one_another_is_said(void)
          "topo show --local: no file, it shows this machine"},
         {"run all_reduce --pairs '0>1' -N 2", "--pairs are for send_recv, not for all_reduce"},
         {"sim --engine price all_reduce -N 2,4",
-         "one number of ranks and one algorithm at a time; validate takes several"},
+         "one number of ranks and one algorithm at a time; sweep and validate take several"},
         {"sim --engine price all_reduce -a ring,tree -N 2",
          "one number of ranks and one algorithm at a time"},
         {"run all_reduce -N 2 -g 3 -t 2", "-g and -t make 6 ranks, which -N is not"},
