@@ -1,7 +1,8 @@
 /* ronde bound: the least time that any schedule can take on a machine. */
 #include "cli/options/option_groups.h"
+#include "cli/options/requests.h"
+#include "cli/options/topology.h"
 #include "commands.h"
-#include "common.h"
 
 #include "ronde/bound.h"
 

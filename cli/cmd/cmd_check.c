@@ -4,7 +4,6 @@
 #include "cli/print/report.h"
 #include "cli/print/results.h"
 #include "commands.h"
-#include "common.h"
 
 #include <inttypes.h>
 

@@ -13,6 +13,7 @@
 #include "cli/print/results.h"
 #include "commands.h"
 
+#include "ronde/data_files.h"
 #include "ronde/sim.h"
 
 #include <errno.h>

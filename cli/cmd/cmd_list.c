@@ -7,10 +7,10 @@
 #include "cli/options/topology.h"
 #include "cli/print/report.h"
 #include "commands.h"
-#include "common.h"
 #include "styles.h"
 
 #include "ronde/comm.h"
+#include "ronde/data_files.h"
 #include "ronde/executors.h"
 #include "ronde/gpus.h"
 #include "ronde/hw.h"

@@ -3,10 +3,10 @@
 #include "cli/html/html.h"
 #include "cli/options/option_groups.h"
 #include "cli/options/requests.h"
+#include "cli/options/topology.h"
 #include "cli/print/report.h"
 #include "cli/print/results.h"
 #include "commands.h"
-#include "common.h"
 #include "styles.h"
 
 #include "ronde/executors.h"

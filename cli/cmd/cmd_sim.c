@@ -2,11 +2,11 @@
 #include "cli/draw/gnuplot.h"
 #include "cli/options/option_groups.h"
 #include "cli/options/requests.h"
+#include "cli/options/topology.h"
 #include "cli/print/printer.h"
 #include "cli/print/report.h"
 #include "cli/print/results.h"
 #include "commands.h"
-#include "common.h"
 #include "styles.h"
 
 #include "ronde/pieces.h"

@@ -2,10 +2,10 @@
 #include "cli/draw/svg.h"
 #include "cli/options/option_groups.h"
 #include "cli/options/requests.h"
+#include "cli/options/topology.h"
 #include "cli/print/printer.h"
 #include "cli/print/report.h"
 #include "commands.h"
-#include "common.h"
 
 #include "ronde/synthesize.h"
 #include "ronde/text.h"

@@ -4,7 +4,6 @@
 #include "cli/options/option_groups.h"
 #include "cli/options/topology.h"
 #include "commands.h"
-#include "common.h"
 
 #include "ronde/gpus.h"
 #include "ronde/import.h"
@@ -299,20 +298,6 @@ static enum ronde_status check(struct ronde_invocation *call, struct ronde_error
 
 /* ronde topo import: a machine described by NCCL, RCCL, hwloc or in some lines, or this machine, as a platform
  * file. */
-
-enum ronde_status ronde_parse_fabric(const char *text, enum ronde_fabric *out_fabric,
-                                     struct ronde_error *error)
-{
-    const char *names[RONDE_FABRIC_COUNT];
-    uint32_t which = 0;
-
-    for (uint32_t i = 0; i < RONDE_FABRIC_COUNT; i++)
-        names[i] = ronde_fabric_name((enum ronde_fabric)i);
-    const enum ronde_status status =
-        ronde_name_parse("unknown fabric", text, names, RONDE_FABRIC_COUNT, &which, error);
-    *out_fabric = (enum ronde_fabric)which;
-    return status;
-}
 
 /* Without a file, or with the word `live`, this machine is meant. */
 static enum ronde_status request_of(const struct ronde_options *options,

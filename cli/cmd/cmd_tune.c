@@ -13,6 +13,7 @@
 
 #include "ronde/benchmark.h"
 #include "ronde/comm.h"
+#include "ronde/data_files.h"
 #include "ronde/executors.h"
 #include "ronde/hw.h"
 #include "ronde/measured.h"

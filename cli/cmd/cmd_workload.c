@@ -1,9 +1,9 @@
 /* ronde workload: steps of programs, replayed, made, and written in other formats. */
 #include "cli/options/option_groups.h"
 #include "cli/options/requests.h"
+#include "cli/options/topology.h"
 #include "cli/print/results.h"
 #include "commands.h"
-#include "common.h"
 #include "styles.h"
 
 #include "ronde/gpt.h"

@@ -2,9 +2,9 @@
 #include "cli/draw/gnuplot.h"
 #include "cli/html/html.h"
 #include "cli/options/requests.h"
+#include "cli/options/topology.h"
 #include "cli/print/printer.h"
 #include "cli/print/report.h"
-#include "common.h"
 #include "styles.h"
 
 #include "ronde/collective_table.h"

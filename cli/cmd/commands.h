@@ -64,10 +64,6 @@ struct ronde_topo_options {
     bool multicast;          /**< --multicast */
 };
 
-/** The fabric of a name, as --fabric takes it. Errors: BAD_ARGUMENT naming the nearest one. */
-RONDE_MUST_CHECK enum ronde_status
-ronde_parse_fabric(const char *text, enum ronde_fabric *out_fabric, struct ronde_error *error);
-
 /* Workloads, and schedules as such, in the formats of point-to-point operations: GOAL, Chakra execution traces. */
 
 /**
@@ -85,5 +81,9 @@ ronde_workload_exported(const struct ronde_options *options, const struct ronde_
 RONDE_MUST_CHECK enum ronde_status
 ronde_workload_write(const struct ronde_options *options, const char *to,
                      const struct ronde_workload *workload, struct ronde_error *error);
+
+/** sim --steps: the schedule alone, round by round. Errors: those of the schedule; UNSUPPORTED for more ranks than people read. */
+RONDE_MUST_CHECK enum ronde_status ronde_steps_command(struct ronde_invocation *call,
+                                                       struct ronde_error *error);
 
 #endif

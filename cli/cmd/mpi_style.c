@@ -1,9 +1,9 @@
 /* --style openmpi and mpich: the library's choice, replayed as it sends: whole blocks in one channel. See styles.h. */
+#include "cli/options/topology.h"
 #include "styles.h"
 
 #include "cli/options/requests.h"
 #include "cli/print/printer.h"
-#include "common.h"
 
 #include "ronde/mpi_rules.h"
 #include "ronde/setup.h"

@@ -6,7 +6,7 @@
 #define RONDE_CLI_RUN_H
 
 #include "cli/options/options.h"
-#include "common.h"
+#include "cli/print/printer.h"
 
 #include "ronde/autotune.h"
 #include "ronde/benchmark.h"

@@ -1,5 +1,5 @@
 /**
- * What libraries do by themselves (--style nccl, openmpi, mpich; --nccl-log), and machines of NCCL's model as --topo
+ * What libraries do by themselves (--style nccl, openmpi, mpich), and machines of NCCL's model as --topo
  * names them.
  */
 #ifndef RONDE_CLI_CMD_STYLES_H
@@ -102,16 +102,6 @@ RONDE_MUST_CHECK enum ronde_status ronde_refuse_anchor(const struct ronde_option
  */
 RONDE_MUST_CHECK enum ronde_status ronde_nccl_style(struct ronde_invocation *call, bool is_plan,
                                                     struct ronde_error *error);
-
-/* --nccl-log: the rings and trees of an NCCL log as the schedule that a command is about. */
-
-/**
- * The schedule of the collective that is named first: over the rings, or the trees for -a tree. Owner: the caller.
- * Errors: BAD_ARGUMENT for what the log decides, said otherwise; as ronde_nccl_graph_schedule.
- */
-RONDE_MUST_CHECK enum ronde_status ronde_nccl_log_schedule(const struct ronde_options *options,
-                                                           struct ronde_schedule **out_schedule,
-                                                           struct ronde_error *error);
 
 /* NCCL's tuner: plan --to nccl-tuner, the file that libnccl-tuner-ronde.so reads, and validate --published of its
  * records. */

@@ -1,4 +1,5 @@
 /* ronde topo generate: a platform file of one of the usual kinds, of any size. */
+#include "cli/options/topology.h"
 #include "commands.h"
 
 #include "styles.h"

@@ -4,7 +4,6 @@
  */
 #include "tour.h"
 
-#include "cli/cmd/common.h"
 #include "predict/scenario/co_run.h"
 
 #include <inttypes.h>

@@ -1,18 +1,122 @@
 /* From the command line to what lab/ and predict/ take. See requests.h. */
 #include "requests.h"
 
-#include "cli/cmd/common.h"
-#include "cli/cmd/styles.h"
 #include "cli/print/printer.h"
 #include "cli/print/report.h"
 #include "topology.h"
 #include "values.h"
 
+#include "ronde/limits.h"
 #include "ronde/schedules.h"
 #include "ronde/synthesize.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* What most commands ask of their command line: one collective, one number of ranks, one algorithm at most. */
+static enum ronde_status check_single(const struct ronde_options *options,
+                                      enum ronde_collective *out_collective,
+                                      struct ronde_error *error)
+{
+    if (options->argument_count == 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "which collective? `ronde list` names them");
+    RONDE_TRY(ronde_parse_collective(options->arguments[0], out_collective, error));
+    if (options->what.rank_counts > 1 || options->what.algorithm_count > 1)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "one number of ranks and one algorithm at a time; sweep and validate take several");
+    return RONDE_OK;
+}
+
+/* Pairs are named by rank, and only send_recv has any. */
+static enum ronde_status add_pairs(const struct ronde_options *options,
+                                   struct ronde_compile_request *request, struct ronde_error *error)
+{
+    if (options->what.pairs.ranks == 0)
+        return RONDE_OK;
+    if (request->collective != RONDE_SEND_RECV)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs are for send_recv, not for %s",
+                          ronde_collective_text(request->collective));
+    if (options->what.pairs.ranks > request->ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs name rank %u, there are %u ranks",
+                          options->what.pairs.ranks - 1, request->ranks);
+    if (request->ranks > RONDE_MAX_PAIRED_RANKS)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--pairs: %u ranks, at most %u",
+                          request->ranks, RONDE_MAX_PAIRED_RANKS);
+    request->source_of = options->what.pairs.source_of;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_compile_request_of(const struct ronde_options *options,
+                                           enum ronde_collective collective, uint32_t ranks,
+                                           struct ronde_compile_request *out_request,
+                                           struct ronde_error *error)
+{
+    const struct ronde_grid *shape = &options->what.shape;
+    struct ronde_compile_request request = {.collective = collective,
+                                            .ranks = ranks,
+                                            .root = options->what.root,
+                                            .channels = options->what.channels,
+                                            .shape_count = shape->count};
+    memcpy(request.shape, shape->radix, sizeof request.shape);
+    if (request.root >= ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "root %u is not below %u ranks", request.root,
+                          ranks);
+    if (shape->count > 0 && ronde_shape_ranks(shape) != ranks)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--shape is that of %u ranks, not of %u",
+                          ronde_shape_ranks(shape), ranks);
+    RONDE_TRY(add_pairs(options, &request, error));
+    *out_request = request;
+    return RONDE_OK;
+}
+
+enum ronde_status
+ronde_open_request(const struct ronde_options *options, const struct ronde_platform *platform,
+                   struct ronde_compile_request *out_request, struct ronde_error *error)
+{
+    enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
+    uint32_t ranks = options->what.ranks[0];
+    RONDE_TRY(check_single(options, &collective, error));
+    if (options->what.rank_counts == 0)
+        RONDE_TRY(ronde_default_ranks(options, platform, &ranks, error));
+    return ronde_compile_request_of(options, collective, ranks, out_request, error);
+}
+
+enum ronde_status ronde_single_request(const struct ronde_options *options,
+                                       const struct ronde_platform *platform, bool is_predicted,
+                                       struct ronde_compile_request *out_request,
+                                       struct ronde_error *error)
+{
+    struct ronde_compile_request request;
+    RONDE_TRY(ronde_open_request(options, platform, &request, error));
+    if (options->what.algorithm_count == 0 && !ronde_first_algorithm(&request))
+        return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm does %s on %u ranks",
+                          ronde_collective_text(request.collective), request.ranks);
+    if (ronde_limit_check(RONDE_LIMIT_RANKS, request.ranks, error) != RONDE_OK)
+        return RONDE_BAD_ARGUMENT;
+    if (options->what.algorithm_count > 0) {
+        const struct ronde_algorithm *found =
+            (is_predicted
+                 ? ronde_parse_carried
+                 : ronde_parse_algorithm)(request.collective, options->what.algorithms[0], error);
+        if (!found)
+            return RONDE_BAD_ARGUMENT;
+        request.algorithm = found->name;
+    }
+    *out_request = request;
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_schedule_file_or_compiled(const struct ronde_options *options,
+                                                  struct ronde_schedule **out_schedule,
+                                                  struct ronde_error *error)
+{
+    struct ronde_compile_request request;
+    if (ronde_is_schedule_file(options))
+        return ronde_schedule_file_read(options, NULL, NULL, out_schedule, error);
+    RONDE_TRY(ronde_single_request(options, NULL, false, &request, error));
+    return ronde_compile(&request, ronde_mem_default(), NULL, out_schedule, error);
+}
 
 /* Each option struct of lab/ takes the few of the command line's fields that its module reads. */
 

@@ -5,16 +5,52 @@
 #ifndef RONDE_CLI_OPTIONS_REQUESTS_H
 #define RONDE_CLI_OPTIONS_REQUESTS_H
 
-#include "cli/cmd/common.h"
 #include "lab/validate/compare.h"
 #include "options.h"
 
 #include "ronde/calibrate.h"
+#include "ronde/nccl_graph.h"
 #include "ronde/scenario.h"
 #include "ronde/schedule_file.h"
 #include "ronde/selector.h"
 #include "ronde/sweep.h"
 #include "ronde/topologies.h"
+
+/**
+ * What the options ask of a collective on so many ranks: root, channels, shape, pairs; no algorithm
+ * yet. Pairs stay in the options, which must outlive it. Errors: BAD_ARGUMENT for a root or a pair
+ * beyond the ranks, a shape of other ranks, pairs for anything but send_recv.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_compile_request_of(const struct ronde_options *options, enum ronde_collective collective,
+                         uint32_t ranks, struct ronde_compile_request *out_request,
+                         struct ronde_error *error);
+
+/**
+ * What a command asks that takes one collective and one -N, or ronde_default_ranks of `platform`; no algorithm yet. Errors:
+ * BAD_ARGUMENT for anything missing, unknown or plural; as ronde_default_ranks.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_open_request(const struct ronde_options *options, const struct ronde_platform *platform,
+                   struct ronde_compile_request *out_request, struct ronde_error *error);
+
+/**
+ * The request of a command that takes one collective, one -a and one -N. Without -a the first
+ * algorithm that serves
+ * the request is taken. What is only predicted may be a library's that puts (-a NAME+puts). Errors: BAD_ARGUMENT for anything missing, unknown or plural.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_single_request(const struct ronde_options *options, const struct ronde_platform *platform,
+                     bool is_predicted, struct ronde_compile_request *out_request,
+                     struct ronde_error *error);
+
+/**
+ * The one schedule a command is about: read, or compiled as ronde_single_request has it. Owner: the caller.
+ * Errors: theirs.
+ */
+RONDE_MUST_CHECK enum ronde_status
+ronde_schedule_file_or_compiled(const struct ronde_options *options,
+                                struct ronde_schedule **out_schedule, struct ronde_error *error);
 
 /* From the command line to the option structs of lab/. */
 
@@ -134,5 +170,23 @@ ronde_schedule_file_read(const struct ronde_options *options, struct ronde_msccl
 RONDE_MUST_CHECK enum ronde_status ronde_schedule_text_write(const struct ronde_options *options,
                                                              char *text, size_t bytes,
                                                              struct ronde_error *error);
+
+/* --nccl-log: the communicator that NCCL made, and its rings and trees as the schedule that a command is about. */
+
+/**
+ * The graph of the communicator that -N names, else of the largest, which is said where there are several. Owner: the caller.
+ * Errors: BAD_ARGUMENT for several -N; as ronde_nccl_graph_read.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_nccl_log_read(const struct ronde_options *options,
+                                                       struct ronde_nccl_graph **out_graph,
+                                                       struct ronde_error *error);
+
+/**
+ * The schedule of the collective that is named first: over the rings, or the trees for -a tree. Owner: the caller.
+ * Errors: BAD_ARGUMENT for what the log decides, said otherwise; as ronde_nccl_graph_schedule.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_nccl_log_schedule(const struct ronde_options *options,
+                                                           struct ronde_schedule **out_schedule,
+                                                           struct ronde_error *error);
 
 #endif

@@ -1,8 +1,6 @@
 /* Machines by name, and what is missing of them. See topology.h. */
 #include "topology.h"
 
-#include "cli/cmd/commands.h"
-
 #include "ronde/data_files.h"
 #include "ronde/nccl_node.h"
 #include "ronde/values.h"
@@ -11,6 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum ronde_status ronde_parse_fabric(const char *text, enum ronde_fabric *out_fabric,
+                                     struct ronde_error *error)
+{
+    const char *names[RONDE_FABRIC_COUNT];
+    uint32_t which = 0;
+
+    for (uint32_t i = 0; i < RONDE_FABRIC_COUNT; i++)
+        names[i] = ronde_fabric_name((enum ronde_fabric)i);
+    const enum ronde_status status =
+        ronde_name_parse("unknown fabric", text, names, RONDE_FABRIC_COUNT, &which, error);
+    *out_fabric = (enum ronde_fabric)which;
+    return status;
+}
 
 static int by_alphabet(const void *a, const void *b)
 {
@@ -358,4 +370,32 @@ enum ronde_status ronde_machine_open(const struct ronde_options *options,
         *out_platform = NULL;
     }
     return status;
+}
+
+enum ronde_status ronde_open_healthy_platform(const struct ronde_options *options,
+                                              struct ronde_platform **out_platform,
+                                              struct ronde_error *error)
+{
+    if (!options->machine.topo)
+        return ronde_fail(
+            error, RONDE_BAD_ARGUMENT,
+            "on which machine? --topo is missing; `ronde list` names the shipped ones");
+    return ronde_machine_open(options, out_platform, error);
+}
+
+enum ronde_status ronde_open_argument(const struct ronde_options *options, uint32_t argument,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    struct ronde_options as_topo = *options;
+    as_topo.machine.topo = options->arguments[argument];
+    return ronde_open_platform(&as_topo, out_platform, error);
+}
+
+enum ronde_status ronde_open_platform(const struct ronde_options *options,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    RONDE_TRY(ronde_open_healthy_platform(options, out_platform, error));
+    return ronde_degrade_links(options, *out_platform, error);
 }

@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+/** The fabric of a name, as --fabric takes it. Errors: BAD_ARGUMENT naming the nearest one. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_parse_fabric(const char *text, enum ronde_fabric *out_fabric, struct ronde_error *error);
+
 /**
  * The machine of --topo, --nodes and --fabric without what --without, --nics and --degrade LINK=0 take out. Owner: the
  * caller destroys it. Errors: those of the readers; BAD_ARGUMENT for a name that is not there.
@@ -50,5 +54,20 @@ void ronde_shipped_read(struct ronde_shipped_names *out);
 /* Refuses what is no machine, with the name that may have been meant; returns `status`. */
 enum ronde_status ronde_refuse_machine(const char *text, enum ronde_status status,
                                        struct ronde_error *error);
+
+/** The machine that an argument names in place of --topo. Errors: as ronde_open_platform. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_open_argument(const struct ronde_options *options, uint32_t argument,
+                    struct ronde_platform **out_platform, struct ronde_error *error);
+
+/** Opens the machine of --topo with all its links as fast as they are in the file, for what degrades them itself. Errors: the same. */
+RONDE_MUST_CHECK enum ronde_status ronde_open_healthy_platform(const struct ronde_options *options,
+                                                               struct ronde_platform **out_platform,
+                                                               struct ronde_error *error);
+
+/** Opens the machine of --topo, --degrade included. Errors: BAD_ARGUMENT when it was not given; as ronde_machine_open. */
+RONDE_MUST_CHECK enum ronde_status ronde_open_platform(const struct ronde_options *options,
+                                                       struct ronde_platform **out_platform,
+                                                       struct ronde_error *error);
 
 #endif

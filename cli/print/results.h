@@ -4,8 +4,7 @@
 #ifndef RONDE_CLI_PRINT_RESULTS_H
 #define RONDE_CLI_PRINT_RESULTS_H
 
-#include "cli/cmd/common.h"
-#include "cli/cmd/run.h"
+#include "cli/options/options.h"
 #include "lab/validate/compare.h"
 #include "predict/scenario/co_run.h"
 #include "printer.h"

@@ -130,8 +130,21 @@ static const char *resolve(const char *folder, const char *file, const char *nam
     return NULL;
 }
 
+/** Commands stand above what they parse, print, draw and launch with; main.c and the pages list them. */
+static bool may_name_commands(const char *file)
+{
+    static const char *const below[] = {"/cli/options/", "/cli/print/",  "/cli/draw/",
+                                        "/cli/html/",    "/cli/launch/", "/cli/demo/"};
+    for (size_t i = 0; i < sizeof below / sizeof below[0]; i++)
+        if (strstr(file, below[i]))
+            return false;
+    return true;
+}
+
 static const char *refuse_quoted(const struct layer *layer, const char *file, const char *name)
 {
+    if (strncmp(name, "cli/cmd/", 8) == 0 && !may_name_commands(file))
+        return "what commands use includes no command";
     const char *landed = resolve(layer->folder, file, name);
     if (!landed)
         return "no such header in the repository";

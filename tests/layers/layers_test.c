@@ -82,6 +82,9 @@ static void the_table_refuses_what_it_should(void)
     CU_ASSERT(may_include("sim", "\"ronde/topologies.h\""));
     CU_ASSERT(!may_include("sim", "<simgrid/s4u.hpp>"));
     CU_ASSERT(may_include("cli", "\"ronde/sim.h\""));
+    CU_ASSERT(may_include("cli", "\"cli/cmd/commands.h\""));
+    CU_ASSERT_PTR_NOT_NULL(layers_refuse_include("cli", RONDE_SOURCE_DIR "/cli/options/x.c",
+                                                 "\"cli/cmd/commands.h\""));
     CU_ASSERT(may_include("lab", "\"ronde/hw.h\""));
     CU_ASSERT(!may_include("lab", "\"cli/options/options.h\""));
     CU_ASSERT(!may_include("lab", "\"ronde/ronde.h\""));

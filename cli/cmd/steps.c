@@ -2,9 +2,9 @@
  * A schedule round by round, for people who learn it: who sends what to whom, and what the receiver does with it. A message is
  * of the round after the last of those it needs.
  */
-#include "cli/cmd/commands.h"
-#include "cli/cmd/common.h"
-#include "results.h"
+#include "cli/options/requests.h"
+#include "cli/print/results.h"
+#include "commands.h"
 
 #include "ronde/cursor.h"
 #include "ronde/dag.h"
