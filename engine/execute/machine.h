@@ -21,9 +21,12 @@
 #include "engine/execute/stream.h"
 /**
  * What stands before every function: as one large one they are faster than with the compiler's own choice of what to
- * inline.
+ * inline. Builds with sanitizers leave it that choice: each check once a function, not once a place it is inlined into.
  */
-#define RONDE_INTERP static inline __attribute__((always_inline))
+#ifndef RONDE_INTERP_INLINE
+#define RONDE_INTERP_INLINE always_inline
+#endif
+#define RONDE_INTERP static inline __attribute__((RONDE_INTERP_INLINE))
 /** What stands before functions that only long steps need, so that they do not slow short ones down. */
 #define RONDE_INTERP_APART static __attribute__((noinline, unused))
 /** Reads a counter; whatever was written before its release is visible afterwards. */
