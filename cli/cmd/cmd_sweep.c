@@ -1,5 +1,5 @@
 /*
- * ronde sweep: a grid of replays, a process per (ranks, algorithm), results as JSON Lines.
+ * ronde sweep: a grid of replays, a process per (ranks, algorithm), results as JSON Lines, or as CSV.
  *
  * Every line is written when it is known, so that a sweep that was ended goes on with --resume where it stopped.
  */
@@ -218,12 +218,29 @@ static void show_progress(const struct session *session)
                         session->sweep.wanted);
 }
 
+/* A process's line, which is JSON, under the keys that every record has. */
+static enum ronde_status print_csv(struct ronde_sink *sink, const char *line,
+                                   struct ronde_error *error)
+{
+    static char texts[LINE_BYTES];
+    const struct ronde_record any = {.kind = RONDE_RECORD_SIMULATED};
+    struct ronde_record_row row;
+    ronde_record_layout(&any, &row);
+    RONDE_TRY(ronde_json_read(line, row.fields, row.row.count, texts, sizeof texts, error));
+    return ronde_sink_row(sink, &row.row, error);
+}
+
 static enum ronde_status on_line(void *self, const char *line, struct ronde_error *error)
 {
     struct session *session = self;
+    struct ronde_sink *sink = session->sink;
     RONDE_TRY(ronde_sweep_take(&session->sweep, line, error));
     ronde_progress_hide();
-    if (fprintf(session->sink->file, "%s\n", line) < 0 || fflush(session->sink->file) != 0)
+    if (sink->csv)
+        RONDE_TRY(print_csv(sink, line, error));
+    else
+        fprintf(sink->file, "%s\n", line);
+    if (fflush(sink->file) != 0 || ferror(sink->file))
         return ronde_fail(error, RONDE_DEVICE, "cannot write a result");
     show_progress(session);
     return RONDE_OK;
@@ -296,7 +313,11 @@ static enum ronde_status open_output(struct session *session, struct ronde_error
 {
     const char *path = session->options->output.path;
     struct stat found;
-    *session->sink = (struct ronde_sink){.file = stdout, .json = true};
+    const bool csv = session->options->output.csv;
+    *session->sink = (struct ronde_sink){.file = stdout, .json = !csv, .csv = csv};
+    if (own_of(session->options)->resume && csv)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--resume goes on with JSON lines: leave out --csv");
     if (own_of(session->options)->resume && !path)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--resume needs --output, the file to go on with");
@@ -466,7 +487,7 @@ static const struct ronde_option_use uses[] = {
     RONDE_TAKES(sizes, NULL),
     RONDE_TAKES(machine, NULL),
     RONDE_TAKES(engine, "engine slot synthesize depth timeout"),
-    RONDE_TAKES(output, "plot output wide"),
+    RONDE_TAKES(output, "json csv plot output wide"),
     RONDE_TAKES_END,
 };
 

@@ -95,6 +95,38 @@ struct room {
     size_t bytes;
 };
 
+static bool has_texts_alone(const json_t *value)
+{
+    bool has = json_is_array(value);
+    for (size_t i = 0; has && i < json_array_size(value); i++)
+        has = json_is_string(json_array_get(value, i));
+    return has;
+}
+
+/* Texts as one, as CSV has them. False when that does not fit. */
+static bool take_texts(const json_t *array, struct ronde_field *field, struct room *room)
+{
+    const size_t count = json_array_size(array);
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *text = json_array_get(array, i);
+        const size_t bytes = json_string_length(text);
+        if (at + (i > 0) + bytes >= room->bytes)
+            return false;
+        if (i > 0)
+            room->at[at++] = ';';
+        memcpy(room->at + at, json_string_value(text), bytes);
+        at += bytes;
+    }
+    if (at >= room->bytes)
+        return false;
+    room->at[at++] = '\0';
+    *field = ronde_field_text(field->name, room->at);
+    room->at += at;
+    room->bytes -= at;
+    return true;
+}
+
 /* False when a text does not fit. */
 static bool take_value(const json_t *value, struct ronde_field *field, struct room *room)
 {
@@ -108,6 +140,8 @@ static bool take_value(const json_t *value, struct ronde_field *field, struct ro
         room->bytes -= bytes;
         return true;
     }
+    if (has_texts_alone(value))
+        return take_texts(value, field, room);
     if (json_is_integer(value))
         *field = ronde_field_integer(field->name, (uint64_t)json_integer_value(value));
     else if (json_is_real(value))

@@ -88,6 +88,42 @@ static void shards_and_resumption_give_the_whole(void)
     remove_folder(folder);
 }
 
+/* CSV is JSON's lines under a head: the same points with the same times, labels joined. */
+static void csv_has_what_json_has(void)
+{
+    static const char grid[] =
+        "all_reduce -a ring,tree -N 4,8 --bytes 1K:1M:x32 --topo crossbar-64 --jobs 1 ";
+    char folder[64], arguments[256];
+    if (!is_possible())
+        return;
+    make_folder(folder);
+    snprintf(arguments, sizeof arguments, "%s--json", grid);
+    char *json = sweep(folder, arguments, 0);
+    snprintf(arguments, sizeof arguments, "%s--csv", grid);
+    char *csv = sweep(folder, arguments, 0);
+    char *plain = sweep(folder, grid, 0);
+    CU_ASSERT_STRING_EQUAL(plain, json);
+    CU_ASSERT_EQUAL_FATAL(strncmp(csv, "kind,engine,collective,algorithm,ranks,bytes,", 45), 0);
+    const char *line = csv;
+    unsigned lines = 0;
+    for (const char *at = json; (at = strstr(at, "\"time_ns\": ")) != NULL; at++, lines++) {
+        char time[64];
+        at += strlen("\"time_ns\": ");
+        snprintf(time, sizeof time, ",%.17g,", strtod(at, NULL));
+        line = strchr(line, '\n');
+        CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+        line++;
+        const char *cell = strstr(line, time);
+        CU_ASSERT(cell && cell < strchr(line, '\n'));
+    }
+    CU_ASSERT_EQUAL(lines, 12);
+    CU_ASSERT_PTR_NOT_NULL(strstr(csv, ",symmetric,"));
+    free(plain);
+    free(csv);
+    free(json);
+    remove_folder(folder);
+}
+
 static void expect_refusal(const char *folder, const char *arguments, const char *words)
 {
     free(sweep(folder, arguments, 2));
@@ -107,6 +143,7 @@ static void bad_sweeps_are_refused(void)
     expect_refusal(folder, GRID " --shard 3/3", "shard \"3/3\"");
     expect_refusal(folder, GRID " --shard x", "shard \"x\"");
     expect_refusal(folder, GRID " --resume", "--resume needs --output");
+    expect_refusal(folder, GRID " --resume --csv --output x.csv", "leave out --csv");
     expect_refusal(folder, "--topo crossbar-64", "say which collective");
     expect_refusal(folder, "all_reduc --topo crossbar-64", "did you mean all_reduce?");
     expect_refusal(folder, "all_reduce -N 8 -a rong --topo crossbar-64", "did you mean");
@@ -346,6 +383,7 @@ int main(void)
         {"files_of_schedules_are_swept_and_planned", files_of_schedules_are_swept_and_planned},
         {"sweeps_and_plans_cut_as_sim_does", sweeps_and_plans_cut_as_sim_does},
         {"shards_and_resumption_give_the_whole", shards_and_resumption_give_the_whole},
+        {"csv_has_what_json_has", csv_has_what_json_has},
         {"bad_sweeps_are_refused", bad_sweeps_are_refused},
         {"a_full_disk_leaves_no_empty_file", a_full_disk_leaves_no_empty_file},
         {"what_is_not_named_is_everything", what_is_not_named_is_everything},

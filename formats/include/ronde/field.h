@@ -65,7 +65,7 @@ ronde_json_print(const struct ronde_row *row, FILE *file, struct ronde_error *er
 
 /**
  * Reads one JSON object: fills in the fields that are asked for by name. A field the object lacks becomes NULL kind; so
- * does one that is neither text, number nor boolean. Texts are copied into `texts`.
+ * does an object or an array, but for an array of texts, which becomes one text with semicolons. Texts are copied into `texts`.
  * Errors: BAD_INPUT (not one JSON object; texts longer than there is room for), UNAVAILABLE (built without jansson).
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status

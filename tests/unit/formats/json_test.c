@@ -59,6 +59,25 @@ static void numbers_come_back_as_they_were(void)
     }
 }
 
+static void texts_come_back_as_one(void)
+{
+    struct ronde_field fields[] = {ronde_field_null("a"), ronde_field_null("b"),
+                                   ronde_field_null("c")};
+    char texts[16];
+    struct ronde_error error = {0};
+    if (!has_json())
+        return;
+    CU_ASSERT_EQUAL(ronde_json_read("{\"a\": [\"one\", \"two\"], \"b\": [], \"c\": {}}", fields, 3,
+                                    texts, sizeof texts, &error),
+                    RONDE_OK);
+    CU_ASSERT_STRING_EQUAL(fields[0].text, "one;two");
+    CU_ASSERT_STRING_EQUAL(fields[1].text, "");
+    CU_ASSERT_EQUAL(fields[2].kind, RONDE_FIELD_NULL);
+    CU_ASSERT_EQUAL(ronde_json_read("{\"a\": [\"longer than\", \"there is room\"]}", fields, 1,
+                                    texts, sizeof texts, &error),
+                    RONDE_BAD_INPUT);
+}
+
 static void what_is_not_finite_or_absent_is_null(void)
 {
     const struct ronde_field fields[] = {ronde_field_real("a", INFINITY),
@@ -262,6 +281,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"numbers_come_back_as_they_were", numbers_come_back_as_they_were},
+        {"texts_come_back_as_one", texts_come_back_as_one},
         {"what_is_not_finite_or_absent_is_null", what_is_not_finite_or_absent_is_null},
         {"texts_come_back_as_they_were", texts_come_back_as_they_were},
         {"nested_rows_and_texts_are_printed_in_order", nested_rows_and_texts_are_printed_in_order},
