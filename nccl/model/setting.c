@@ -111,15 +111,22 @@ static double pcie_hops_share(const struct ronde_nccl_setting *setting, bool is_
     return is_tree ? (g / 2 - 1) / (g - 1) : .5;
 }
 
+/** A hop by PCIe. In host memory a flag is read across the slot, whatever the protocol, and not in the GPU's own: the least hop once more. */
+static double pcie_hop_us(const struct ronde_nccl_setting *setting)
+{
+    const double across_slot_us =
+        ronde_nccl_is_by_host(setting) ? NCCL_COMMON(setting, pcie_ll_us) : 0;
+    return ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol) +
+           across_slot_us;
+}
+
 /** A hop inside a node; hop_ratio is that of the parts with NVLink to all others. */
 static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
 {
     const double nvlink =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol) *
         NCCL_OWN(setting, hop_ratio);
-    const double pcie =
-        ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_pcie_ll_us + setting->protocol) *
-        (ronde_nccl_is_by_host(setting) ? NCCL_COMMON(setting, staged_hop_ratio) : 1);
+    const double pcie = pcie_hop_us(setting);
     double hop = pcie;
     if (ronde_nccl_is_pairs(setting)) {
         const double share = pcie_hops_share(setting, is_tree);

@@ -24,7 +24,6 @@
     X(pcie_ll_us)                                                                                  \
     X(pcie_ll128_us)                                                                               \
     X(pcie_simple_us)                                                                              \
-    X(staged_hop_ratio)                                                                            \
     X(net_ll128_us)                                                                                \
     X(net_simple_us)                                                                               \
     X(infiniband_latency_us)                                                                       \

@@ -351,6 +351,34 @@ static void hops_between_bridges_are_counted(void)
     }
 }
 
+/* By host memory a hop takes a flag's way across the slot longer, by every protocol. */
+static void flags_in_host_memory_lie_across_the_slot(void)
+{
+    static const double hops_us[] = {7, 20, 40};
+    struct ronde_nccl_constants made = made_up();
+    struct ronde_nccl_machine machine = made_machine;
+    machine.link = RONDE_NODE_PCIE;
+    machine.pcie_GBps = 1e6;
+    static const enum ronde_nccl_common ones[] = {RONDE_NCCL_COMMON_pcie_efficiency,
+                                                  RONDE_NCCL_COMMON_pcie_ll_share,
+                                                  RONDE_NCCL_COMMON_pcie_ll128_share,
+                                                  RONDE_NCCL_COMMON_channel_ll128_share};
+    for (size_t i = 0; i < sizeof ones / sizeof ones[0]; i++)
+        made.all[ones[i]].value = 1;
+    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 1e6;
+    made.all[RONDE_NCCL_COMMON_p2p_host_channel_GBps].value = 1e6;
+    for (unsigned p = 0; p < RONDE_NCCL_PROTOCOL_COUNT; p++) {
+        const struct ronde_nccl_call call = {RONDE_ALL_GATHER, 4, 1, 229, 4};
+        const struct ronde_nccl_choice choice = {RONDE_NCCL_RING, (enum ronde_nccl_protocol)p};
+        made.all[RONDE_NCCL_COMMON_pcie_ll_us + p].value = hops_us[p];
+        machine.gpu_path = RONDE_NCCL_GPU_BRIDGE;
+        const double direct_us = ronde_nccl_execution_us(&made, &machine, &call, choice);
+        machine.gpu_path = RONDE_NCCL_GPU_HOST;
+        CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, choice),
+                               direct_us + 3 * hops_us[RONDE_NCCL_LL], 1);
+    }
+}
+
 /* Packets of PCIe leave LL and LL128 less than their flags do; NVLink's do not. */
 static void pcie_leaves_ll_less(void)
 {
@@ -441,6 +469,7 @@ int main(void)
         SUITE_CASE(ll_between_nodes_goes_through_proxies),
         SUITE_CASE(rings_by_ll_take_the_longer_of_path_and_messages),
         SUITE_CASE(hops_between_bridges_are_counted),
+        SUITE_CASE(flags_in_host_memory_lie_across_the_slot),
         SUITE_CASE(pcie_leaves_ll_less),
         SUITE_CASE(the_shorter_of_two_times_hides),
         SUITE_CASE(versions_follow_dates),
