@@ -18,7 +18,7 @@
  *               the slower counts. B is the least of a GPU's link or NICs and its channels. Under way is the first chunk of
  *               each channel, which the receiver has to wait for.
  *   latency     hops, one after another, of as many batches as it takes to hand 8 messages to every channel; a proxy needs
- *               p2p_message_us for each message to another node besides
+ *               p2p_message_us for each message to another node besides, the next while one is on its way
  */
 #include "setting.h"
 
@@ -202,6 +202,15 @@ static double first_chunk(const struct ronde_nccl_setting *setting, const struct
     return fmin(chunk, messages->bytes / channels);
 }
 
+/**
+ * What the wire waits for messages to be handled: a proxy works on one while the one before is on its way, so of two stages the slower
+ * counts for all messages but the first.
+ */
+static double not_handled_us(const struct messages *messages, double handled_us, double moved_us)
+{
+    return (messages->peers - 1) * fmax(0, handled_us - moved_us / messages->peers);
+}
+
 /** Without the launch. */
 static double messages_us(const struct ronde_nccl_setting *setting, const struct messages *messages)
 {
@@ -213,13 +222,15 @@ static double messages_us(const struct ronde_nccl_setting *setting, const struct
     const double rate = rate_of(setting, messages, fmin(most, works));
     const double batches = ceil(works / most / batch);
     const double hop = messages->is_across ? ronde_nccl_between_us(setting) : setting->hop_us;
-    const double handling =
-        messages->is_across ? messages->peers * NCCL_COMMON(setting, p2p_message_us) : 0;
+    const double handled_us = messages->is_across ? NCCL_COMMON(setting, p2p_message_us) : 0;
     /* Chunks of several messages meet in the NICs anyway, of which one is waited for. */
     const double waited = messages->is_across ? 1 : fmin(works, most * batch);
     const double moved =
         messages->peers * messages->bytes + waited * first_chunk(setting, messages, each);
-    return ronde_nccl_overlapped(batches * hop + handling, moved / 1e3 / rate, setting->overlap);
+    const double moved_us = moved / 1e3 / rate;
+    return ronde_nccl_overlapped(batches * hop + handled_us,
+                                 moved_us + not_handled_us(messages, handled_us, moved_us),
+                                 setting->overlap);
 }
 
 double ronde_nccl_point_us(const struct ronde_nccl_setting *setting)
