@@ -22,3 +22,12 @@ struct ronde_nccl_constants nccl_shipped(void)
     CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &constants, &error), RONDE_OK);
     return constants;
 }
+
+double nccl_chosen_us(const struct ronde_nccl_constants *constants,
+                      const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call,
+                      struct ronde_nccl_choice *out_choice)
+{
+    const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
+    (void)ronde_nccl_choose(constants, machine, call, any, out_choice);
+    return ronde_nccl_execution_us(constants, machine, call, *out_choice);
+}

@@ -10,4 +10,9 @@ struct ronde_nccl_constants nccl_shipped(void);
 /** A node of eight H100 and eight NICs of 50 GB/s, named h100. */
 extern const struct ronde_nccl_machine nccl_h100;
 
+/** What a call takes on a machine of such constants as NCCL runs it; `out_choice` is what it takes. */
+double nccl_chosen_us(const struct ronde_nccl_constants *constants,
+                      const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call,
+                      struct ronde_nccl_choice *out_choice);
+
 #endif
