@@ -275,9 +275,11 @@ static enum ronde_status fit_to(struct ronde_published *anchor, const char *path
             "and the model has; `ronde doctor %s` says what is wrong with it",
             path, RONDE_PUBLISHED_LEAST_BYTES, anchor->systems[system].machine.name, path);
     ronde_nccl_bands_anchor(bands, found.is_several);
-    ronde_note("anchored to %zu times of %s: %s times %.2f, latency %s times %.2f, launch %.1f us",
-               found.rows, path, found.is_several ? "rate of NICs" : "rate of links", found.rate,
-               found.is_several ? "between nodes" : "inside a node", found.latency, found.launch_us);
+    ronde_note(
+        "anchored to %zu times of %s: %s times %.2f, latency %s times %.2f, launch %.1f us%s",
+        found.rows, path, found.is_several ? "rate of NICs" : "rate of links", found.rate,
+        found.is_several ? "between nodes" : "inside a node", found.latency, found.launch_us,
+        found.is_in_turn ? " a GPU" : "");
     return RONDE_OK;
 }
 

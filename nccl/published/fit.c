@@ -19,8 +19,9 @@ static const double guess_spread = .6, share_spread = .1;
 static const double start_weight = .02, own_start_weight = .04;
 
 /**
- * The same of one system's own numbers. Rates carry over from one call to others of the machine, so they may go far; what small
- * calls are off by does not, so launch and hops are held: left free, they make the median of left-out systems worse by a sixth.
+ * The same of one system's own numbers. Rates carry over from one call to others of the machine, so they may go far, and so may the rate
+ * at which a host launches on GPUs in turn, which is the same for all calls; what small calls are off by besides is not, so launch and
+ * hops are held: left free, they make the median of left-out systems worse by a sixth.
  */
 static const double rate_spread = .2, launch_spread = .05, hop_spread = .1;
 
@@ -196,10 +197,29 @@ static struct ronde_published_anchor look_at(const struct ronde_published *publi
     return anchor;
 }
 
+/**
+ * Takes what an anchor says of the launch: how long the host needs for one GPU where a process launches on all of a node in turn,
+ * which then hides what a kernel takes, else the kernel's own.
+ */
+static double *take_launch(struct published_fit *fit, const struct ronde_nccl_machine *machine,
+                           bool is_in_turn, struct ronde_nccl_constants *constants)
+{
+    double *launch = &constants->launch_us;
+    if (is_in_turn)
+        launch = &constants->all[RONDE_NCCL_COMMON_launch_us_per_gpu].value;
+    else
+        *launch = ronde_nccl_launch_us(constants, machine);
+    fit->knobs[fit->count++] =
+        (struct published_knob){launch, *launch, is_in_turn ? rate_spread : launch_spread, 1e6,
+                                false};
+    return launch;
+}
+
 struct ronde_published_anchor ronde_published_fit_system(const struct ronde_published *published,
                                                          uint32_t system,
                                                          struct ronde_nccl_constants *constants)
 {
+    const struct ronde_nccl_machine *machine = &published->systems[system].machine;
     bool has_small = false;
     struct ronde_published_anchor anchor = look_at(published, system, &has_small);
     if (anchor.rows == 0)
@@ -208,25 +228,22 @@ struct ronde_published_anchor ronde_published_fit_system(const struct ronde_publ
                                 .constants = constants,
                                 .state = RONDE_PUBLISHED_FITTED,
                                 .start_weight = own_start_weight};
-    const double launch = ronde_nccl_launch_us(constants, &published->systems[system].machine);
     double *rate = anchor.is_several ? &constants->nics : &constants->links;
     double *latency = anchor.is_several ? &constants->between : &constants->inside;
-    fit.knobs[0] = (struct published_knob){rate, 1, rate_spread, 2, false};
-    fit.count = 1;
+    anchor.launch_us = ronde_nccl_launch_us(constants, machine);
+    const double *launch = &anchor.launch_us;
+    fit.knobs[fit.count++] = (struct published_knob){rate, 1, rate_spread, 2, false};
     /* Large messages alone say nothing of latencies: those stay the generation's. */
     if (has_small) {
-        constants->launch_us = launch;
-        fit.knobs[1] =
-            (struct published_knob){&constants->launch_us, launch, launch_spread, 1e6, false};
-        fit.knobs[2] = (struct published_knob){latency, 1, hop_spread, 1e6, false};
-        fit.count = 3;
+        anchor.is_in_turn =
+            machine->is_one_process || (machine->is_one_on_one_node && !anchor.is_several);
+        launch = take_launch(&fit, machine, anchor.is_in_turn, constants);
+        fit.knobs[fit.count++] = (struct published_knob){latency, 1, hop_spread, 1e6, false};
     }
     weigh(&fit, system);
     published_lower(&fit);
     anchor.rate = *rate;
     anchor.latency = *latency;
-    anchor.launch_us = launch;
-    if (has_small)
-        anchor.launch_us = constants->launch_us;
+    anchor.launch_us = *launch;
     return anchor;
 }

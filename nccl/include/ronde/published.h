@@ -223,10 +223,11 @@ ronde_published_replay(struct ronde_published *published, uint32_t system,
 /** What a machine's own measurements have made of its numbers. */
 struct ronde_published_anchor {
     size_t rows; /**< measurements that were fitted to; 0 = there are none, and nothing has changed */
-    bool is_several;  /**< rates and latencies are those between nodes, else those inside one */
-    double rate;      /**< times every efficiency of a link, or of a NIC */
-    double latency;   /**< times every latency */
-    double launch_us; /**< of one kernel */
+    bool is_several; /**< rates and latencies are those between nodes, else those inside one */
+    double rate;     /**< times every efficiency of a link, or of a NIC */
+    double latency;  /**< times every latency */
+    bool is_in_turn; /**< so is the launch: one process launches on the GPUs of a node one after another */
+    double launch_us; /**< of one kernel; in turn, what the host takes for one GPU */
 };
 
 /**
@@ -238,8 +239,8 @@ RONDE_API size_t ronde_published_mark_anchor(struct ronde_published *published, 
 
 /**
  * Fits three numbers of a system to its FITTED rows: the efficiency of links and the latencies inside a node, or of NICs and
- * between nodes where any row crosses them, and the launch. All are held to what the constants say; without a size up to
- * 64 KiB only the efficiency is fitted.
+ * between nodes where any row crosses them, and the launch, or the host's time for one GPU where it launches on them in turn. All are
+ * held to what the constants say; without a size up to 64 KiB only the efficiency is fitted.
  */
 RONDE_API struct ronde_published_anchor
 ronde_published_fit_system(const struct ronde_published *published, uint32_t system,

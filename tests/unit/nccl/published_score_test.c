@@ -269,8 +269,8 @@ static void add_made(struct made *made, const struct ronde_nccl_constants *const
 {
     for (uint64_t bytes = from; bytes <= 1u << 30; bytes *= 4) {
         struct ronde_published_row *row = add(made, system, ranks, nodes, bytes, 1);
-        (void)ronde_nccl_choose(constants, &machine, &row->call, any, &row->choice);
-        row->measured_us = ronde_nccl_execution_us(constants, &machine, &row->call, row->choice);
+        row->measured_us = nccl_chosen_us(constants, &made->table.systems[system].machine,
+                                          &row->call, &row->choice);
     }
 }
 
@@ -317,6 +317,33 @@ static void a_system_is_fitted_to_its_anchor(void)
     CU_ASSERT_EQUAL(fitted.between, 1);
 }
 
+/* Where one process launches on all GPUs of a node in turn, what small calls take is the host's, and followed as rates are. */
+static void a_host_that_launches_in_turn_is_fitted(void)
+{
+    const size_t host = RONDE_NCCL_COMMON_launch_us_per_gpu;
+    const struct ronde_nccl_constants shipped = nccl_shipped();
+    struct ronde_nccl_constants truth = shipped, fitted = shipped;
+    static struct made made;
+    start(&made, 1);
+    made.table.systems[0].machine.is_one_process = true;
+    truth.all[host].value *= 1.5;
+    add_made(&made, &truth, 0, 8, 1, 1024);
+    CU_ASSERT_EQUAL(ronde_published_mark_anchor(&made.table, 0, false), 11);
+    const struct ronde_published_anchor anchor = ronde_published_fit_system(&made.table, 0, &fitted);
+    CU_ASSERT_TRUE(anchor.is_in_turn);
+    CU_ASSERT(fabs(fitted.all[host].value / truth.all[host].value - 1) < .1);
+    CU_ASSERT_EQUAL(anchor.launch_us, fitted.all[host].value);
+    CU_ASSERT_EQUAL(fitted.launch_us, 0);
+    /* Between nodes it has a process a GPU. */
+    start(&made, 1);
+    made.table.systems[0].machine.is_one_on_one_node = true;
+    fitted = shipped;
+    add_made(&made, &shipped, 0, 16, 2, 1024);
+    CU_ASSERT_EQUAL(ronde_published_mark_anchor(&made.table, 0, false), 11);
+    CU_ASSERT_FALSE(ronde_published_fit_system(&made.table, 0, &fitted).is_in_turn);
+    CU_ASSERT_EQUAL(fitted.all[host].value, shipped.all[host].value);
+}
+
 /* Rows across nodes say something of NICs; large ones nothing of latencies; none at all nothing. */
 static void a_fit_changes_what_rows_speak_of(void)
 {
@@ -339,15 +366,22 @@ static void a_fit_changes_what_rows_speak_of(void)
     CU_ASSERT_EQUAL(fitted.links, 1);
 }
 
+/** The shipped constants, none of which a fit would change. */
+static struct ronde_nccl_constants without_starts(void)
+{
+    struct ronde_nccl_constants constants = nccl_shipped();
+    for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)
+        constants.all[i].start = 0;
+    return constants;
+}
+
 /* Two constants that rows depend on are found; those without a start stay; systems that are left out do not count. */
 static void constants_are_found_from_their_starts(void)
 {
     const size_t launch = RONDE_NCCL_COMMON_launch_us;
-    struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
+    struct ronde_nccl_constants truth = nccl_shipped(), fitted = without_starts();
     static struct made made;
     start(&made, 3);
-    for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)
-        fitted.all[i].start = 0;
     fitted.all[launch].start = 4;
     fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].start = .78;
     truth.all[launch].value = 8;
@@ -376,11 +410,9 @@ static void constants_are_found_from_their_starts(void)
 static double launch_of_nine(double factor)
 {
     const size_t launch = RONDE_NCCL_COMMON_launch_us;
-    struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
+    struct ronde_nccl_constants truth = nccl_shipped(), fitted = without_starts();
     static struct made made;
     start(&made, 9);
-    for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)
-        fitted.all[i].start = 0;
     fitted.all[launch].start = 4;
     for (uint32_t s = 0; s < 9; s++) {
         truth.all[launch].value = 8 * pow(factor, (double)(s % 3) - 1);
@@ -434,11 +466,9 @@ static void wishes_that_cannot_be_met_are_rings(void)
 static void other_machines_teach_nothing(void)
 {
     const size_t launch = RONDE_NCCL_COMMON_launch_us;
-    struct ronde_nccl_constants truth = nccl_shipped(), fitted = nccl_shipped();
+    struct ronde_nccl_constants truth = nccl_shipped(), fitted = without_starts();
     static struct made made;
     start(&made, 2);
-    for (size_t i = 0; i < RONDE_NCCL_CONSTANT_COUNT; i++)
-        fitted.all[i].start = 0;
     fitted.all[launch].start = truth.all[launch].value;
     fitted.all[RONDE_NCCL_COMMON_nvlink_efficiency].start =
         truth.all[RONDE_NCCL_COMMON_nvlink_efficiency].value;
@@ -482,6 +512,7 @@ int main(void)
         {"an_anchor_is_one_collective_on_the_fewest_nodes",
          an_anchor_is_one_collective_on_the_fewest_nodes},
         {"a_system_is_fitted_to_its_anchor", a_system_is_fitted_to_its_anchor},
+        {"a_host_that_launches_in_turn_is_fitted", a_host_that_launches_in_turn_is_fitted},
         {"a_fit_changes_what_rows_speak_of", a_fit_changes_what_rows_speak_of},
         {"rows_say_how_much_a_start_holds", rows_say_how_much_a_start_holds},
         {"constants_are_found_from_their_starts", constants_are_found_from_their_starts},
