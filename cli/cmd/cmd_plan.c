@@ -67,9 +67,13 @@ static void explain_leads(const struct ronde_plan *plan, const struct ronde_sink
 {
     for (uint32_t i = 0; i < plan->row_count; i++)
         if (is_second_faster(&plan->rows[i])) {
+            const uint32_t made = plan->rows[i].decision.second;
+            const double compared =
+                ronde_candidate_compared(&plan->selector->choice.candidates[made], 1);
             ronde_sink_say(sink,
                            "lead below 1: a schedule made for this machine has to be brought to "
-                           "a library and counts as 1 %% slower than it is");
+                           "a library and counts as %.3g %% slower than it is",
+                           100 * (compared - 1));
             return;
         }
 }

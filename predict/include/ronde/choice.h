@@ -172,7 +172,7 @@ ronde_choice_time(const struct ronde_choice *choice, uint32_t candidate,
 RONDE_API uint32_t ronde_choice_best(const struct ronde_choice *choice,
                                      const struct ronde_quote *quotes, uint32_t without);
 
-/** What a candidate that takes so long is compared by: a schedule made for the machine counts as a hundredth slower. */
+/** What a candidate that takes so long is compared by: one made for the machine counts as a little slower than it is. */
 RONDE_API double ronde_candidate_compared(const struct ronde_candidate *candidate, double time_ns);
 
 /** Steps of all ranks, channels and pieces of a candidate: what a replay of it has to go through. */
