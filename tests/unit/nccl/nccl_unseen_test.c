@@ -1,13 +1,17 @@
 /**
  * Machines of kinds that the training table has none of, from words and from descriptions: what their owners have published of
- * them lies within the band that is predicted, no size is refused, and the fastest time neither falls nor jumps from size to size.
+ * them lies within the band that is predicted, the document shows what is predicted, no size is refused, and the fastest time neither falls nor jumps from size to size.
  */
+#include "support/files.h"
 #include "support/suite.h"
 
-#include "ronde/nccl_model.h"
+#include "nccl_shipped.h"
+
 #include "ronde/published.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define GIB ((uint64_t)1 << 30)
@@ -16,12 +20,8 @@ static const struct ronde_nccl_constants *constants(void)
 {
     static struct ronde_nccl_constants read;
     static bool is_read;
-    struct ronde_error error = {.status = RONDE_OK};
-    char folder[4096];
-    if (is_read)
-        return &read;
-    CU_ASSERT_FATAL(suite_source(folder, sizeof folder, "nccl/model/constants"));
-    CU_ASSERT_EQUAL_FATAL(ronde_nccl_constants_read(folder, &read, &error), RONDE_OK);
+    if (!is_read)
+        read = nccl_shipped();
     is_read = true;
     return &read;
 }
@@ -108,6 +108,11 @@ static const struct machine_said mi355x = {"MI355X",
 static const struct machine_said a3mega = {"a3-megagpu-8g",
                                            {"NVIDIA H100 80GB HBM3", "NVLink4 NVSwitch 8 GPU",
                                             "8x200Gb/s GPUDirect-TCPXO", "", 8}};
+static const struct machine_said h800 = {"H800",
+                                         {"NVIDIA H800", "NVLink 400GB/s NVSwitch 8 GPU", "", "", 8}};
+static const struct machine_said rtx5090_4 = {"RTX5090-4",
+                                              {"NVIDIA GeForce RTX 5090", "PCIe5 x16 no NVLink", "",
+                                               "1 process -g 4", 4}};
 static const struct machine_said spark = {"DGX-Spark", {"NVIDIA GB10", "", "1x200Gb/s RoCE", "", 1}};
 
 static struct ronde_nccl_machine machine_of(const struct machine_said *said)
@@ -120,12 +125,10 @@ static struct ronde_nccl_machine machine_of(const struct machine_said *said)
 
 static double chosen_us(const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call)
 {
-    const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
     struct ronde_nccl_choice choice;
     struct ronde_error error = {.status = RONDE_OK};
     CU_ASSERT_EQUAL(ronde_nccl_call_check(machine, call, &error), RONDE_OK);
-    (void)ronde_nccl_choose(constants(), machine, call, any, &choice);
-    return ronde_nccl_execution_us(constants(), machine, call, choice);
+    return nccl_chosen_us(constants(), machine, call, &choice);
 }
 
 /** Bus bandwidths that are published, or what wires and neighbours of a kind leave; where no source stands, the latter. */
@@ -202,6 +205,67 @@ static void plateaus_are_those_of_their_owners(void)
                        call.nodes, busbw_GBps, plateaus[p].least_GBps, plateaus[p].most_GBps);
         CU_ASSERT(is_within);
     }
+}
+
+/** Rows of the document's table: how they begin, and the all_reduces that are predicted there. */
+static const struct {
+    const char *row; /**< its cells but the last */
+    const struct machine_said *said;
+    uint32_t ranks, nodes;
+    uint64_t bytes[4]; /**< 0 = no further; below a KiB times are shown */
+} shown[] = {
+    {"| GB200 NVL72, 72 GPUs,", &nvl72, 72, 18, {GIB / 2, GIB, 4 * GIB, 8 * GIB}},
+    {"| p4d.24xlarge, 8 A100, 1 GiB", &p4d, 8, 1, {GIB}},
+    {"| the same, 2 nodes by 4 EFA", &p4d, 16, 2, {GIB}},
+    {"| 8 H800, NVLS", &h800, 8, 1, {GIB}},
+    {"| 8 RTX 5090, PCIe gen5", &rtx5090, 8, 1, {GIB}},
+    {"| 4 of them", &rtx5090_4, 4, 1, {GIB}},
+    {"| 2 nodes of a V100, TCP", &one_100g, 2, 2, {GIB}},
+    {"| 2 nodes of 8 MI300X, RoCE", &mi300x, 16, 2, {8 * GIB}},
+    {"| p6-b200, 2 nodes, 8 B", &b200_efa, 16, 2, {8}},
+};
+
+/** The last cell of a row, as the document has it. */
+static void predicted_cell(size_t row, char *out, size_t capacity)
+{
+    const struct ronde_nccl_machine machine = machine_of(shown[row].said);
+    size_t used = 0;
+    for (size_t b = 0; b < 4 && shown[row].bytes[b] > 0; b++) {
+        const struct ronde_nccl_call call = {RONDE_ALL_REDUCE, shown[row].ranks, shown[row].nodes,
+                                             0, shown[row].bytes[b]};
+        const double us = chosen_us(&machine, &call);
+        const double value = call.bytes < 1024
+                                 ? us
+                                 : (double)call.bytes / 1e3 / us *
+                                       ronde_collective_bus_factor(call.collective, call.ranks);
+        used += (size_t)snprintf(out + used, capacity - used, "%s%.*f", b > 0 ? ", " : "",
+                                 value < 10 ? 1 : 0, value);
+        CU_ASSERT_FATAL(used < capacity);
+    }
+    if (shown[row].bytes[0] < 1024)
+        snprintf(out + used, capacity - used, " us");
+}
+
+/* What the document shows as predicted is what is predicted; a row that is not is printed as it should end. */
+static void the_document_shows_what_is_predicted(void)
+{
+    char path[4096];
+    CU_ASSERT_FATAL(suite_source(path, sizeof path, "docs/results/validation-nccl.md"));
+    char *page = files_read(path);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(page);
+    for (size_t r = 0; r < sizeof shown / sizeof shown[0]; r++) {
+        char cell[128], end[160];
+        predicted_cell(r, cell, sizeof cell);
+        snprintf(end, sizeof end, "| %s |", cell);
+        const char *at = strstr(page, shown[r].row);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+        const size_t length = strcspn(at, "\n"), tail = strlen(end);
+        const bool is_shown = length > tail && strncmp(at + length - tail, end, tail) == 0;
+        if (!is_shown)
+            suite_note("\"%s\" should end with \"%s\"", shown[r].row, end);
+        CU_ASSERT(is_shown);
+    }
+    free(page);
 }
 
 /** all_reduce of 8 B, us. */
@@ -327,6 +391,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"plateaus_are_those_of_their_owners", plateaus_are_those_of_their_owners},
+        {"the_document_shows_what_is_predicted", the_document_shows_what_is_predicted},
         {"small_calls_take_what_hops_take", small_calls_take_what_hops_take},
         {"the_fastest_neither_falls_nor_jumps", the_fastest_neither_falls_nor_jumps},
         {"racks_are_one_machine", racks_are_one_machine},
