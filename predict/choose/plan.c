@@ -283,7 +283,9 @@ static uint64_t between(const uint64_t counts[2], const double leads[2], uint64_
     const uint64_t steps = (counts[1] - counts[0]) / grid;
     const double wanted = (middle - (double)counts[0]) / (double)grid;
     const uint64_t step = wanted < 1 ? 1 : (uint64_t)wanted;
-    return counts[0] + grid * (step < steps ? step : steps - 1);
+    /* Of a size that is no multiple of the grid a rest is left: one step is then still below the upper end. */
+    const uint64_t last = steps > 1 ? steps - 1 : 1;
+    return counts[0] + grid * (step < last ? step : last);
 }
 
 /** Steps and work of a replay that is not done for the size of a change alone: where the line crosses is near enough. */
