@@ -19,7 +19,7 @@ static uint64_t next_random(uint64_t *state)
 /* A number below `count`, which is not 0. */
 static uint32_t random_below(uint64_t *state, uint32_t count)
 {
-    return (uint32_t)((next_random(state) >> 33) % count);
+    return (uint32_t)(next_random(state) >> 33) % count;
 }
 
 /* A load of a wire, in costs of an overloaded one of weight 1: wires that are full rather than idle are avoided. */
@@ -58,9 +58,18 @@ bool ronde_balance_create(struct ronde_balance *balance, struct ronde_forest *fo
            balance->is_below;
 }
 
-/* Notes whether a wire is above its limit, after its load changed. */
+/* What one more edge on a wire costs. */
+static double price_of(const struct ronde_balance *balance, uint32_t wire)
+{
+    const uint32_t load = balance->forest->load[wire], limit = balance->limit[wire];
+    const double fullness = FULLNESS * (load + 1.0) / (limit + 1.0);
+    return load >= limit ? balance->weight[wire] + fullness : fullness;
+}
+
+/* Notes what a wire costs and whether it is above its limit, after its load changed: both are asked for far more often. */
 static void note(struct ronde_balance *balance, uint32_t wire)
 {
+    balance->price[wire] = price_of(balance, wire);
     const bool is_over = balance->forest->load[wire] > balance->limit[wire];
     const uint32_t place = balance->place[wire];
     if (is_over && place == RONDE_NONE) {
@@ -108,20 +117,13 @@ void ronde_balance_aim(struct ronde_balance *balance, double time)
     }
 }
 
-/* What one more edge on a wire costs. */
-static double price_of(const struct ronde_balance *balance, uint32_t wire)
-{
-    const uint32_t load = balance->forest->load[wire], limit = balance->limit[wire];
-    const double fullness = FULLNESS * (load + 1.0) / (limit + 1.0);
-    return load >= limit ? balance->weight[wire] + fullness : fullness;
-}
-
-static double way_cost(const struct ronde_balance *balance, uint32_t pair)
+/* What one more edge costs the wires of its way. */
+static inline double way_cost(const struct ronde_balance *balance, uint32_t pair)
 {
     const struct ronde_ways *ways = balance->forest->ways;
     double cost = 0;
     for (uint32_t h = ways->first[pair]; h < ways->first[pair + 1]; h++)
-        cost += price_of(balance, ways->hops[h]);
+        cost += balance->price[ways->hops[h]];
     return cost;
 }
 
@@ -170,11 +172,8 @@ static uint32_t cheapest(const struct ronde_balance *balance)
 /* Prices along a way change with its load, and with them what was offered by this way or the like. */
 static void take(struct ronde_balance *balance, uint32_t tree, uint32_t child)
 {
-    const struct ronde_ways *ways = balance->forest->ways;
-    const uint32_t parent = balance->from[child], pair = parent * ways->ranks + child;
+    const uint32_t parent = balance->from[child];
     add_edge(balance, tree, parent, child);
-    for (uint32_t h = ways->first[pair]; h < ways->first[pair + 1]; h++)
-        balance->price[ways->hops[h]] = price_of(balance, ways->hops[h]);
     balance->depth[child] = balance->depth[parent] + 1;
 }
 
@@ -207,8 +206,6 @@ static bool grow_tree(struct ronde_balance *balance, uint32_t tree)
         balance->cost[v] = INFINITY;
         balance->depth[v] = RONDE_NONE;
     }
-    for (uint32_t w = 0; w < balance->forest->ways->wire_count; w++)
-        balance->price[w] = price_of(balance, w);
     balance->depth[root] = 0;
     offer(balance, root);
     for (uint32_t joined = 1; joined < n;) {
@@ -244,10 +241,11 @@ static uint32_t edge_on(struct ronde_balance *balance, uint32_t wire)
 {
     const struct ronde_forest *forest = balance->forest;
     const struct ronde_ways *ways = forest->ways;
+    const uint32_t *users = ways->users + ways->first_user[wire];
     const uint32_t count = ways->first_user[wire + 1] - ways->first_user[wire];
-    const uint32_t start = random_below(&balance->random, count);
-    for (uint32_t i = 0; i < count; i++) {
-        const uint32_t pair = ways->users[ways->first_user[wire] + (start + i) % count];
+    uint32_t at = random_below(&balance->random, count);
+    for (uint32_t i = 0; i < count; i++, at = at + 1 < count ? at + 1 : 0) {
+        const uint32_t pair = users[at];
         uint32_t edge = forest->head[pair];
         if (edge == RONDE_NONE)
             continue;
@@ -263,25 +261,26 @@ static uint32_t survey(struct ronde_balance *balance, uint32_t tree, uint32_t to
 {
     const uint32_t n = balance->forest->ways->ranks, root = balance->forest->root[tree];
     const uint32_t *parent = balance->forest->parent + (size_t)tree * n;
+    uint32_t *depth = balance->depth, *chain = balance->from;
     uint32_t greatest = 0;
     for (uint32_t v = 0; v < n; v++)
-        balance->depth[v] = RONDE_NONE;
-    balance->depth[root] = 0;
+        depth[v] = RONDE_NONE;
+    depth[root] = 0;
     balance->is_below[root] = root == top;
     for (uint32_t v = 0; v < n; v++) {
         uint32_t at = v, steps = 0;
-        bool passes_top = false;
-        for (; balance->depth[at] == RONDE_NONE; at = parent[at], steps++)
-            passes_top = passes_top || at == top;
-        const uint32_t known = balance->depth[at];
-        const bool is_below = balance->is_below[at];
-        for (at = v; steps > 0; at = parent[at], steps--) {
-            balance->depth[at] = known + steps;
-            balance->is_below[at] = is_below || passes_top;
-            passes_top = passes_top && at != top;
+        for (; depth[at] == RONDE_NONE; at = parent[at])
+            chain[steps++] = at;
+        uint32_t known = depth[at];
+        bool is_below = balance->is_below[at];
+        while (steps > 0) {
+            at = chain[--steps];
+            is_below = is_below || at == top;
+            depth[at] = ++known;
+            balance->is_below[at] = is_below;
         }
-        if (balance->depth[v] > greatest)
-            greatest = balance->depth[v];
+        if (depth[v] > greatest)
+            greatest = depth[v];
     }
     return greatest;
 }
@@ -402,8 +401,10 @@ bool ronde_balance_search(struct ronde_balance *balance, uint64_t steps)
             return false;
         if (step % regrow_every == 0 && !regrow(balance, edge / n))
             return false;
-        if (step % regrow_every != 0 && !move_edge(balance, edge))
+        if (step % regrow_every != 0 && !move_edge(balance, edge)) {
             balance->weight[wire] += 0.1;
+            balance->price[wire] = price_of(balance, wire);
+        }
     }
     return balance->overloaded_count == 0;
 }

@@ -181,11 +181,11 @@ struct ronde_balance {
     uint32_t most_depth;         /**< edges from root to leaf at most */
     uint64_t random;             /**< state of its random numbers */
     double *cost;                /**< per rank: of the cheapest way into it, while a tree grows */
-    uint32_t *from;              /**< per rank: where that comes from */
+    uint32_t *from;              /**< per rank: where that comes from; room otherwise */
     uint32_t *depth;             /**< per rank: while a tree grows; room otherwise */
     uint32_t *path;              /**< ranks whose edges are turned round */
     bool *is_below;              /**< per rank: it hangs below the edge that moves */
-    double *price;               /**< per wire: of one more edge, while a tree grows */
+    double *price;               /**< per wire: of one more edge */
     const struct ronde_synthesis_progress *progress; /**< told of trees and steps; NULL = nobody */
 };
 
@@ -204,6 +204,23 @@ bool ronde_balance_search(struct ronde_balance *balance, uint64_t steps);
 
 /* Packs trees: so many for each root, balanced to the least time that so few of them can take. */
 
+/** Trees, those of root 0 first. */
+struct ronde_packing {
+    struct ronde_forest forest; /**< balanced */
+    uint32_t trees;             /**< for each root */
+    double time; /**< units of a tree per GB/s on the busiest link: data of a root moves at trees / time GB/s */
+    double bound_time; /**< the least that is known of so few trees */
+};
+
+/** Numbers of trees that are tried, the most promising first. */
+#define RONDE_PACK_TRIES 4u
+
+/** Packings of every number that was tried, so that none is packed twice; start from zeroes. */
+struct ronde_packings {
+    struct ronde_packing all[RONDE_PACK_TRIES];
+    uint32_t count;
+};
+
 /** What to pack. */
 struct ronde_pack_task {
     const struct ronde_graph *graph; /**< reversed where ways are */
@@ -220,15 +237,8 @@ struct ronde_pack_task {
     uint32_t usual_trees; /**< for each root by preference, where `trees` is 0; 0 = most_trees */
     uint32_t most_trees;  /**< for each root at most: where the usual ones allow less than ENOUGH */
     uint32_t most_height; /**< of a tree, as far as links allow; 0 = any */
+    struct ronde_packings *tried; /**< gets what is tried; NULL = nobody asks again */
     const struct ronde_synthesis_progress *progress; /**< told what is being done; NULL = nobody */
-};
-
-/** Trees, those of root 0 first. */
-struct ronde_packing {
-    struct ronde_forest forest; /**< balanced */
-    uint32_t trees;             /**< for each root */
-    double time; /**< units of a tree per GB/s on the busiest link: data of a root moves at trees / time GB/s */
-    double bound_time; /**< the least that is known of so few trees */
 };
 
 /**

@@ -34,7 +34,8 @@ struct making {
     struct ronde_packing up;
     struct ronde_packing down;
     struct ronde_packing joint; /* for all_reduce, where it is the better one */
-    bool is_plain;              /* trees of all ranks are packed, whatever the symmetry */
+    struct ronde_packings *tried; /* of each direction, up first: what has been packed for this symmetry */
+    bool is_plain;                /* trees of all ranks are packed, whatever the symmetry */
 };
 
 static bool is_rooted(const struct ronde_synthesis_request *request)
@@ -65,9 +66,18 @@ static uint32_t most_trees(const struct making *making)
     return spare > usual ? spare : usual;
 }
 
+/* The packing of so many trees where there is one; else NULL. */
+static const struct ronde_packing *packed_before(const struct ronde_packings *tried, uint32_t trees)
+{
+    for (uint32_t i = 0; i < tried->count; i++)
+        if (tried->all[i].trees == trees)
+            return &tried->all[i];
+    return NULL;
+}
+
 /* Packs trees along the links, or against them. */
-static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
-                              struct ronde_packing *out_packing, struct ronde_error *error)
+static enum ronde_status pack_anew(struct making *making, bool is_up, uint32_t trees,
+                                   struct ronde_packing *out_packing, struct ronde_error *error)
 {
     const struct ronde_synthesis_request *request = making->request;
     struct ronde_ways *ways = ronde_store_new(making->pool, 1, sizeof *ways);
@@ -95,6 +105,7 @@ static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
             .usual_trees = usual_trees(making),
             .most_trees = most_trees(making),
             .most_height = request->most_height,
+            .tried = &making->tried[is_up ? 0 : 1],
             .progress = &request->progress};
         status = ronde_pack(&task, making->pool, out_packing, error);
     } else {
@@ -104,6 +115,17 @@ static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
     if (is_up)
         ronde_graph_reverse(&making->graph);
     return status;
+}
+
+/* The same trees would come out again where so many have been packed. */
+static enum ronde_status pack(struct making *making, bool is_up, uint32_t trees,
+                              struct ronde_packing *out_packing, struct ronde_error *error)
+{
+    const struct ronde_packing *before = packed_before(&making->tried[is_up ? 0 : 1], trees);
+    if (!before)
+        return pack_anew(making, is_up, trees, out_packing, error);
+    *out_packing = *before;
+    return RONDE_OK;
 }
 
 /* algbw of a packing whose trees take `time` units. */
@@ -157,6 +179,10 @@ static uint32_t common_multiple(uint32_t a, uint32_t b)
 static enum ronde_status pack_all(struct making *making, struct ronde_synthesis *out,
                                   struct ronde_error *error)
 {
+    making->tried = ronde_store_new(making->pool, 2, sizeof *making->tried);
+    if (!making->tried)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for trees of %u ranks",
+                          making->request->ranks);
     const struct making none = *making;
     RONDE_TRY(pack_both(making, making->request->trees, out, error));
     const uint32_t up = making->up.trees, down = making->down.trees;

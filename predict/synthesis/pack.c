@@ -4,7 +4,7 @@
  * Trees are whole, links carry fractions: of k trees a root a link carries whole ones only, so each k has a bound of
  * its own (bound_of, by bisection of the time in which cuts let k trees through). The k that promises most is packed
  * first. Packing aims at its bound, and where the search fails, at a little more, level by level (slacks), each level
- * beginning with the trees of the last. It stops at a packing within NEARLY of its own bound, or after TRIES numbers.
+ * beginning with the trees of the last. It stops at a packing within NEARLY of its own bound, or after RONDE_PACK_TRIES numbers.
  */
 #include "forest.h"
 
@@ -25,8 +25,7 @@ static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
 #define STEPS_MORE 30000u
 /* The share of these that trees of limited height are worth: they seldom balance. */
 #define STEPS_OF_LOW 16u
-/* Numbers of trees that are tried, the most promising first; where cuts tell less, more of them, and each for a shorter time. */
-#define TRIES 4u
+/* Where cuts tell less, more numbers of trees are tried, and each for a shorter time. */
 #define TRIES_OF_JOINT 24u
 #define RANKS_OF_TRIES 256u
 /* What one try must gain on those before. */
@@ -214,6 +213,8 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
             break;
     }
     found.time = ronde_forest_time(&found.forest);
+    if (task->tried && task->tried->count < RONDE_PACK_TRIES)
+        task->tried->all[task->tried->count++] = found;
     if (packing->best.trees == 0 || share_of(packing, &found) > share_of(packing, &packing->best))
         packing->best = found;
     return RONDE_OK;
@@ -292,8 +293,9 @@ enum ronde_status ronde_pack(const struct ronde_pack_task *task, struct ronde_st
                              struct ronde_packing *out_packing, struct ronde_error *error)
 {
     const uint32_t most = task->trees > 0 ? task->trees : task->most_trees;
-    const uint32_t tries =
-        task->arrivals > 0 && task->ways->ranks <= RANKS_OF_TRIES ? TRIES_OF_JOINT : TRIES;
+    const uint32_t tries = task->arrivals > 0 && task->ways->ranks <= RANKS_OF_TRIES
+                               ? TRIES_OF_JOINT
+                               : RONDE_PACK_TRIES;
     struct packing packing = {.task = task, .pool = pool};
     packing.entering = ronde_store_new(pool, (size_t)task->ways->ranks + task->ways->wire_count,
                                        sizeof *packing.entering);
