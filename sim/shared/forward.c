@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-/* How far ahead of its use memory is prefetched: operations of a large run lie all over it. */
-#define AHEAD 8u
+/* Operations whose memory is prefetched together: those of a large run lie all over it. */
+#define AHEAD 16u
 
 bool ronde_sim_forward_finish(struct ronde_sim_forward *walk, struct ronde_sim_over over)
 {
@@ -22,6 +22,8 @@ bool ronde_sim_forward_finish(struct ronde_sim_forward *walk, struct ronde_sim_o
         walk->scene.options->out_finish_ns[over.op] = over.finish_ns;
     walk->end_ns = ronde_sim_later(walk->end_ns, over.finish_ns);
     walk->over[walk->over_count++] = over;
+    __builtin_prefetch(&walk->graph.first_next[over.op]);
+    __builtin_prefetch(&walk->graph.kinds[over.kind].latency_ns);
     return true;
 }
 
@@ -60,30 +62,29 @@ static bool update_successors(struct ronde_sim_forward *walk, struct ronde_sim_o
 }
 
 /*
- * Prefetches the memory that the updates will touch: where successors are listed, the list, the
- * successors themselves.
+ * Prefetches the memory that the updates of some operations will touch, for all of them at once: where successors are listed (asked
+ * for when the operation ended), the lists, the successors themselves.
  */
-static void look_ahead(const struct ronde_sim_forward *walk, uint32_t at)
+static void look_ahead(const struct ronde_sim_forward *walk, uint32_t from, uint32_t to)
 {
     const struct ronde_sim_forward_graph *graph = &walk->graph;
-    if (at + 3 * AHEAD < walk->over_count) {
-        __builtin_prefetch(&graph->first_next[walk->over[at + 3 * AHEAD].op]);
-        __builtin_prefetch(&graph->kinds[walk->over[at + 3 * AHEAD].kind].latency_ns);
+    for (uint32_t at = from; at < to; at++)
+        __builtin_prefetch(&graph->next[graph->first_next[walk->over[at].op]]);
+    for (uint32_t at = from; at < to; at++) {
+        const uint32_t *first_next = &graph->first_next[walk->over[at].op];
+        for (uint32_t k = first_next[0]; k < first_next[1]; k++)
+            __builtin_prefetch(&graph->nodes[graph->next[k] & ~RONDE_SIM_FORWARD_MESSAGE], 1);
     }
-    if (at + 2 * AHEAD < walk->over_count)
-        __builtin_prefetch(&graph->next[graph->first_next[walk->over[at + 2 * AHEAD].op]]);
-    if (at + AHEAD >= walk->over_count)
-        return;
-    const uint32_t *first_next = &graph->first_next[walk->over[at + AHEAD].op];
-    for (uint32_t k = first_next[0]; k < first_next[1]; k++)
-        __builtin_prefetch(&graph->nodes[graph->next[k] & ~RONDE_SIM_FORWARD_MESSAGE], 1);
 }
 
 bool ronde_sim_forward_settle(struct ronde_sim_forward *walk)
 {
     bool fits = true;
-    for (uint32_t at = 0; at < walk->over_count && fits; at++) {
-        look_ahead(walk, at);
+    for (uint32_t at = 0, seen = 0; at < walk->over_count && fits; at++) {
+        if (at == seen) {
+            seen = walk->over_count - at < AHEAD ? walk->over_count : at + AHEAD;
+            look_ahead(walk, at, seen);
+        }
         fits = update_successors(walk, walk->over[at]);
     }
     walk->over_count = 0;
