@@ -18,11 +18,11 @@
 /*
  * Work (ronde_sim_options.work_limit) of a long replay beside others that are known: some 5 s; of one that is not: 0.2 s. Of a step of
  * trees that were packed for the machine, as a rule far less: more where all ranks send at once, of which nothing comes. Of shorter
- * pieces of such trees, where these are the fastest so far: a second.
+ * pieces of trees whose default cut was too much: a second.
  */
 #define MOST_LONG_WORK UINT64_C(300000000)
 #define MOST_QUICK_WORK UINT64_C(20000000)
-#define MOST_AHEAD_WORK UINT64_C(100000000)
+#define MOST_AGAIN_WORK UINT64_C(100000000)
 #define MOST_STEP_WORK UINT64_C(4000)
 
 /* Shorter slots than one that is so much worse than the best are worse still. */
@@ -108,7 +108,7 @@ static uint64_t steps_of(const struct ronde_forecast *forecast, uint64_t slot_by
 static uint64_t most_steps(const struct ronde_candidate *candidate, bool is_long)
 {
     const uint64_t most = candidate->most_steps ? candidate->most_steps : RONDE_SLOTS_MOST_STEPS;
-    return is_long ? MOST_LONG_STEPS : most;
+    return !is_long ? most : candidate->most_steps ? RONDE_SLOTS_MOST_STEPS : MOST_LONG_STEPS;
 }
 
 /**
@@ -290,20 +290,20 @@ static enum ronde_status try_pieces(struct search *search, const struct ronde_ou
 static enum ronde_status try_finer(struct search *search, const struct slots *slots,
                                    struct ronde_error *error)
 {
-    const bool is_ahead = search->is_packed && search->quote->time_ns < search->fastest_ns;
+    const bool is_again = search->is_packed && search->refused_steps != UINT64_MAX;
     const double quick_steps =
-        (double)(is_ahead ? MOST_AHEAD_WORK : MOST_QUICK_WORK) / fmax(search->work_a_step, 1.0);
-    const uint64_t most_steps = is_ahead ? MOST_LONG_STEPS : RONDE_SLOTS_MOST_STEPS;
-    if (quick_steps <= (double)search->most_steps || search->most_steps >= most_steps)
+        (double)(is_again ? MOST_AGAIN_WORK : MOST_QUICK_WORK) / fmax(search->work_a_step, 1.0);
+    if (quick_steps <= (double)search->most_steps || search->most_steps >= RONDE_SLOTS_MOST_STEPS)
         return RONDE_OK;
-    search->most_steps = quick_steps < (double)most_steps ? (uint64_t)quick_steps : most_steps;
+    search->most_steps =
+        quick_steps < RONDE_SLOTS_MOST_STEPS ? (uint64_t)quick_steps : RONDE_SLOTS_MOST_STEPS;
     return try_best(search, *slots, error);
 }
 
-/** Whether packed trees are cut so finely by default that longer pieces have to tell first what a step costs. */
-static bool is_long_packed(const struct search *search)
+/** Whether packed trees are too much work as they are cut by default, so that nothing is known of them. */
+static bool is_refused(const struct search *search)
 {
-    return search->is_packed && ronde_forecast_steps(search->forecast) > search->most_steps;
+    return search->is_packed && isinf(search->quote->time_ns) && isinf(search->beyond_ns);
 }
 
 static enum ronde_status find_time(struct search *search, bool is_open,
@@ -315,7 +315,7 @@ static enum ronde_status find_time(struct search *search, bool is_open,
     struct slots slots = {.count = 0};
     enum ronde_status status = RONDE_OK;
     *quote = (struct ronde_quote){.time_ns = INFINITY, .engine = "none"};
-    if (is_open && (candidate->outline->likes_pieces || is_long_packed(search))) {
+    if (is_open && candidate->outline->likes_pieces) {
         status = list_slots(forecast, candidate, &slots, error);
         RONDE_THEN(status, try_best(search, slots, error));
     }
@@ -324,6 +324,11 @@ static enum ronde_status find_time(struct search *search, bool is_open,
         (!isfinite(quote->time_ns) ||
          (!candidate->algorithm && ronde_forecast_steps(forecast) <= search->most_steps)))
         status = try_slot(search, forecast->load.slot_bytes, error);
+    /* Longer pieces tell what a step costs. */
+    if (status == RONDE_OK && is_open && slots.count == 0 && is_refused(search)) {
+        status = list_slots(forecast, candidate, &slots, error);
+        RONDE_THEN(status, try_best(search, slots, error));
+    }
     /* Packed trees that have lost may win by shorter pieces. */
     if (status == RONDE_OK && slots.count > 0 && (quote->is_exact || search->is_packed))
         status = try_finer(search, &slots, error);

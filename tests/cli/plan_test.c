@@ -68,6 +68,11 @@ static void a_plan_finds_the_crossover(void)
                 0, "right");
     said_expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 4K", 0,
                 "direct_one_step at every size");
+    /* A change in what is left of sizes that are no multiple of its hundredth: the search ends there. */
+    said_expect("plan all_reduce -N 8 --topo crossbar-64 -b 3000 -e 30000000 -f 100", 0,
+                "# from 30000000 B on direct, hierarchical_direct below");
+    said_expect("plan all_reduce -N 8 --topo fat-tree-2to1-64 -b 1000003 -e 64M -f 2", 0,
+                "  64000192");
     /* 1 us + 7 * 1024 / 50 ns, exactly. */
     said_expect("plan all_reduce -N 8 --topo crossbar-64 -b 1K -e 1K --csv", 0,
                 "direct_one_step,1,auto,,1143.3600000000001,closed_form,true,direct,");
