@@ -216,26 +216,64 @@ static double time_of(const struct ronde_choice *choice, const struct ronde_quot
     return candidate == RONDE_NONE ? INFINITY : compared_ns(choice, quotes, candidate);
 }
 
-/** Whose price is the cheapest of: those that have a time, those that have a bound, and of these who is not long to replay. */
-enum priced { TIMED, BOUND, BOUND_SHORT };
+/**
+ * Copies of channels are of interest where what they are copies of is as near the best without any, where they promise as much as is
+ * worth their replay, and more than FIRST doublings where fewer have gained.
+ */
+#define NEAR 1.5
+#define WORTH 0.98
+#define GAINED 0.995
+#define FIRST 2u
+
+/** What copies are held against: the best time, and the best without copies; 0: nothing is as near. */
+struct best {
+    double all_ns, single_ns;
+};
+
+/** Whether a candidate's channels are copies of those of one that is not near the best, or promise nothing. */
+static bool is_idle_copy(const struct ronde_choice *choice, const struct ronde_quote *quotes,
+                         uint32_t candidate, const struct best *best)
+{
+    uint32_t of = candidate, doublings = 0;
+    double least_ns = INFINITY;
+    for (; choice->candidates[of].turns_of > 0; doublings++) {
+        if (!quotes[of].is_bound)
+            least_ns = fmin(least_ns, compared_ns(choice, quotes, of));
+        of = choice->candidates[of].turns_of - 1;
+    }
+    const double of_ns = compared_ns(choice, quotes, of);
+    return doublings > 0 && (quotes[of].is_bound || of_ns > NEAR * best->single_ns ||
+                             (doublings > FIRST && least_ns > GAINED * of_ns) ||
+                             compared_ns(choice, quotes, candidate) > WORTH * best->all_ns);
+}
+
+/**
+ * Whose price is the cheapest of: those that have a time, of these those without copies of channels; those that have a bound, of
+ * these who is not long to replay.
+ */
+enum priced { TIMED, SINGLE, BOUND, BOUND_SHORT };
 
 static bool is_priced(const struct ronde_choice *choice, const struct ronde_quote *quotes,
-                      const struct ronde_load *load, uint32_t candidate, enum priced priced)
+                      const struct ronde_load *load, const struct best *best, uint32_t candidate,
+                      enum priced priced)
 {
     const struct ronde_candidate *one = &choice->candidates[candidate];
     return one->is_eligible && isfinite(quotes[candidate].time_ns) &&
-           quotes[candidate].is_bound == (priced != TIMED) &&
+           quotes[candidate].is_bound == (priced >= BOUND) &&
+           (priced != SINGLE || one->turns_of == 0) &&
+           (priced < BOUND || !is_idle_copy(choice, quotes, candidate, best)) &&
            (priced != BOUND_SHORT || ronde_candidate_cut_steps(one, load) < RONDE_LONG_STEPS);
 }
 
-/** The cheapest of those; load: only to know who is long. */
+/** The cheapest of those; of bounds, load and known say who is long, and which copies are of interest. */
 static uint32_t find_cheapest(const struct ronde_choice *choice, const struct ronde_quote *quotes,
-                              const struct ronde_load *load, uint32_t without, enum priced priced)
+                              const struct ronde_load *load, const struct best *known,
+                              uint32_t without, enum priced priced)
 {
     uint32_t best = RONDE_NONE;
     for (uint32_t i = 0; i < choice->count; i++) {
         const struct ronde_candidate *candidates = choice->candidates;
-        if (is_of(choice, i, without) || !is_priced(choice, quotes, load, i, priced))
+        if (is_of(choice, i, without) || !is_priced(choice, quotes, load, known, i, priced))
             continue;
         /* Equal but for rounding is equal, so that the last bit of a sum decides nothing. */
         const double least_ns = time_of(choice, quotes, best);
@@ -251,7 +289,7 @@ static uint32_t find_cheapest(const struct ronde_choice *choice, const struct ro
 uint32_t ronde_choice_best(const struct ronde_choice *choice, const struct ronde_quote *quotes,
                            uint32_t without)
 {
-    return find_cheapest(choice, quotes, NULL, without, TIMED);
+    return find_cheapest(choice, quotes, NULL, NULL, without, TIMED);
 }
 
 /** A closer bound, or the time instead of one, if that is not above the time of another, which may not be the fastest. */
@@ -277,13 +315,18 @@ settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
             struct ronde_quote *quotes, struct ronde_error *error)
 {
     while (true) {
-        const uint32_t best = find_cheapest(choice, quotes, load, without, TIMED);
+        const uint32_t best = ronde_choice_best(choice, quotes, without);
         const double best_ns = time_of(choice, quotes, best);
+        const uint32_t single = find_cheapest(choice, quotes, NULL, NULL, without, SINGLE);
+        const struct best known = {best_ns, time_of(choice, quotes, single)};
+        /* A runner-up, which is only to be compared with, goes without copies. */
+        const struct best none = {0, 0};
+        const struct best *of = without == RONDE_NONE ? &known : &none;
         uint32_t next = RONDE_NONE;
         if (best == RONDE_NONE)
-            next = find_cheapest(choice, quotes, load, without, BOUND_SHORT);
+            next = find_cheapest(choice, quotes, load, of, without, BOUND_SHORT);
         if (next == RONDE_NONE)
-            next = find_cheapest(choice, quotes, load, without, BOUND);
+            next = find_cheapest(choice, quotes, load, of, without, BOUND);
         if (next == RONDE_NONE || best_ns * (1.0 - slack) <= compared_ns(choice, quotes, next))
             break;
         RONDE_TRY(settle(choice, next, load, pricer, best_ns, quotes, error));

@@ -192,7 +192,8 @@ static bool is_long(const struct ronde_plan *plan)
         ronde_platform_pricer_load(&plan->selector->platform_pricer,
                                    plan->rows[plan->row_count - 1].decision.load.count);
     for (uint32_t i = 0; i < choice->count; i++)
-        if (ronde_candidate_cut_steps(&choice->candidates[i], &load) >= SHARED_STEPS)
+        if (choice->candidates[i].turns_of > 0 ||
+            ronde_candidate_cut_steps(&choice->candidates[i], &load) >= SHARED_STEPS)
             return true;
     return false;
 }

@@ -126,7 +126,8 @@ static enum ronde_status bound(const struct ronde_platform_pricer *platform_pric
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a price of %s",
                           candidate->request.algorithm);
     struct ronde_outline *outline = candidate->outline;
-    const bool is_quick = ronde_outline_is_quick(forecast);
+    /* Most copies are never looked at. */
+    const bool is_quick = candidate->turns_of == 0 && ronde_outline_is_quick(forecast);
     forecast->sim.memo = candidate->memo;
     if (is_quick)
         RONDE_TRY(ronde_outline_find(forecast, false, outline, error));
@@ -160,8 +161,9 @@ static enum ronde_status settle(const void *self, struct ronde_candidate *candid
     if (quote->bound_of < RONDE_BOUND_OF_OUTLINE)
         return look(&forecast, candidate->outline, quote, error);
     const bool is_open = load->slot_bytes == 0;
-    /* Short replays end, so that more is known of who has lost, and by how much; those of packed trees may be much work. */
-    if (ronde_forecast_steps(&forecast) < RONDE_LONG_STEPS && !candidate->most_steps)
+    /* Short replays end, so that more is known of who has lost, and by how much; those of packed trees and copies may be much work. */
+    if (ronde_forecast_steps(&forecast) < RONDE_LONG_STEPS && !candidate->most_steps &&
+        candidate->turns_of == 0)
         most_ns = INFINITY;
     return is_open && candidate->outline->likes_pieces && quote->bound_of < RONDE_BOUND_OF_PIECES
                ? ronde_slots_tighten(&forecast, candidate, quote, error)

@@ -401,38 +401,54 @@ static enum ronde_status add(struct setting_up *up, const struct ronde_candidate
 }
 
 /**
- * Ranks up to which more channels than the machine has ways for are tried: flows that share links take turns by them; and steps
- * up to which they are of more ranks, as scatter has few.
+ * More channels than the machine has ways for: flows that share links take turns by them, or find what others leave. Of
+ * collectives in which nothing is passed on, all algorithms are tried up to so many steps; elsewhere pieces do as much, and those
+ * that are cut into none on few ranks.
  */
+#define MOST_TURNING_STEPS (UINT64_C(1) << 17)
 #define MOST_TURNING_RANKS 32u
-#define MOST_TURNING_STEPS 2048u
+/** Steps up to which, or ranks, that is tried whatever fewer channels have come to. */
+#define MOST_FREE_STEPS 4096u
 
-/**
- * Whether flows of an algorithm take turns on shared links when it has more channels. Algorithms that are cut into pieces gain
- * as much from those. Rings and NCCL's trees are tried where hosts keep their order; algorithms in which each rank sends to all
- * others are tried where hosts are scattered, too.
- */
-static bool takes_turns(const struct ronde_compile_request *request, enum ronde_placement placement)
+static bool passes_nothing_on(enum ronde_collective collective)
 {
-    if (strcmp(request->algorithm, "ring") == 0 || strcmp(request->algorithm, "nccl_tree") == 0)
-        return placement == RONDE_PLACE_FILE;
-    return placement != RONDE_PLACE_AUTO && (strcmp(request->algorithm, "direct") == 0 ||
-                                             strcmp(request->algorithm, "pairwise") == 0);
+    return collective == RONDE_ALL_TO_ALL || collective == RONDE_SCATTER ||
+           collective == RONDE_GATHER;
 }
 
-/** With more channels than the machine has ways for. */
-static enum ronde_status add_turns(struct setting_up *up, const struct ronde_candidate *base,
-                                   struct ronde_setup *setup, uint32_t first)
+/**
+ * Rings and NCCL's trees are tried where hosts keep their order; algorithms in which each rank sends to all others where hosts are
+ * scattered, too. Of what passes nothing on, wherever that makes another set-up.
+ */
+static bool takes_turns(const struct ronde_compile_request *request, enum ronde_placement placement,
+                        bool is_new)
 {
-    const bool is_small =
-        base->request.ranks <= MOST_TURNING_RANKS ||
-        (strcmp(base->request.algorithm, "direct") == 0 &&
-         base->schedule->proof.steps * base->schedule->channel_count <= MOST_TURNING_STEPS);
-    if (!is_small || !takes_turns(&base->request, setup->placement))
-        return RONDE_OK;
-    for (uint32_t channels = 4; channels <= RONDE_MOST_SETUP_CHANNELS; channels *= 2) {
+    if (passes_nothing_on(request->collective))
+        return is_new;
+    if (strcmp(request->algorithm, "ring") == 0 || strcmp(request->algorithm, "nccl_tree") == 0)
+        return request->ranks <= MOST_TURNING_RANKS && placement == RONDE_PLACE_FILE;
+    return request->ranks <= MOST_TURNING_RANKS && placement != RONDE_PLACE_AUTO &&
+           (strcmp(request->algorithm, "direct") == 0 ||
+            strcmp(request->algorithm, "pairwise") == 0);
+}
+
+/** With copies of its channels, those of the set-up `of`: twice as many, then twice as many as these and so on. */
+static enum ronde_status add_turns(struct setting_up *up, const struct ronde_candidate *base,
+                                   struct ronde_setup *setup, uint32_t first, uint32_t of)
+{
+    const uint64_t steps = base->schedule->proof.steps * base->schedule->channel_count;
+    const bool is_any = passes_nothing_on(base->request.collective);
+    const bool is_small = base->request.ranks <= MOST_TURNING_RANKS;
+    for (uint32_t channels = is_any ? 2 : 4; channels <= RONDE_MOST_SETUP_CHANNELS; channels *= 2) {
+        const uint32_t before = up->all.count;
+        if (is_any && steps * channels > MOST_TURNING_STEPS)
+            break;
         setup->request.channels = channels;
         RONDE_TRY(add(up, base, setup, first));
+        if (up->all.count == before || is_small || steps * channels <= MOST_FREE_STEPS)
+            continue;
+        up->all.candidates[before].turns_of = of + 1;
+        of = before;
     }
     return RONDE_OK;
 }
@@ -451,7 +467,8 @@ static enum ronde_status add_channels(struct setting_up *up, const struct ronde_
         setup->request.channels = channels;
         status = add(up, base, setup, first);
     }
-    RONDE_THEN(status, add_turns(up, base, setup, first));
+    if (status == RONDE_OK && takes_turns(&base->request, setup->placement, up->all.count > before))
+        status = add_turns(up, base, setup, first, before);
     setup->request.channels = 0;
     return status;
 }

@@ -357,7 +357,9 @@ enum ronde_status ronde_slots_find_time(const struct ronde_forecast *forecast,
                             .beyond_ns = INFINITY,
                             .off = 1,
                             .is_packed = candidate->most_steps > 0,
-                            .work_limit = isfinite(most_ns) ? MOST_LONG_WORK : 0,
+                            .work_limit = candidate->turns_of > 0 ? MOST_QUICK_WORK
+                                          : isfinite(most_ns)     ? MOST_LONG_WORK
+                                                                  : 0,
                             .refused_steps = UINT64_MAX};
     return find_time(&search, is_open, candidate, error);
 }

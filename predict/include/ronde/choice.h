@@ -36,6 +36,7 @@ struct ronde_candidate {
     uint32_t *orders;  /**< the order of each channel that was laid through the machine, or NULL */
     size_t orders_count; /**< entries of it */
     const char *rings;   /**< how those were found: "snake", "torus", ...; or NULL */
+    uint32_t turns_of; /**< 1 + the candidate of whose channels it has more copies: priced where that is near the best; 0 = none */
     uint64_t most_steps; /**< of a load cut finer than by default, until replays tell what a step costs; 0 = as many as usual */
     struct ronde_outline *outline; /**< what its pricer has noted of it, or NULL */
     struct ronde_sim_memo *memo;   /**< routes of its replays, or NULL */
