@@ -87,14 +87,22 @@ enum ronde_status ronde_generate_ethernet(const struct ronde_generate_request *r
     return put_star(&star, file, error);
 }
 
-/* "8x8x8" or, as SimGrid wants it, "8,8,8". */
-static void print_shape(const struct ronde_generate_request *request, const char *separator,
+/* "8x8x8" or, as SimGrid wants it, "8,8,8": of axes of one only the first, as each names a link of a host to itself alike. */
+static void print_shape(const struct ronde_generate_request *request, bool is_for_simgrid,
                         char *text, size_t bytes)
 {
+    bool has_one = false;
     size_t used = 0;
-    for (uint32_t i = 0; i < request->axis_count; i++)
-        used += (size_t)snprintf(text + used, bytes - used, "%s%u", i > 0 ? separator : "",
-                                 request->shape[i]);
+    for (uint32_t i = 0; i < request->axis_count; i++) {
+        const bool is_one = request->shape[i] == 1;
+        if (!is_for_simgrid || !is_one || !has_one)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%u",
+                                     i == 0           ? ""
+                                     : is_for_simgrid ? ","
+                                                      : "x",
+                                     request->shape[i]);
+        has_one = has_one || is_one;
+    }
 }
 
 /* A torus of SimGrid's: one ring per axis, routes along the first axis first. */
@@ -122,8 +130,8 @@ static enum ronde_status put_torus(const struct ronde_generate_request *request,
                           "a %s needs a shape of 2 or 3 axes, e.g. 8x8x8", request->kind);
     for (uint32_t i = 0; i < request->axis_count; i++)
         hosts *= request->shape[i];
-    print_shape(request, "x", shape, sizeof shape);
-    print_shape(request, ",", axes, sizeof axes);
+    print_shape(request, false, shape, sizeof shape);
+    print_shape(request, true, axes, sizeof axes);
     snprintf(name, sizeof name, "%s-%s", request->kind, shape);
     snprintf(description, sizeof description, "%s of %s %s", request->kind, shape, torus->what);
     const struct ronde_opening opening = {.name = name,

@@ -110,6 +110,8 @@ static const struct {
     {{.kind = "dragonfly+", .axis_count = 3, .shape = {4, 3, 2}, USUAL}, 24},
     {{.kind = "tofu", .axis_count = 2, .shape = {3, 1}, USUAL}, 36},
     {{.kind = "tofu", .axis_count = 3, .shape = {2, 3, 1}, USUAL}, 72},
+    {{.kind = "tofu", .axis_count = 3, .shape = {2, 1, 1}, USUAL}, 24},
+    {{.kind = "torus", .axis_count = 3, .shape = {1, 1, 4}, USUAL}, 4},
     {{.kind = "pcie", .gpus = 1, USUAL}, 1},
     {{.kind = "pcie", .gpus = 5, USUAL}, 5},
     {{.kind = "dgx-a100", .gpus = 1, USUAL}, 1},
