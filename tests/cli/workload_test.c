@@ -38,9 +38,9 @@ static void calls_are_nccl_s_where_that_is_asked_for(void)
            "# calls    as NCCL executes each of them alone, a model");
     expect("workload sim nccl.workload --topo H100-cluster01 --style nccl --csv | grep ^call,tp | "
            "cut -d, -f7-8",
-           0, "NVLS/Simple,122395.");
+           0, "NVLS/Simple,122777.");
     expect("sim all_reduce --topo H100-cluster01 --style nccl -N 8 -b 16M -e 16M --csv", 0,
-           ",122.395");
+           ",122.777");
     expect("workload sim nccl.workload --topo H100-cluster01 --style nccl -a ring", 2,
            "leave out -a and --what-if");
     expect("workload sim nccl.workload --topo H100-cluster01 --style ucc", 2, "is not nccl");
