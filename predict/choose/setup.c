@@ -407,8 +407,8 @@ static enum ronde_status add(struct setting_up *up, const struct ronde_candidate
  */
 #define MOST_TURNING_STEPS (UINT64_C(1) << 17)
 #define MOST_TURNING_RANKS 32u
-/** Steps up to which, or ranks, that is tried whatever fewer channels have come to. */
-#define MOST_FREE_STEPS 4096u
+/** Steps of `direct` up to which it is tried on more, as scatter has few. */
+#define MOST_DIRECT_STEPS 2048u
 
 static bool passes_nothing_on(enum ronde_collective collective)
 {
@@ -417,19 +417,20 @@ static bool passes_nothing_on(enum ronde_collective collective)
 }
 
 /**
- * Rings and NCCL's trees are tried where hosts keep their order; algorithms in which each rank sends to all others where hosts are
- * scattered, too. Of what passes nothing on, wherever that makes another set-up.
+ * Whether four and more copies are tried whatever fewer have come to. Rings and NCCL's trees are where hosts keep their order;
+ * algorithms in which each rank sends to all others are where hosts are scattered, too.
  */
-static bool takes_turns(const struct ronde_compile_request *request, enum ronde_placement placement,
-                        bool is_new)
+static bool takes_turns(const struct ronde_candidate *base, enum ronde_placement placement)
 {
-    if (passes_nothing_on(request->collective))
-        return is_new;
-    if (strcmp(request->algorithm, "ring") == 0 || strcmp(request->algorithm, "nccl_tree") == 0)
-        return request->ranks <= MOST_TURNING_RANKS && placement == RONDE_PLACE_FILE;
-    return request->ranks <= MOST_TURNING_RANKS && placement != RONDE_PLACE_AUTO &&
-           (strcmp(request->algorithm, "direct") == 0 ||
-            strcmp(request->algorithm, "pairwise") == 0);
+    const char *name = base->request.algorithm;
+    const uint64_t steps = base->schedule->proof.steps * base->schedule->channel_count;
+    const bool is_direct = strcmp(name, "direct") == 0;
+    if (base->request.ranks > MOST_TURNING_RANKS && !(is_direct && steps <= MOST_DIRECT_STEPS))
+        return false;
+    if (strcmp(name, "ring") == 0 || strcmp(name, "nccl_tree") == 0)
+        return placement == RONDE_PLACE_FILE;
+    return (placement != RONDE_PLACE_AUTO || passes_nothing_on(base->request.collective)) &&
+           (is_direct || strcmp(name, "pairwise") == 0);
 }
 
 /** With copies of its channels, those of the set-up `of`: twice as many, then twice as many as these and so on. */
@@ -437,15 +438,15 @@ static enum ronde_status add_turns(struct setting_up *up, const struct ronde_can
                                    struct ronde_setup *setup, uint32_t first, uint32_t of)
 {
     const uint64_t steps = base->schedule->proof.steps * base->schedule->channel_count;
-    const bool is_any = passes_nothing_on(base->request.collective);
-    const bool is_small = base->request.ranks <= MOST_TURNING_RANKS;
+    const bool is_free = takes_turns(base, setup->placement);
+    const bool is_any = passes_nothing_on(base->request.collective) && up->all.count > of;
     for (uint32_t channels = is_any ? 2 : 4; channels <= RONDE_MOST_SETUP_CHANNELS; channels *= 2) {
         const uint32_t before = up->all.count;
-        if (is_any && steps * channels > MOST_TURNING_STEPS)
+        if (!is_free && (!is_any || steps * channels > MOST_TURNING_STEPS))
             break;
         setup->request.channels = channels;
         RONDE_TRY(add(up, base, setup, first));
-        if (up->all.count == before || is_small || steps * channels <= MOST_FREE_STEPS)
+        if (up->all.count == before || (is_free && channels >= 4))
             continue;
         up->all.candidates[before].turns_of = of + 1;
         of = before;
@@ -467,8 +468,7 @@ static enum ronde_status add_channels(struct setting_up *up, const struct ronde_
         setup->request.channels = channels;
         status = add(up, base, setup, first);
     }
-    if (status == RONDE_OK && takes_turns(&base->request, setup->placement, up->all.count > before))
-        status = add_turns(up, base, setup, first, before);
+    RONDE_THEN(status, add_turns(up, base, setup, first, before));
     setup->request.channels = 0;
     return status;
 }
