@@ -35,8 +35,7 @@ ronde_open_request(const struct ronde_options *options, const struct ronde_platf
                    struct ronde_compile_request *out_request, struct ronde_error *error);
 
 /**
- * The request of a command that takes one collective, one -a and one -N. Without -a the first
- * algorithm that serves
+ * The request of a command that takes one collective, one -a and one -N. Without -a the first algorithm that serves
  * the request is taken. What is only predicted may be a library's that puts (-a NAME+puts). Errors: BAD_ARGUMENT for anything missing, unknown or plural.
  */
 RONDE_MUST_CHECK enum ronde_status

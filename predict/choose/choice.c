@@ -317,16 +317,18 @@ settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
     while (true) {
         const uint32_t best = ronde_choice_best(choice, quotes, without);
         const double best_ns = time_of(choice, quotes, best);
-        const uint32_t single = find_cheapest(choice, quotes, NULL, NULL, without, SINGLE);
-        const struct best known = {best_ns, time_of(choice, quotes, single)};
+        struct best known = {0, 0};
         /* A runner-up, which is only to be compared with, goes without copies. */
-        const struct best none = {0, 0};
-        const struct best *of = without == RONDE_NONE ? &known : &none;
+        if (without == RONDE_NONE)
+            known =
+                (struct best){best_ns,
+                              time_of(choice, quotes,
+                                      find_cheapest(choice, quotes, NULL, NULL, without, SINGLE))};
         uint32_t next = RONDE_NONE;
         if (best == RONDE_NONE)
-            next = find_cheapest(choice, quotes, load, of, without, BOUND_SHORT);
+            next = find_cheapest(choice, quotes, load, &known, without, BOUND_SHORT);
         if (next == RONDE_NONE)
-            next = find_cheapest(choice, quotes, load, of, without, BOUND);
+            next = find_cheapest(choice, quotes, load, &known, without, BOUND);
         if (next == RONDE_NONE || best_ns * (1.0 - slack) <= compared_ns(choice, quotes, next))
             break;
         RONDE_TRY(settle(choice, next, load, pricer, best_ns, quotes, error));

@@ -91,17 +91,15 @@ enum ronde_status ronde_generate_ethernet(const struct ronde_generate_request *r
 static void print_shape(const struct ronde_generate_request *request, bool is_for_simgrid,
                         char *text, size_t bytes)
 {
-    bool has_one = false;
+    const char *separator = is_for_simgrid ? "," : "x";
+    uint32_t ones = 0;
     size_t used = 0;
     for (uint32_t i = 0; i < request->axis_count; i++) {
-        const bool is_one = request->shape[i] == 1;
-        if (!is_for_simgrid || !is_one || !has_one)
-            used += (size_t)snprintf(text + used, bytes - used, "%s%u",
-                                     i == 0           ? ""
-                                     : is_for_simgrid ? ","
-                                                      : "x",
-                                     request->shape[i]);
-        has_one = has_one || is_one;
+        ones += request->shape[i] == 1;
+        if (is_for_simgrid && request->shape[i] == 1 && ones > 1)
+            continue;
+        used += (size_t)snprintf(text + used, bytes - used, "%s%u", i > 0 ? separator : "",
+                                 request->shape[i]);
     }
 }
 
