@@ -324,7 +324,7 @@ static double unlimited_us(const struct ronde_nccl_constants *constants,
                              : choice.algorithm == RONDE_NCCL_RING ? ring_us(&setting)
                              : choice.algorithm == RONDE_NCCL_TREE ? tree_us(&setting)
                                                                    : nvls_us(&setting));
-    if (!machine->is_one_process && !(machine->is_one_on_one_node && call->nodes == 1))
+    if (!ronde_nccl_is_in_turn(machine, call->nodes))
         return us;
     return ronde_nccl_overlapped(us, host_us(&setting), NCCL_COMMON(&setting, overlap_host));
 }

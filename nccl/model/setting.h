@@ -130,6 +130,12 @@ static inline bool ronde_nccl_is_nvls(enum ronde_nccl_algorithm algorithm)
     return algorithm == RONDE_NCCL_NVLS || algorithm == RONDE_NCCL_NVLS_TREE;
 }
 
+/** Whether one process launches on all GPUs of a node in turn where so many nodes take part. */
+static inline bool ronde_nccl_is_in_turn(const struct ronde_nccl_machine *machine, uint32_t nodes)
+{
+    return machine->is_one_process || (machine->is_one_on_one_node && nodes == 1);
+}
+
 /** A kernel's launch and first wait: of one machine where that was fitted, else of its generation. */
 static inline double ronde_nccl_launch_us(const struct ronde_nccl_constants *constants,
                                           const struct ronde_nccl_machine *machine)

@@ -235,8 +235,7 @@ struct ronde_published_anchor ronde_published_fit_system(const struct ronde_publ
     fit.knobs[fit.count++] = (struct published_knob){rate, 1, rate_spread, 2, false};
     /* Large messages alone say nothing of latencies: those stay the generation's. */
     if (has_small) {
-        anchor.is_in_turn =
-            machine->is_one_process || (machine->is_one_on_one_node && !anchor.is_several);
+        anchor.is_in_turn = ronde_nccl_is_in_turn(machine, anchor.is_several ? 2 : 1);
         launch = take_launch(&fit, machine, anchor.is_in_turn, constants);
         fit.knobs[fit.count++] = (struct published_knob){latency, 1, hop_spread, 1e6, false};
     }
