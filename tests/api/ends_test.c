@@ -35,12 +35,20 @@ static enum ronde_status stay_away(struct ronde_comm *comm, struct ronde_comm *a
     return status == RONDE_OK ? ronde_barrier(comm, NULL, NULL, error) : status;
 }
 
-static enum ronde_status join_twice(const struct team_member *member, struct ronde_comm **out_comm,
-                                    struct ronde_comm **out_aside, struct ronde_error *error)
+/*
+ * Joins, splits, and sums where the call that stands still isn't to be the first. A rank may be done with a sum while
+ * another still waits for its last message, which an abort would end: all meet before anything is ended.
+ */
+static enum ronde_status join_twice(const struct team_member *member, bool is_first,
+                                    struct ronde_comm **out_comm, struct ronde_comm **out_aside,
+                                    struct ronde_error *error)
 {
-    const enum ronde_status status = calls_join(member, out_comm, error);
-    return status == RONDE_OK ? ronde_comm_split(*out_comm, 0, member->join.rank, out_aside, error)
-                              : status;
+    enum ronde_status status = calls_join(member, out_comm, error);
+    if (status == RONDE_OK)
+        status = ronde_comm_split(*out_comm, 0, member->join.rank, out_aside, error);
+    if (status == RONDE_OK && !is_first)
+        status = calls_sum(member, *out_comm, error);
+    return status == RONDE_OK ? ronde_comm_allgather(*out_aside, NULL, 0, NULL, error) : status;
 }
 
 /* Ways to have a limit. */
@@ -67,9 +75,7 @@ static enum ronde_status stand_still(const struct team_member *member, struct ro
                               .in = &mine,
                               .out = &sum[0],
                               .count = 1};
-    enum ronde_status status = join_twice(member, &comm, &aside, error);
-    if (status == RONDE_OK && !one->is_first)
-        status = calls_sum(member, comm, error);
+    enum ronde_status status = join_twice(member, one->is_first, &comm, &aside, error);
     if (status == RONDE_OK && member->join.rank == 1) {
         status = stay_away(comm, aside, error);
         ronde_comm_destroy(aside);
@@ -144,9 +150,7 @@ static enum ronde_status abort_pending(const struct team_member *member, struct 
     struct ronde_request *requests[4] = {NULL};
     pthread_t thread;
     bool has_thread = false;
-    enum ronde_status status = join_twice(member, &comm, &aside, error);
-    if (status == RONDE_OK && !*is_first)
-        status = calls_sum(member, comm, error);
+    enum ronde_status status = join_twice(member, *is_first, &comm, &aside, error);
     if (status == RONDE_OK && member->join.rank == 2)
         status = stay_away(comm, aside, error);
     for (int k = 0; k < 4 && status == RONDE_OK && member->join.rank != 2; k++)
