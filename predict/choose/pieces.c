@@ -23,24 +23,30 @@ static bool is_forest(const struct ronde_schedule *schedule)
     return strcmp(schedule->algorithm, RONDE_SYNTHESIZED) == 0;
 }
 
-/* Counts the sends of a program, and those that pass on what was just received. */
-static uint32_t count_sends(const struct ronde_program *program, uint32_t *passed_on)
+/* Whether a step is the only one of its program that sends on its connection. */
+static bool sends_alone(const struct ronde_program *program, uint32_t step)
 {
-    uint32_t sends = 0;
-    for (uint32_t s = 0; s < program->step_count; s++) {
-        const enum ronde_step_op op = (enum ronde_step_op)program->steps[s].op;
-        sends += ronde_step_sends(op);
-        *passed_on += ronde_step_sends(op) && ronde_step_receives(op);
-    }
-    return sends;
+    for (uint32_t s = 0; s < program->step_count; s++)
+        if (s != step && ronde_step_sends((enum ronde_step_op)program->steps[s].op) &&
+            program->steps[s].send == program->steps[step].send)
+            return false;
+    return true;
 }
 
-static uint32_t count_send_ends(const struct ronde_program *program)
+/*
+ * Counts the steps that send what the rank just received on a connection that carries nothing else, as in trees. Returns
+ * false where a message has several chunks: ranks that halve or double what they send have nothing to overlap.
+ */
+static bool count_passed_on(const struct ronde_program *program, uint32_t *passed_on)
 {
-    uint32_t ends = 0;
-    for (uint32_t c = 0; c < program->connection_count; c++)
-        ends += program->connections[c].is_send;
-    return ends;
+    for (uint32_t s = 0; s < program->step_count; s++) {
+        const enum ronde_step_op op = (enum ronde_step_op)program->steps[s].op;
+        if (ronde_step_sends(op) && program->steps[s].chunk_count > 1)
+            return false;
+        if (*passed_on == 0 && ronde_step_sends(op) && ronde_step_receives(op))
+            *passed_on += sends_alone(program, s);
+    }
+    return true;
 }
 
 bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule)
@@ -48,10 +54,8 @@ bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule)
     uint32_t passed_on = 0;
     if (is_forest(schedule))
         return true;
-    if (schedule->chunks_per_block != 1)
-        return false;
     for (uint32_t p = 0; p < schedule->program_count; p++)
-        if (count_sends(&schedule->programs[p], &passed_on) > count_send_ends(&schedule->programs[p]))
+        if (!count_passed_on(&schedule->programs[p], &passed_on))
             return false;
     return passed_on > 0;
 }

@@ -262,6 +262,18 @@ static enum ronde_status try_long(struct search *search, const struct slots *slo
                : RONDE_OK;
 }
 
+/* What everyone shows of an algorithm that is named, where it promises more than what was found of those that are quicker to replay. */
+static enum ronde_status try_default(struct search *search, const struct slots *slots,
+                                     struct ronde_error *error)
+{
+    const uint64_t slot_bytes = search->forecast->load.slot_bytes;
+    for (uint32_t s = 1; s < slots->count; s++)
+        if (slots->bytes[s] == slot_bytes &&
+            search->off * slots->estimated_ns[s] < search->quote->time_ns)
+            return try_slot(search, slot_bytes, error);
+    return RONDE_OK;
+}
+
 /* Whether so many steps that share links are few, or known to be quick; is_short: they have to be, as far as is known. */
 static bool may_contend(const struct search *search, uint64_t steps, bool is_short)
 {
@@ -336,6 +348,8 @@ static enum ronde_status find_time(struct search *search, bool is_open,
         status = try_pieces(search, candidate->outline, error);
     if (status == RONDE_OK && slots.count > 0 && !search->is_packed)
         status = try_long(search, &slots, error);
+    if (status == RONDE_OK && !search->is_packed)
+        status = try_default(search, &slots, error);
     if (isinf(quote->time_ns) && isfinite(search->beyond_ns))
         *quote = (struct ronde_quote){.time_ns = search->beyond_ns,
                                       .engine = "flat",

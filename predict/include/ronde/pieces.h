@@ -17,8 +17,9 @@ extern "C" {
 #define RONDE_MOST_DEFAULT_PIECES 128u
 
 /**
- * Whether its ranks pass on whole blocks as they come, so that pieces overlap. Where a connection carries several blocks
- * after each other (all_gather's ring) these overlap already, and pieces would only cost latency.
+ * Whether some rank passes a chunk on as it comes over a connection that carries nothing else, as in trees and chains and in
+ * trees between nodes, so that its pieces overlap. Where a connection carries several chunks after each other (all_gather's
+ * ring) or messages of several chunks (halving and doubling) these overlap already, or nothing does.
  */
 RONDE_API bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule);
 

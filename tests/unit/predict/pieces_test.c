@@ -14,11 +14,13 @@ static void what_passes_whole_blocks_on_is_pipelined(void)
         const char *algorithm;
         bool is_pipelined;
     } cases[] = {
-        {RONDE_ALL_REDUCE, "tree", true},      {RONDE_ALL_REDUCE, "double_tree", true},
-        {RONDE_ALL_REDUCE, "nccl_tree", true}, {RONDE_BROADCAST, "chain", true},
-        {RONDE_ALL_REDUCE, "ring", false},     {RONDE_ALL_REDUCE, "hierarchical", false},
-        {RONDE_ALL_GATHER, "ring", false},     {RONDE_REDUCE_SCATTER, "ring", false},
-        {RONDE_BROADCAST, "direct", false},    {RONDE_ALL_REDUCE, "direct_one_step", false},
+        {RONDE_ALL_REDUCE, "tree", true},          {RONDE_ALL_REDUCE, "double_tree", true},
+        {RONDE_ALL_REDUCE, "nccl_tree", true},     {RONDE_BROADCAST, "chain", true},
+        {RONDE_ALL_REDUCE, "ring", false},         {RONDE_ALL_REDUCE, "hierarchical", false},
+        {RONDE_ALL_GATHER, "ring", false},         {RONDE_REDUCE_SCATTER, "ring", false},
+        {RONDE_BROADCAST, "direct", false},        {RONDE_ALL_REDUCE, "direct_one_step", false},
+        {RONDE_ALL_REDUCE, "rabenseifner", false}, {RONDE_BROADCAST, "scatter_allgather", false},
+        {RONDE_ALL_TO_ALL, "bruck", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct ronde_schedule *schedule =
@@ -40,6 +42,31 @@ static void pieces_are_those_of_nccl(void)
     CU_ASSERT_EQUAL(ronde_pipeline_slot(schedule, 64u << 20), 512u << 10);
     CU_ASSERT_EQUAL(ronde_pipeline_slot(schedule, 1u << 30), 4u << 20);
     ronde_schedule_destroy(schedule);
+}
+
+/* Trees between nodes are cut as trees are, by the chunk that a rank of a node has of them; rings between nodes are not. */
+static void trees_between_nodes_are_cut(void)
+{
+    static const struct {
+        const char *algorithm;
+        bool is_pipelined;
+    } cases[] = {{"hierarchical_tree", true},
+                 {"hierarchical_direct_tree", true},
+                 {"hierarchical", false},
+                 {"hierarchical_direct", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                .algorithm = cases[i].algorithm,
+                                                .ranks = 128,
+                                                .shape_count = 2,
+                                                .shape = {16, 8}};
+        struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
+        CU_ASSERT_EQUAL(ronde_schedule_is_pipelined(schedule), cases[i].is_pipelined);
+        /* Two trees of chunks of 4 MiB, in 28 pieces or more. */
+        CU_ASSERT_EQUAL(ronde_pipeline_slot(schedule, 64u << 20),
+                        cases[i].is_pipelined ? 128u << 10 : 0);
+        ronde_schedule_destroy(schedule);
+    }
 }
 
 #define STEP (512u << 10)
@@ -125,6 +152,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"what_passes_whole_blocks_on_is_pipelined", what_passes_whole_blocks_on_is_pipelined},
+        {"trees_between_nodes_are_cut", trees_between_nodes_are_cut},
         {"pieces_are_those_of_nccl", pieces_are_those_of_nccl},
         {"slots_are_what_the_rules_say", slots_are_what_the_rules_say},
         {"the_widest_channel_decides", the_widest_channel_decides},
