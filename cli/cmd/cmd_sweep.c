@@ -396,7 +396,9 @@ static void print_winners(const struct session *session, FILE *file)
     const uint32_t fitting =
         room > SIZE_COLUMN ? (room - SIZE_COLUMN) / (uint32_t)(width + GAIN_WIDTH) : 0;
     const uint32_t block = room == 0 ? counts : fitting > 0 ? fitting : 1;
-    fputs("# fastest of the replayed (times slower: the next one)\n", file);
+    fputs("# fastest of the replayed, each as sim -a sets it up (times slower: the next one);\n"
+          "#   plan tries other channels, placements and pieces besides\n",
+          file);
     for (uint32_t first = 0; first < counts; first += block)
         print_columns(session, file, width, first, first + block < counts ? first + block : counts);
 }
