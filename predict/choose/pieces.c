@@ -9,6 +9,9 @@
 #define STEP_BYTES (UINT64_C(512) << 10)
 #define LEAST_BYTES (UINT64_C(32) << 10)
 
+/* The least where nodes go round a ring first: each piece then waits for all of that, and not for a message alone. */
+#define LEAST_WAITING_BYTES (UINT64_C(128) << 10)
+
 /** Pieces for each level of a tree. */
 #define PIECES_PER_LEVEL 4u
 /* Pieces of a chunk of packed trees: some 6 levels fill in an eighth of the time, and replays that share links stay short. */
@@ -34,30 +37,65 @@ static bool sends_alone(const struct ronde_program *program, uint32_t step)
 }
 
 /*
- * Counts the steps that send what the rank just received on a connection that carries nothing else, as in trees. Returns
- * false where a message has several chunks: ranks that halve or double what they send have nothing to overlap.
+ * Whether a lane waits for something after it has sent: its next piece then waits for the answers to this one, as where pairs
+ * exchange what they have.
  */
-static bool count_passed_on(const struct ronde_program *program, uint32_t *passed_on)
+static bool waits_for_answers(const struct ronde_program *program, uint32_t lane)
 {
-    for (uint32_t s = 0; s < program->step_count; s++) {
+    bool has_sent = false;
+    for (uint32_t s = program->lane_first[lane]; s < program->lane_first[lane + 1]; s++) {
         const enum ronde_step_op op = (enum ronde_step_op)program->steps[s].op;
-        if (ronde_step_sends(op) && program->steps[s].chunk_count > 1)
-            return false;
-        if (*passed_on == 0 && ronde_step_sends(op) && ronde_step_receives(op))
-            *passed_on += sends_alone(program, s);
+        if (has_sent && ronde_step_receives(op))
+            return true;
+        has_sent = has_sent || ronde_step_sends(op);
     }
-    return true;
+    return false;
+}
+
+/* Whether a lane sends what it just received on a connection that carries nothing else, as those of trees do. */
+static bool passes_on(const struct ronde_program *program, uint32_t lane)
+{
+    for (uint32_t s = program->lane_first[lane]; s < program->lane_first[lane + 1]; s++) {
+        const enum ronde_step_op op = (enum ronde_step_op)program->steps[s].op;
+        if (ronde_step_sends(op) && ronde_step_receives(op) && sends_alone(program, s))
+            return !waits_for_answers(program, lane);
+    }
+    return false;
+}
+
+/* Ranks that halve or double what they send have nothing to overlap. */
+static bool has_long_messages(const struct ronde_program *program)
+{
+    for (uint32_t s = 0; s < program->step_count; s++)
+        if (ronde_step_sends((enum ronde_step_op)program->steps[s].op) &&
+            program->steps[s].chunk_count > 1)
+            return true;
+    return false;
 }
 
 bool ronde_schedule_is_pipelined(const struct ronde_schedule *schedule)
 {
-    uint32_t passed_on = 0;
+    bool is_pipelined = false;
     if (is_forest(schedule))
         return true;
-    for (uint32_t p = 0; p < schedule->program_count; p++)
-        if (!count_passed_on(&schedule->programs[p], &passed_on))
+    for (uint32_t p = 0; p < schedule->program_count; p++) {
+        const struct ronde_program *program = &schedule->programs[p];
+        if (has_long_messages(program))
             return false;
-    return passed_on > 0;
+        for (uint32_t lane = 0; lane < program->lane_count && !is_pipelined; lane++)
+            is_pipelined = passes_on(program, lane);
+    }
+    return is_pipelined;
+}
+
+/* The shortest piece that a schedule is cut into. */
+static uint64_t least_bytes(const struct ronde_schedule *schedule)
+{
+    for (uint32_t p = 0; p < schedule->program_count && !is_forest(schedule); p++)
+        for (uint32_t lane = 0; lane < schedule->programs[p].lane_count; lane++)
+            if (waits_for_answers(&schedule->programs[p], lane))
+                return LEAST_WAITING_BYTES;
+    return LEAST_BYTES;
 }
 
 static uint64_t levels_of(uint32_t ranks)
@@ -88,7 +126,8 @@ uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, uint64_t blo
     const uint64_t chunk_bytes =
         (uint64_t)((double)block_bytes * share / schedule->chunks_per_block);
     const uint64_t wanted = PIECES_PER_LEVEL * levels_of(schedule->ranks);
-    while (slot_bytes > LEAST_BYTES &&
+    const uint64_t least = least_bytes(schedule);
+    while (slot_bytes > least &&
            (is_forest(schedule) ? is_worth_halving(schedule, chunk_bytes / slot_bytes)
                                 : chunk_bytes / slot_bytes < wanted))
         slot_bytes /= 2;

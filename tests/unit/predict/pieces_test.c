@@ -50,10 +50,11 @@ static void trees_between_nodes_are_cut(void)
     static const struct {
         const char *algorithm;
         bool is_pipelined;
-    } cases[] = {{"hierarchical_tree", true},
-                 {"hierarchical_direct_tree", true},
-                 {"hierarchical", false},
-                 {"hierarchical_direct", false}};
+        uint32_t slot_bytes; /* of a chunk of 64 KiB: rings inside nodes want longer pieces */
+    } cases[] = {{"hierarchical_tree", true, 0},
+                 {"hierarchical_direct_tree", true, 32u << 10},
+                 {"hierarchical", false, 0},
+                 {"hierarchical_direct", false, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
                                                 .algorithm = cases[i].algorithm,
@@ -65,6 +66,7 @@ static void trees_between_nodes_are_cut(void)
         /* Two trees of chunks of 4 MiB, in 28 pieces or more. */
         CU_ASSERT_EQUAL(ronde_pipeline_slot(schedule, 64u << 20),
                         cases[i].is_pipelined ? 128u << 10 : 0);
+        CU_ASSERT_EQUAL(ronde_pipeline_slot(schedule, 1u << 20), cases[i].slot_bytes);
         ronde_schedule_destroy(schedule);
     }
 }
