@@ -12,8 +12,8 @@ Names of systems, runs and libraries are compared with each other and with nothi
 import csv, glob, gzip, json, os, statistics, subprocess, sys, tempfile
 from collections import Counter, defaultdict
 
-RONDE, TABLES, PAGE, PICTURES = sys.argv[1:5]
-MEANINGS = 'docs/examples/mpi-meanings.csv'
+RONDE, TABLES, PAGE, PICTURES = map(os.path.abspath, sys.argv[1:5])
+MEANINGS = os.path.abspath('docs/examples/mpi-meanings.csv')
 PICTURES_OF_A_SYSTEM = 3
 # The libraries of these tables begin with the nearest partner, which their algorithm_meaning leaves open.
 NEAREST_FIRST = {('broadcast', 'binomial'): 'binomial_nearest', ('all_reduce', 'rabenseifner'): 'rabenseifner_nearest'}
@@ -80,12 +80,16 @@ class Workshop:
                 target.write(source.read())
 
     def table(self, rows):
-        path = os.path.join(self.folder, 'rows.csv')
-        with open(path, 'w', newline='') as file:
+        """Writes rows into the folder; pictures are headed by the name of that file."""
+        name = f"{rows[0]['system']}.csv"
+        with open(os.path.join(self.folder, name), 'w', newline='') as file:
             writer = csv.DictWriter(file, self.columns)
             writer.writeheader()
             writer.writerows(rows)
-        return path
+        return name
+
+    def run(self, command):
+        return subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
 
     def replay(self, given, rows, picture=None):
         """Records of `rows`, which are of one number of ranks and one shape, on the machine that `given` makes."""
@@ -95,14 +99,14 @@ class Workshop:
             command += ['--shape', shape_of(first)]
         elif self.alloc:
             command += ['--alloc', self.alloc, '--run', job_of(first)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        done = self.run(command)
         if done.returncode and '--run' in command:      # where the ranks of this run sat is not known
-            done = subprocess.run(command[:-4], capture_output=True, text=True)
+            done = self.run(command[:-4])
         if done.returncode:
             sys.stderr.write(done.stderr)
             return []
         command = [RONDE, 'validate', '--published', self.table(rows), '--topo', machine, '--meanings', MEANINGS, '--json']
-        done = subprocess.run(command + (['--plot', picture] if picture else []), capture_output=True, text=True)
+        done = self.run(command + (['--plot', picture] if picture else []))
         records = [json.loads(line) for line in done.stdout.splitlines()]
         return [dict(r, system=first['system'], run=job_of(first), library=first['library'], ppn=int(first['ppn'])) for r in records if r['state'] in ('predicted', 'refused')]
 
