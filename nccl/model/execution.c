@@ -4,12 +4,13 @@
  *   l, L     latency of a hop inside a node and between nodes, by protocol; Tree's between more than two nodes has
  *            tree_second_child_hops l besides, since a node waits for two children
  *   B        bytes per time: the least of a GPU's link, the node's NICs, and what the channels in use carry (setting.c)
- *   launch   of one kernel; before 2.14 also launch_us_per_channel for each channel, and one process that launches on n GPUs
- *            in turn needs n launch_us_per_gpu a call, until 2.21 launch_us_per_gpu_channel for each channel besides
- *            (nccl-tests does not wait between calls)
+ *   launch   of one kernel, of rings and trees by LL128 and Simple a little longer; before 2.14 also launch_us_per_channel for each
+ *            channel, and one process that launches on n GPUs in turn needs n launch_us_per_gpu a call, until 2.21
+ *            launch_us_per_gpu_channel for each channel besides (nccl-tests does not wait between calls)
  *   (+)      of latencies and transfers one hides behind the other in part: ronde_nccl_overlapped, exponents in common.txt
  *
- *   Ring            launch + (steps - across) l + across L (+) bytes steps / (n B); by LL between nodes net_lines.c
+ *   Ring            launch + (steps - across) l + across L (+) bytes steps / (n B), across = steps / g, rounded up; by LL between
+ *                   nodes net_lines.c; of l and the first lines of LL one hides the other in part (rates.c)
  *                   of a ring's g hops through a node one is a NIC's, so B of NVLink is g / (g - 1) of it there (setting.c)
  *   chain           launch + hops min(1, bytes / ahead) (+) bytes / B          (broadcast, reduce: calls overlap as long
  *                   as a message fits into what a sender may be ahead: 8 slots of a connection; by LL through several
@@ -95,22 +96,28 @@ static double chain_us(const struct ronde_nccl_setting *setting, double hops_us,
                                               setting->bytes / 1e3 / rate_GBps));
 }
 
+/** Hops between nodes of a ring's slowest block, which starts at the last rank of a node: the first, and each g-th from there. */
+static double ring_crossings(const struct ronde_nccl_setting *setting, double steps)
+{
+    return setting->call->nodes > 1 ? ceil(steps / setting->g) : 0;
+}
+
 /** Steps of a chain or ring: latency of them all, in the order in which a block goes round. */
 static double ring_us(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_call *call = setting->call;
     const double n = call->ranks, rate = fmin(setting->inside_GBps, setting->between_GBps);
     const double steps = ronde_nccl_ring_steps(call->collective, call->ranks);
-    const double laps = call->collective == RONDE_ALL_REDUCE ? 2 : 1;
-    const double across = laps * (call->nodes - 1);
     const bool is_chain = !(steps > 0);
+    const double across = is_chain ? call->nodes - 1 : ring_crossings(setting, steps);
     const double hops = ((is_chain ? n - 1 : steps) - across) * setting->hop_us +
                         across * ronde_nccl_between_us(setting);
     if (is_chain)
         return chain_us(setting, hops, rate);
     if (call->nodes > 1 && setting->protocol == RONDE_NCCL_LL)
         return ronde_nccl_net_ring_us(setting, hops, steps, across);
-    return hops + setting->bytes * steps / n / 1e3 / rate;
+    return hops + setting->bytes * steps / n / 1e3 / rate -
+           (steps - across) * ronde_nccl_hidden_us(setting, setting->bytes / n);
 }
 
 /** A channel's chunk: one slot, halved while a pipeline of this depth would not fill (enqueue.cc). */

@@ -61,7 +61,8 @@ double ronde_nccl_net_ring_us(const struct ronde_nccl_setting *setting, double h
     const double messages = fmax(channels, block / slot_bytes);
     const double channel = channel_GBps(setting);
     const double path = hops_us + across * message / 1e3 / channel +
-                        (steps - across) * fmin(block, slot_bytes) / 1e3 / setting->inside_GBps;
+                        (steps - across) * (fmin(block, slot_bytes) / 1e3 / setting->inside_GBps -
+                                            ronde_nccl_hidden_us(setting, fmin(block, slot_bytes)));
     const double nics = ronde_nccl_nics_GBps(setting) / ronde_nccl_wire[RONDE_NCCL_LL];
     const double occupancy = steps * fmax(handled_us(setting, messages, block),
                                           block / 1e3 / fmin(nics, setting->inside_GBps));

@@ -18,7 +18,7 @@
  *               the slower counts. B is the least of a GPU's link or NICs and its channels. Under way is the first chunk of
  *               each channel, which the receiver has to wait for.
  *   latency     hops, one after another, of as many batches as it takes to hand 8 messages to every channel; a proxy needs
- *               p2p_message_us for each message to another node besides, the next while one is on its way
+ *               p2p_message_us for each message to another node besides, by LL the next while one is on its way
  */
 #include "setting.h"
 
@@ -203,12 +203,15 @@ static double first_chunk(const struct ronde_nccl_setting *setting, const struct
 }
 
 /**
- * What the wire waits for messages to be handled: a proxy works on one while the one before is on its way, so of two stages the slower
- * counts for all messages but the first.
+ * What the wire waits for all messages but the first to be handled. By Simple that is all of it, since a proxy tells its GPU of a message
+ * only when it has seen the message come and flushed it; lines of LL say themselves that they are there, so a proxy works on the next
+ * message while one is on its way, and of two stages the slower counts.
  */
-static double not_handled_us(const struct messages *messages, double handled_us, double moved_us)
+static double waited_us(const struct ronde_nccl_setting *setting, const struct messages *messages,
+                        double handled_us, double moved_us)
 {
-    return (messages->peers - 1) * fmax(0, handled_us - moved_us / messages->peers);
+    const double hidden_us = setting->protocol == RONDE_NCCL_LL ? moved_us / messages->peers : 0;
+    return (messages->peers - 1) * fmax(0, handled_us - hidden_us);
 }
 
 /** Without the launch. */
@@ -229,7 +232,7 @@ static double messages_us(const struct ronde_nccl_setting *setting, const struct
         messages->peers * messages->bytes + waited * first_chunk(setting, messages, each);
     const double moved_us = moved / 1e3 / rate;
     return ronde_nccl_overlapped(batches * hop + handled_us,
-                                 moved_us + not_handled_us(messages, handled_us, moved_us),
+                                 moved_us + waited_us(setting, messages, handled_us, moved_us),
                                  setting->overlap);
 }
 

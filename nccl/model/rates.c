@@ -150,3 +150,21 @@ double ronde_nccl_proxied(const struct ronde_nccl_setting *setting, double GBps)
         return GBps;
     return fmin(GBps, NCCL_COMMON(setting, ethernet_channel_GBps));
 }
+
+/** The version of NCCL since which a thread passes on its line of LL as it comes, without a wait for the others of its block. */
+enum { LINE_BY_LINE = 210 };
+
+/** How sharply the longer of a hop and its first lines counts. */
+static const double overlap_lines = 2;
+
+double ronde_nccl_hidden_us(const struct ronde_nccl_setting *setting, double bytes)
+{
+    const uint32_t version = setting->call->version;
+    if (setting->protocol != RONDE_NCCL_LL || ronde_nccl_is_by_host(setting) ||
+        (version > 0 && version < LINE_BY_LINE))
+        return 0;
+    const double first = fmin(bytes / setting->channels, ronde_nccl_round_bytes[RONDE_NCCL_LL]);
+    const double first_us = first / 1e3 / ronde_nccl_block_GBps(setting);
+    return setting->hop_us + first_us -
+           ronde_nccl_overlapped(setting->hop_us, first_us, overlap_lines);
+}

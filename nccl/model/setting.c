@@ -266,6 +266,9 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     setting.launch_us = ronde_nccl_launch_us(constants, machine);
     if (protocol == RONDE_NCCL_LL128)
         setting.launch_us += NCCL_COMMON(&setting, launch_ll128_us);
+    if (protocol == RONDE_NCCL_SIMPLE && choice.algorithm <= RONDE_NCCL_TREE)
+        setting.launch_us +=
+            NCCL_COMMON(&setting, launch_simple_us) * NCCL_OWN(&setting, launch_ratio);
     if (call->version > 0 && call->version < RONDE_NCCL_LAUNCH_AT_ONCE)
         setting.launch_us += setting.channels * NCCL_COMMON(&setting, launch_us_per_channel);
     setting.hop_us = hop_us(&setting, choice.algorithm == RONDE_NCCL_TREE);

@@ -286,6 +286,12 @@ double ronde_nccl_overlapped(double a, double b, double exponent);
 /** Two limits of one rate: the slower, and a little less where they are close. */
 double ronde_nccl_slower(double a, double b);
 
+/**
+ * Of a hop inside a node by LL and of its first round, a line a thread, what one hides of the other: each thread passes on its own
+ * line. 0 by other protocols. `bytes` of all channels.
+ */
+double ronde_nccl_hidden_us(const struct ronde_nccl_setting *setting, double bytes);
+
 /** What LL brings out of a node, data. Formulas of LL between nodes: net_lines.c. */
 double ronde_nccl_net_lines_GBps(const struct ronde_nccl_setting *setting);
 

@@ -10,6 +10,7 @@
     X(launch_us_per_gpu)                                                                           \
     X(launch_us)                                                                                   \
     X(launch_ll128_us)                                                                             \
+    X(launch_simple_us)                                                                            \
     X(launch_us_per_channel)                                                                       \
     X(launch_us_per_gpu_channel)                                                                   \
     X(nvlink_efficiency)                                                                           \

@@ -296,7 +296,7 @@ static void ll_between_nodes_goes_through_proxies(void)
 }
 
 /*
- * 32 ranks, 31 steps, 3 of them between nodes, 256 KiB: blocks of 8 KiB by 2 channels. Nothing is in the way of a block: 3 times a
+ * 32 ranks, 31 steps, 4 of them between nodes, 256 KiB: blocks of 8 KiB by 2 channels. Nothing is in the way of a block: 4 times a
  * channel's 4 KiB by its rate. Where messages cost a processor 10 us, 2 processors take 31 times 10 us; the longer counts.
  */
 static void rings_by_ll_take_the_longer_of_path_and_messages(void)
@@ -309,15 +309,41 @@ static void rings_by_ll_take_the_longer_of_path_and_messages(void)
     made.all[RONDE_NCCL_COMMON_nvlink_ll_us].value = 2;
     made.all[RONDE_NCCL_COMMON_infiniband_latency_us].value = 10;
     /* A hop inside is twice 2 us (hop_ratio). */
-    const double hops = 28 * 4 + 3 * 10;
+    const double hops = 27 * 4 + 4 * 10;
     /* The two channels' own 31 blocks of 4 KiB are longer than that of one block. */
     CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + 31 * 8.192, 1);
     made.all[RONDE_NCCL_COMMON_net_channel_ll_GBps].value = 10;
-    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 3 * .4096, 1);
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 4 * .4096, 1);
     made.all[RONDE_NCCL_COMMON_net_message_us].value = 10;
     CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + 31 * 10, 1);
     made.all[RONDE_NCCL_COMMON_overlap_net_ring_ll].value = 1;
-    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 3 * .4096 + 31 * 10, 1);
+    CU_ASSERT_DOUBLE_EQUAL(lines_us(&made, 8, 262144), 5 + hops + 4 * .4096 + 31 * 10, 1);
+}
+
+/*
+ * 4 ranks, 16 KiB: six steps of 4 KiB by one channel of 4.096 GB/s, which is 1 us, and hops of 1 us. Since 2.10 these go together, as sides
+ * of a right angle do, but not through host memory. By Simple a call begins later, by its generation.
+ */
+static void first_lines_ride_on_hops(void)
+{
+    const struct ronde_nccl_choice lines = {RONDE_NCCL_RING, RONDE_NCCL_LL},
+                                   simple = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
+    struct ronde_nccl_machine machine = made_machine;
+    struct ronde_nccl_call call = {RONDE_ALL_REDUCE, 4, 1, 217, 16384};
+    struct ronde_nccl_constants made = made_up();
+    machine.nvlink_GBps = 1e6;
+    made.all[RONDE_NCCL_COMMON_channel_ll_GBps].value = 4.096;
+    made.all[RONDE_NCCL_COMMON_nvlink_ll_us].value = .5;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, lines), 5 + 6 * sqrt(2),
+                           .01);
+    call.version = 208;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, lines), 5 + 2 + 6 * 2,
+                           .01);
+    call.version = 217;
+    const double us = ronde_nccl_execution_us(&made, &machine, &call, simple);
+    set_of(&made, RONDE_NCCL_OF_launch_ratio, 2);
+    made.all[RONDE_NCCL_COMMON_launch_simple_us].value = 3;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, simple), us + 5 + 6, .01);
 }
 
 /* Two bridged pairs: a ring goes over PCIe on 2 of 4 hops, a chain on 1 of 3, up and down; two GPUs of a pair never do. */
@@ -468,6 +494,7 @@ int main(void)
         SUITE_CASE(slots_reach_what_lies_between_them),
         SUITE_CASE(ll_between_nodes_goes_through_proxies),
         SUITE_CASE(rings_by_ll_take_the_longer_of_path_and_messages),
+        SUITE_CASE(first_lines_ride_on_hops),
         SUITE_CASE(hops_between_bridges_are_counted),
         SUITE_CASE(flags_in_host_memory_lie_across_the_slot),
         SUITE_CASE(pcie_leaves_ll_less),

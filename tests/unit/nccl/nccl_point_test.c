@@ -205,19 +205,24 @@ static void every_machine_has_a_time_and_no_wire_is_beaten(void)
 
 /*
  * 16 ranks on 2 nodes send 8 messages each to the other node, which a proxy needs 100 us for: one after another where they are short, and
- * all but the first under way where they are long.
+ * by LL all but the first under way where they are long. By Simple each is waited for.
  */
 static void messages_are_handled_while_others_are_under_way(void)
 {
-    const struct ronde_nccl_choice choice = {RONDE_NCCL_POINT, RONDE_NCCL_SIMPLE};
+    const struct ronde_nccl_choice simple = {RONDE_NCCL_POINT, RONDE_NCCL_SIMPLE},
+                                   lines = {RONDE_NCCL_POINT, RONDE_NCCL_LL};
     const struct ronde_nccl_call brief = {RONDE_ALL_TO_ALL, 16, 2, 229, 16},
                                  large = {RONDE_ALL_TO_ALL, 16, 2, 229, 16 * GIB};
     struct ronde_nccl_constants made = made_up();
-    const double moved_us = ronde_nccl_execution_us(&made, &nccl_h100, &large, choice);
+    const double simple_us = ronde_nccl_execution_us(&made, &nccl_h100, &large, simple),
+                 lines_us = ronde_nccl_execution_us(&made, &nccl_h100, &large, lines);
     made.all[RONDE_NCCL_COMMON_p2p_message_us].value = 100;
-    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &nccl_h100, &brief, choice), 800, 1);
-    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &nccl_h100, &large, choice),
-                           moved_us + 100, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &nccl_h100, &brief, simple), 800, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &nccl_h100, &brief, lines), 800, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &nccl_h100, &large, simple),
+                           simple_us + 800, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &nccl_h100, &large, lines),
+                           lines_us + 100, 1);
 }
 
 int main(void)

@@ -312,7 +312,7 @@ static void small_calls_take_what_hops_take(void)
 
 /*
  * The fastest setting grows with its bytes, and by no more than threefold when they double. NCCL changes protocols too early or
- * too late, by which what it takes may well fall; it takes no more than three and a half times the fastest, but for broadcasts by LL through long
+ * too late, by which what it takes may well fall; it takes less than four times the fastest, but for broadcasts by LL through long
  * chains (github.com/NVIDIA/nccl/issues/1810).
  */
 static void shows_steps(const struct machine_said *said, enum ronde_collective collective,
@@ -320,7 +320,7 @@ static void shows_steps(const struct machine_said *said, enum ronde_collective c
 {
     const struct ronde_nccl_machine machine = machine_of(said);
     const bool is_chain = collective == RONDE_BROADCAST;
-    const double most = is_chain ? 8 : 3.5, most_step = is_chain ? 4.2 : 3;
+    const double most = is_chain ? 8 : 3.8, most_step = is_chain ? 4.2 : 3;
     /* Sends and receives have one way, which changes to Simple at the size that NCCL says. */
     const double least = collective == RONDE_SEND_RECV ? .93 : .97;
     double last_us = 0;
