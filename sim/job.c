@@ -120,9 +120,8 @@ static enum ronde_status run_flat_or_folded(struct ronde_sim_job_state *run)
     struct ronde_error refusal = {RONDE_OK, 0, ""};
     enum ronde_status status = ronde_sim_symmetric_if_free(run->job, run->options, run->mem,
                                                            MOST_WATCHED, run->result, &refusal);
-    if (status == RONDE_UNSUPPORTED) {
-        if (run->job->schedule->symmetry != RONDE_SYMMETRY_NONE)
-            run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
+    if (status == RONDE_UNSUPPORTED && run->job->schedule->symmetry != RONDE_SYMMETRY_NONE) {
+        run->most_ops = RONDE_SIM_MOST_AUTO_OPS;
         status = ronde_sim_job_fold(run, RONDE_SIM_MOST_WORK, &refusal);
         if (ronde_sim_job_is_refusal(status))
             status = ronde_sim_symmetric_if_free(run->job, run->options, run->mem, UINT64_MAX,
@@ -354,15 +353,16 @@ enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t m
 {
     struct ronde_sim_options limited = *run->options;
     const struct ronde_schedule *schedule = run->job->schedule;
-    if (run->has_folded || schedule->symmetry == RONDE_SYMMETRY_NONE ||
-        (unsigned)run->job->load->dtype >= RONDE_DTYPE_COUNT ||
+    if (run->has_folded || (unsigned)run->job->load->dtype >= RONDE_DTYPE_COUNT ||
         ronde_sim_is_simgrid_quick(ronde_sim_job_steps(run->job), schedule->ranks))
         return ronde_fail(error, RONDE_UNSUPPORTED, "%s on %u ranks is not folded",
                           schedule->algorithm, schedule->ranks);
     run->has_folded = true;
     if (most_work > 0)
         limited = ronde_sim_job_limited(run->options, most_work);
-    return ronde_sim_folded(run->job, &limited, run->mem, run->result, error);
+    return (schedule->symmetry == RONDE_SYMMETRY_NONE
+                ? ronde_sim_turned
+                : ronde_sim_folded)(run->job, &limited, run->mem, run->result, error);
 }
 
 /* What bounds the engines of a job: how many steps it has, how much work one may do. */

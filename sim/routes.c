@@ -250,7 +250,7 @@ static inline bool is_right(const struct ronde_sim_routes *routes, const struct 
     bool is_right = op->src < dag->ranks && op->dst < dag->ranks;
     for (uint32_t e = 0; e < op->edge_count && is_right; e++) {
         is_right = edges[e].op < index;
-        if (is_right && edges[e].is_message)
+        if (is_right && edges[e].is_message && !dag->is_turned)
             is_right = (uint32_t)routes->all[routes->of_op[edges[e].op]].key == op->src;
     }
     return is_right;

@@ -32,11 +32,12 @@ struct walk {
     const struct ronde_time_params *params;
     const struct ronde_dag_index *index;
     struct ronde_dag *dag;
-    bool is_named;    /**< also writes dag->origins */
-    bool is_sized;    /**< times depend on the bytes of messages */
-    bool is_quotient; /**< of one channel, on position 0 alone */
-    uint32_t channel; /**< of the quotient */
-    uint32_t depth;   /**< slots of a connection */
+    bool is_named;                     /**< also writes dag->origins */
+    bool is_sized;                     /**< times depend on the bytes of messages */
+    bool is_quotient;                  /**< of one channel, on position 0 alone */
+    uint32_t channel;                  /**< of the quotient */
+    const struct ronde_dag_turn *turn; /**< what stands for what; NULL = all have operations */
+    uint32_t depth;                    /**< slots of a connection */
     struct ronde_dag_sizes sizes;
     struct walker *walkers;
     uint32_t *queue; /**< ring of walkers to try; each is in it at most once */
@@ -155,7 +156,7 @@ static uint32_t peer_of(const struct walk *walk, const struct ronde_dag_actor *a
                         uint32_t connection)
 {
     return walk->is_quotient ? actor->program->connections[connection].peer
-                             : walk->index->actors[actor->links[connection].actor].view.rank;
+                             : actor->links[connection].rank;
 }
 
 /** Notes where the operation placed next comes from. */
@@ -376,9 +377,10 @@ static enum ronde_status expand(struct ronde_dag *dag, struct walk *walk,
         .is_quotient = walk->is_quotient,
         .multicasts = walk->params->multicasts,
         .channel = walk->channel,
+        .turn = walk->turn,
     };
     RONDE_TRY(ronde_dag_index_make(walk->schedule, &shape, arena, &index, error));
-    if (walk->is_quotient && index.group_count > 0)
+    if ((walk->is_quotient || walk->turn) && index.group_count > 0)
         return ronde_fail(
             error, RONDE_UNSUPPORTED,
             "%s on %u ranks: what switches copy or add is replayed on the whole graph",
@@ -449,6 +451,19 @@ ronde_dag_create_named(const struct ronde_schedule *schedule, const struct ronde
 {
     struct walk walk = {.params = params, .is_named = true};
     return create(schedule, load, &walk, mem, out_dag, error);
+}
+
+enum ronde_status
+ronde_dag_create_turned(const struct ronde_schedule *schedule, const struct ronde_load *load,
+                        const struct ronde_time_params *params, const struct ronde_dag_turn *turn,
+                        const struct ronde_mem *mem, struct ronde_dag **out_dag,
+                        struct ronde_error *error)
+{
+    struct walk walk = {.params = params, .turn = turn};
+    const enum ronde_status status = create(schedule, load, &walk, mem, out_dag, error);
+    if (status == RONDE_OK)
+        (*out_dag)->is_turned = true;
+    return status;
 }
 
 enum ronde_status ronde_dag_create_quotient(const struct ronde_quotient_request *request,

@@ -164,12 +164,28 @@ static uint32_t program_number(const struct ronde_schedule *schedule, uint32_t p
     return schedule->program_of ? schedule->program_of[position] : 0;
 }
 
+/** Positions of a channel that have actors. */
+static uint32_t actors_of_channel(const struct ronde_schedule *schedule,
+                                  const struct ronde_dag_shape *shape)
+{
+    return shape->is_quotient ? 1 : shape->turn ? shape->turn->positions : schedule->ranks;
+}
+
+/** The actor at a position of an actor's channel, or what stands for it. */
+static uint32_t actor_at(const struct ronde_schedule *schedule, const struct ronde_dag_shape *shape,
+                         const struct ronde_dag_actor *actor, uint32_t position)
+{
+    const uint32_t positions = actors_of_channel(schedule, shape);
+    return actor->first_of_channel + position % positions;
+}
+
 /**
  * Finds the other end of every connection of an actor; `shared` is that of all programs. In a
  * quotient the actor itself stands for every peer.
  */
 static bool make_links(const struct ronde_schedule *schedule, const struct shared *shared,
-                       bool is_quotient, struct ronde_dag_actor *actor, struct ronde_arena *arena)
+                       const struct ronde_dag_shape *shape, struct ronde_dag_actor *actor,
+                       struct ronde_arena *arena)
 {
     const struct ronde_program *program = actor->program;
     const uint32_t position = actor->view.position;
@@ -183,7 +199,8 @@ static bool make_links(const struct ronde_schedule *schedule, const struct share
         const struct ronde_end_entry wanted = ronde_ends_other(schedule, connection, position, peer);
         uint32_t count;
         const struct ronde_end_entry *found = ronde_ends_find(&shared[number].ends, &wanted, &count);
-        links[c].actor = is_quotient ? 0 : actor->channel * schedule->ranks + peer;
+        links[c].actor = actor_at(schedule, shape, actor, peer);
+        links[c].rank = ronde_channel_rank(actor->view.channel, peer);
         /* Checked schedules always have that end. */
         links[c].connection = count > 0 ? found->end : RONDE_NONE;
     }
@@ -224,16 +241,37 @@ static void count_actor(const struct ronde_dag_actor *actor, const struct shared
         totals->members += shared->runs[r].step_count;
 }
 
+/** Whether a channel has actors of its own. */
+static bool stands(const struct ronde_dag_shape *shape, uint32_t channel)
+{
+    return !shape->turn || shape->turn->channel_of[channel] == channel;
+}
+
+static uint32_t count_actors(const struct ronde_schedule *schedule,
+                             const struct ronde_dag_shape *shape)
+{
+    uint32_t channels = 0;
+    for (uint32_t c = 0; c < schedule->channel_count; c++)
+        channels += stands(shape, c);
+    return (shape->is_quotient ? 1 : channels) * actors_of_channel(schedule, shape);
+}
+
 /** Fills in the actors and adds up the totals. */
 static bool make_actors(const struct ronde_schedule *schedule, const struct shared *shared,
                         const struct ronde_dag_shape *shape, struct ronde_arena *arena,
                         struct ronde_dag_index *index, struct totals *totals)
 {
+    const uint32_t positions = actors_of_channel(schedule, shape);
+    uint32_t channel = shape->is_quotient ? shape->channel : 0;
     for (uint32_t a = 0; a < index->actor_count; a++) {
         struct ronde_dag_actor *actor = &index->actors[a];
-        const uint32_t position = a % schedule->ranks;
+        const uint32_t position = a % positions;
         const uint32_t number = program_number(schedule, position);
-        actor->channel = shape->is_quotient ? shape->channel : a / schedule->ranks;
+        /* The next one of those that stand for channels. */
+        for (channel += a > 0 && position == 0; !stands(shape, channel); channel++)
+            continue;
+        actor->channel = channel;
+        actor->first_of_channel = a - position;
         actor->view =
             ronde_view_open(schedule, actor->channel,
                             ronde_channel_rank(&schedule->channels[actor->channel], position));
@@ -245,7 +283,7 @@ static bool make_actors(const struct ronde_schedule *schedule, const struct shar
         actor->runs = shared[number].runs;
         actor->run_count = shared[number].run_count;
         actor->first_group = (uint32_t)totals->groups;
-        if (!make_links(schedule, shared, shape->is_quotient, actor, arena))
+        if (!make_links(schedule, shared, shape, actor, arena))
             return false;
         count_actor(actor, &shared[number], shape, totals);
     }
@@ -271,7 +309,7 @@ enum ronde_status ronde_dag_index_make(const struct ronde_schedule *schedule,
     for (uint32_t i = 0; i < schedule->program_count; i++)
         if (!make_shared(&schedule->programs[i], shape->multicasts, arena, &shared[i]))
             return out_of_memory(schedule, error);
-    out_index->actor_count = shape->is_quotient ? 1 : schedule->channel_count * schedule->ranks;
+    out_index->actor_count = count_actors(schedule, shape);
     out_index->actors = ronde_arena_new(arena, out_index->actor_count, sizeof *out_index->actors);
     if (!out_index->actors || !make_actors(schedule, shared, shape, arena, out_index, &totals))
         return out_of_memory(schedule, error);

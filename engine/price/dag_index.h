@@ -37,7 +37,8 @@ struct ronde_dag_queue {
 
 /** The other end of a connection. */
 struct ronde_dag_link {
-    uint32_t actor;      /**< the peer */
+    uint32_t actor;      /**< the peer, or what stands for it */
+    uint32_t rank;       /**< of the peer itself */
     uint32_t connection; /**< the connection in the peer's program */
 };
 
@@ -50,10 +51,11 @@ struct ronde_dag_actor {
     const struct ronde_dag_run *runs;     /**< run_count entries; shared likewise */
     const struct ronde_dag_link *links;   /**< per connection */
     uint32_t channel;
-    uint32_t first_op;    /**< number of the first step of piece 0 */
-    uint32_t first_lane;  /**< number of its first lane among all lanes */
-    uint32_t run_count;   /**< of the program */
-    uint32_t first_group; /**< number of its first run among those of all actors */
+    uint32_t first_of_channel; /**< number of the actor at position 0 of its channel */
+    uint32_t first_op;         /**< number of the first step of piece 0 */
+    uint32_t first_lane;       /**< number of its first lane among all lanes */
+    uint32_t run_count;        /**< of the program */
+    uint32_t first_group;      /**< number of its first run among those of all actors */
 };
 
 /** How a load is run. */
@@ -63,9 +65,10 @@ struct ronde_dag_shape {
     bool is_quotient; /**< position 0 of one channel is its own peer on every connection */
     bool multicasts;  /**< runs are looked for */
     uint32_t channel; /**< that channel */
+    const struct ronde_dag_turn *turn; /**< only what stands for others has actors; NULL = all have */
 };
 
-/** All actors of a schedule, channel after channel, position after position; one of a quotient. */
+/** All actors of a schedule, channel after channel, position after position; one of a quotient; those that stand for others. */
 struct ronde_dag_index {
     struct ronde_dag_actor *actors;
     uint32_t actor_count;

@@ -422,3 +422,24 @@ uint64_t ronde_quotient_bytes(const struct ronde_quotient *quotient, uint32_t op
                                    view.program->lane_first[origin->lane] + origin->step,
                                    origin->piece);
 }
+
+/* Only parts of a block that are spread over the positions change places. */
+bool ronde_quotient_repeats(const struct ronde_quotient *quotient, uint32_t offset)
+{
+    const struct ronde_schedule *schedule = quotient->schedule;
+    const uint64_t *parts = quotient->sizes->part_bytes[quotient->channel];
+    const uint32_t stay = schedule->chunks_per_block / schedule->ranks;
+    bool repeats = true;
+    for (uint32_t p = 0; !quotient->is_uniform && repeats && p < schedule->ranks; p++) {
+        const uint32_t q = ronde_group_add(schedule, p, offset);
+        repeats =
+            memcmp(parts + (size_t)p * stay, parts + (size_t)q * stay, stay * sizeof *parts) == 0;
+    }
+    return repeats;
+}
+
+double ronde_quotient_delay_ns(const struct ronde_quotient *quotient, uint32_t op, uint64_t bytes)
+{
+    const bool reduces = ronde_step_reduces(quotient->dag->origins[op].op);
+    return quotient->params.step_ns + ronde_dag_stage_ns(&quotient->params, reduces, bytes);
+}

@@ -303,12 +303,13 @@ static enum ronde_status try_finer(struct search *search, const struct slots *sl
                                    struct ronde_error *error)
 {
     const bool is_again = search->is_packed && search->refused_steps != UINT64_MAX;
-    const double quick_steps =
-        (double)(is_again ? MOST_AGAIN_WORK : MOST_QUICK_WORK) / fmax(search->work_a_step, 1.0);
-    if (quick_steps <= (double)search->most_steps || search->most_steps >= RONDE_SLOTS_MOST_STEPS)
+    const double work_a_step = search->work_a_step > 0 ? search->work_a_step : 1.0;
+    const double quick_steps = (double)(is_again ? MOST_AGAIN_WORK : MOST_QUICK_WORK) / work_a_step;
+    /* Less than a visit a step: of many that are alike one is replayed. */
+    const uint64_t most = work_a_step < 1 ? MOST_LONG_STEPS : RONDE_SLOTS_MOST_STEPS;
+    if (quick_steps <= (double)search->most_steps || search->most_steps >= most)
         return RONDE_OK;
-    search->most_steps =
-        quick_steps < RONDE_SLOTS_MOST_STEPS ? (uint64_t)quick_steps : RONDE_SLOTS_MOST_STEPS;
+    search->most_steps = quick_steps < (double)most ? (uint64_t)quick_steps : most;
     return try_best(search, *slots, error);
 }
 

@@ -14,7 +14,6 @@
 /* The state of a replay. */
 struct fold {
     struct ronde_sim_folding folding;
-    struct ronde_quotient **quotients;
     uint32_t channels;
     struct ronde_sim_forward walk;
     struct ronde_error *error;
@@ -44,19 +43,19 @@ static enum ronde_status check(const struct fold *fold)
     return ronde_sim_check_hosts(job->platform, job->schedule->ranks, options, fold->error);
 }
 
-/* One position of every channel, of equal chunks. */
+/* One position of every channel. */
 static enum ronde_status make_quotients(struct fold *fold)
 {
     const struct ronde_sim_job *job = fold->folding.job;
-    fold->quotients = ronde_store_new(&fold->folding.store, fold->channels, sizeof(void *));
-    if (!fold->quotients)
+    fold->folding.quotients = ronde_store_new(&fold->folding.store, fold->channels, sizeof(void *));
+    if (!fold->folding.quotients)
         return ronde_fail(fold->error, RONDE_NO_MEMORY, "no memory for %u channels", fold->channels);
     for (uint32_t c = 0; c < fold->channels; c++) {
         const struct ronde_quotient_request request = {job->schedule, c, job->load, job->params};
-        RONDE_TRY(ronde_quotient_create(&request, fold->folding.store.mem, &fold->quotients[c],
-                                        fold->error));
-        if (!fold->quotients[c]->is_uniform)
-            return refuse(fold, "chunks differ");
+        RONDE_TRY(ronde_quotient_create(&request, fold->folding.store.mem,
+                                        &fold->folding.quotients[c], fold->error));
+        if (!fold->folding.quotients[c]->is_uniform && ronde_time_is_sized(job->params))
+            return refuse(fold, "chunks differ, and what messages cost depends on them");
     }
     return RONDE_OK;
 }
@@ -78,12 +77,11 @@ static enum ronde_status check_size(const struct fold *fold, uint32_t positions)
 static enum ronde_status replay(struct fold *fold, struct ronde_sim_result *out_result)
 {
     const struct ronde_sim_folding *folding = &fold->folding;
-    const struct ronde_sim_folded_parts parts = {folding, fold->quotients, fold->error};
     fold->walk =
-        (struct ronde_sim_forward){.scene = {folding->job->platform, fold->quotients[0]->dag,
+        (struct ronde_sim_forward){.scene = {folding->job->platform, folding->quotients[0]->dag,
                                              folding->options, folding->store.mem, fold->error},
                                    .queue = {.mem = folding->store.mem}};
-    enum ronde_status status = ronde_sim_folded_graph_make(&parts, &fold->walk.graph);
+    enum ronde_status status = ronde_sim_folded_graph_make(folding, &fold->walk.graph, fold->error);
     RONDE_THEN(status, ronde_sim_maxmin_walk(&fold->walk, out_result));
     out_result->is_symmetric = true;
     ronde_sim_forward_close(&fold->walk);
@@ -92,8 +90,8 @@ static enum ronde_status replay(struct fold *fold, struct ronde_sim_result *out_
 
 static void free_quotients(struct fold *fold)
 {
-    for (uint32_t c = 0; fold->quotients && c < fold->channels; c++)
-        ronde_quotient_destroy(fold->quotients[c], fold->folding.store.mem);
+    for (uint32_t c = 0; fold->folding.quotients && c < fold->channels; c++)
+        ronde_quotient_destroy(fold->folding.quotients[c], fold->folding.store.mem);
 }
 
 enum ronde_status ronde_sim_folded(const struct ronde_sim_job *job,

@@ -15,14 +15,15 @@
 
 /* What is needed to make a graph and not to replay it. */
 struct maker {
-    const struct ronde_sim_folded_parts *parts;
     const struct ronde_sim_folding *folding;
     struct ronde_sim_forward_graph *graph;
+    struct ronde_error *error;
     const struct ronde_mem *mem;
     uint32_t count; /* of folded positions */
     struct ronde_sim_search search;
     uint32_t *offset_number; /* per position as an offset, its number + 1 */
     uint32_t offset_count;
+    uint64_t *bytes; /* of the step, per operation of the channel at hand and folded position; NULL where all move the same */
     uint32_t *route_of; /* per offset and folded position, in the channel at hand: route + 1, or UNKNOWN */
     struct ronde_store channel; /* memory of the channel at hand */
     uint32_t *table;            /* open addressing: hash of a route -> route + 1 */
@@ -34,7 +35,7 @@ struct maker {
 
 static enum ronde_status no_memory(const struct maker *maker)
 {
-    return ronde_fail(maker->parts->error, RONDE_NO_MEMORY, "no memory for %zu steps of %u ranks",
+    return ronde_fail(maker->error, RONDE_NO_MEMORY, "no memory for %zu steps of %u ranks",
                       maker->graph->node_count, maker->count);
 }
 
@@ -120,7 +121,7 @@ static enum ronde_status find_route(struct maker *maker, uint32_t channel, uint3
                                                                                  offset)),
                                        hops, &route.hop_count, &route.path));
     for (uint32_t i = 0; i < route.hop_count; i++)
-        hops[i] = maker->folding->link_kind[hops[i]];
+        hops[i] = maker->folding->kinds.of[hops[i]];
     if (!enlarge(maker))
         return no_memory(maker);
     const uint32_t slot = slot_of(maker, &route, hops);
@@ -147,9 +148,14 @@ static enum ronde_status find_routes(struct maker *maker, uint32_t channel, cons
 /* Numbers the offsets that a channel sends to, and finds their routes. */
 static enum ronde_status open_channel(struct maker *maker, uint32_t channel)
 {
-    const struct ronde_dag *dag = maker->parts->quotients[channel]->dag;
+    const struct ronde_quotient *quotient = maker->folding->quotients[channel];
+    const struct ronde_dag *dag = quotient->dag;
     const uint32_t ranks = maker->folding->full.count;
     ronde_store_clear(&maker->channel);
+    maker->bytes = NULL;
+    if (!quotient->is_uniform)
+        maker->bytes = ronde_store_new(&maker->channel, (size_t)dag->op_count * maker->count,
+                                       sizeof *maker->bytes);
     maker->offset_count = 0;
     memset(maker->offset_number, 0, ranks * sizeof *maker->offset_number);
     uint32_t *offsets = ronde_store_new(&maker->channel, ranks, sizeof *offsets);
@@ -168,12 +174,11 @@ static enum ronde_status open_channel(struct maker *maker, uint32_t channel)
 /* ---- Operations ------------------------------------------------------------------------------------------------- */
 
 /* The kind of an operation: mostly that of the last one on its route (RONDE_NONE where it sends nothing). */
-static bool find_kind(struct maker *maker, const struct ronde_dag_op *op, uint32_t route,
+static bool find_kind(struct maker *maker, struct ronde_sim_forward_kind kind, uint32_t route,
                       uint32_t *out_kind)
 {
     struct ronde_sim_forward_graph *graph = maker->graph;
     uint32_t *last = route == RONDE_NONE ? &maker->local_kind : &maker->last_kind[route];
-    struct ronde_sim_forward_kind kind = {.delay_ns = op->delay_ns, .bytes = (double)op->bytes};
     *out_kind = *last - 1;
     if (*last != 0 && graph->kinds[*out_kind].bytes == kind.bytes &&
         graph->kinds[*out_kind].delay_ns == kind.delay_ns)
@@ -216,16 +221,45 @@ static uint32_t folded_offset(const struct maker *maker, const struct ronde_quot
                                ronde_quotient_offset(quotient, op, edge));
 }
 
+/* Bytes of the step of an operation at a folded position: what it receives, which was found before, or of its own chunks. */
+static uint64_t find_bytes(const struct maker *maker, const struct ronde_quotient *quotient,
+                           uint32_t index, uint32_t folded)
+{
+    const struct ronde_dag_op *op = &quotient->dag->ops[index];
+    const struct ronde_dag_edge *first = &quotient->dag->edges[op->first_edge];
+    if (op->edge_count == 0 || !first->is_message)
+        return ronde_quotient_bytes(quotient, index,
+                                    ronde_sim_folding_position(maker->folding, folded));
+    const uint32_t offset = folded_offset(maker, quotient, index, first);
+    return maker->bytes[before(maker, 0, first, offset, folded)];
+}
+
+/* Delay and bytes of an operation at a folded position. */
+static struct ronde_sim_forward_kind kind_at(const struct maker *maker,
+                                             const struct ronde_quotient *quotient, uint32_t index,
+                                             uint32_t folded)
+{
+    const struct ronde_dag_op *op = &quotient->dag->ops[index];
+    if (!maker->bytes)
+        return (struct ronde_sim_forward_kind){.delay_ns = op->delay_ns, .bytes = (double)op->bytes};
+    const uint64_t bytes = find_bytes(maker, quotient, index, folded);
+    maker->bytes[(size_t)index * maker->count + folded] = bytes;
+    return (struct ronde_sim_forward_kind){.delay_ns =
+                                               ronde_quotient_delay_ns(quotient, index, bytes),
+                                           .bytes = op->dst == 0 ? 0 : (double)bytes};
+}
+
 /* One operation of the quotient at all folded positions; those before it learn that it comes after them. */
 static bool add_nodes(struct maker *maker, uint32_t channel, uint32_t index, uint32_t base)
 {
-    const struct ronde_quotient *quotient = maker->parts->quotients[channel];
+    const struct ronde_quotient *quotient = maker->folding->quotients[channel];
     const struct ronde_dag_op *op = &quotient->dag->ops[index];
     struct ronde_sim_forward_graph *graph = maker->graph;
     for (uint32_t f = 0; f < maker->count; f++) {
         const size_t row = ((size_t)maker->offset_number[op->dst] - 1) * maker->count;
         uint32_t kind;
-        if (!find_kind(maker, op, op->dst == 0 ? RONDE_NONE : maker->route_of[row + f] - 1, &kind))
+        if (!find_kind(maker, kind_at(maker, quotient, index, f),
+                       op->dst == 0 ? RONDE_NONE : maker->route_of[row + f] - 1, &kind))
             return false;
         graph->kinds[kind].ops++;
         graph->nodes[base + index * maker->count + f] =
@@ -242,7 +276,7 @@ static bool add_nodes(struct maker *maker, uint32_t channel, uint32_t index, uin
 
 static enum ronde_status add_channel(struct maker *maker, uint32_t channel, uint32_t base)
 {
-    const struct ronde_dag *dag = maker->parts->quotients[channel]->dag;
+    const struct ronde_dag *dag = maker->folding->quotients[channel]->dag;
     RONDE_TRY(open_channel(maker, channel));
     for (uint32_t i = 0; i < dag->op_count; i++)
         if (!add_nodes(maker, channel, i, base))
@@ -253,7 +287,7 @@ static enum ronde_status add_channel(struct maker *maker, uint32_t channel, uint
 /* Fills the lists of successors from their ends, which leaves their starts where they belong. */
 static void link_channel(const struct maker *maker, uint32_t channel, uint32_t base)
 {
-    const struct ronde_quotient *quotient = maker->parts->quotients[channel];
+    const struct ronde_quotient *quotient = maker->folding->quotients[channel];
     const struct ronde_dag *dag = quotient->dag;
     struct ronde_sim_forward_graph *graph = maker->graph;
     for (uint32_t i = dag->op_count; i-- > 0;)
@@ -276,7 +310,7 @@ static enum ronde_status add_all(struct maker *maker)
     uint32_t base = 0, end = 0;
     for (uint32_t c = 0; c < channels && status == RONDE_OK; c++) {
         status = add_channel(maker, c, base);
-        base += maker->parts->quotients[c]->dag->op_count * maker->count;
+        base += maker->folding->quotients[c]->dag->op_count * maker->count;
     }
     for (size_t i = 0; i <= graph->node_count && status == RONDE_OK; i++) {
         end += graph->first_next[i];
@@ -285,7 +319,7 @@ static enum ronde_status add_all(struct maker *maker)
     base = 0;
     for (uint32_t c = 0; c < channels && status == RONDE_OK; c++) {
         link_channel(maker, c, base);
-        base += maker->parts->quotients[c]->dag->op_count * maker->count;
+        base += maker->folding->quotients[c]->dag->op_count * maker->count;
     }
     return status;
 }
@@ -296,36 +330,38 @@ static bool reserve(struct maker *maker)
     const struct ronde_sim_folding *folding = maker->folding;
     struct ronde_sim_forward_graph *graph = maker->graph;
     for (uint32_t c = 0; c < folding->job->schedule->channel_count; c++) {
-        graph->node_count += (size_t)maker->parts->quotients[c]->dag->op_count * maker->count;
-        graph->next_count += (size_t)maker->parts->quotients[c]->dag->edge_count * maker->count;
+        graph->node_count += (size_t)maker->folding->quotients[c]->dag->op_count * maker->count;
+        graph->next_count += (size_t)maker->folding->quotients[c]->dag->edge_count * maker->count;
     }
     graph->nodes = ronde_sim_pages_new(maker->mem, graph->node_count, sizeof *graph->nodes);
     graph->next = ronde_sim_pages_new(maker->mem, graph->next_count, sizeof *graph->next);
     graph->first_next =
         ronde_sim_pages_new_zeroed(maker->mem, graph->node_count + 1, sizeof *graph->first_next);
-    graph->link_count = folding->link_count;
+    graph->link_count = folding->kinds.count;
     graph->links = ronde_mem_new(maker->mem, graph->link_count, sizeof *graph->links);
     maker->offset_number =
         ronde_mem_new(maker->mem, folding->full.count, sizeof *maker->offset_number);
     for (uint32_t i = 0; graph->links && i < graph->link_count; i++)
-        graph->links[i].rate_GBps = ronde_sim_folding_rate(folding, i);
+        graph->links[i].rate_GBps =
+            ronde_sim_kinds_rate(&folding->kinds, folding->job->platform, i,
+                                 (double)folding->full.count / folding->folded.count);
     return graph->nodes && graph->next && graph->first_next && graph->links && maker->offset_number;
 }
 
-enum ronde_status ronde_sim_folded_graph_make(const struct ronde_sim_folded_parts *parts,
-                                              struct ronde_sim_forward_graph *out_graph)
+enum ronde_status ronde_sim_folded_graph_make(const struct ronde_sim_folding *folding,
+                                              struct ronde_sim_forward_graph *out_graph,
+                                              struct ronde_error *error)
 {
-    const struct ronde_sim_folding *folding = parts->folding;
-    struct maker maker = {.parts = parts,
-                          .folding = folding,
+    struct maker maker = {.folding = folding,
                           .graph = out_graph,
+                          .error = error,
                           .mem = folding->store.mem,
                           .channel = {.mem = folding->store.mem},
                           .count = folding->folded.count};
     maker.search = (struct ronde_sim_search){.platform = folding->job->platform,
                                              .options = folding->options,
                                              .mem = folding->store.mem,
-                                             .error = parts->error,
+                                             .error = error,
                                              .alpha_ns = folding->job->params->alpha_ns,
                                              .lane_GBps = folding->job->params->lane_GBps,
                                              .routes = &out_graph->routes};

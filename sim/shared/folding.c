@@ -6,8 +6,8 @@
  * positions may be moved with the machine looking the same: first asked of what the machine is made of, which is
  * fast, and where that does not decide, of all routes, link by link. The least period of each digit is taken;
  * positions that differ by periods are one kind, of which one is replayed. Links that a period carries onto one
- * another are one kind too. One link stands for kind_size links that are shared by full.count / folded.count times as
- * many positions, so its rate is scaled by the two (ronde_sim_folding_rate). Without a period below its radix there
+ * another are one kind too. One link stands for kinds.size links that are shared by full.count / folded.count times as
+ * many positions, so its rate is scaled by the two (ronde_sim_kinds_rate). Without a period below its radix there
  * is nothing to fold: refused.
  */
 #include "forward_graph.h"
@@ -54,6 +54,14 @@ static bool are_released_alike(const struct finder *finder, uint32_t step)
         for (uint32_t p = 0; p < folding->full.count && is_alike; p++)
             is_alike = release_ns[rank_at(finder, c, p)] ==
                        release_ns[rank_at(finder, c, ronde_sim_group_add(&folding->full, p, step))];
+    return is_alike;
+}
+
+static bool are_chunks_alike(const struct finder *finder, uint32_t step)
+{
+    bool is_alike = true;
+    for (uint32_t c = 0; is_alike && c < finder->folding->job->schedule->channel_count; c++)
+        is_alike = ronde_quotient_repeats(finder->folding->quotients[c], step);
     return is_alike;
 }
 
@@ -125,7 +133,7 @@ static enum ronde_status compare_routes(struct finder *finder, uint32_t step, bo
     if (!finder->has_ways)
         status = ronde_sim_ways_make(&finder->ways, finder->error);
     finder->has_ways = true;
-    for (uint32_t i = 0; i < folding->link_count; i++)
+    for (uint32_t i = 0; i < folding->kinds.count; i++)
         finder->moved[i] = RONDE_NONE;
     for (uint32_t c = 0; c < folding->job->schedule->channel_count && status == RONDE_OK; c++)
         for (uint32_t way = 0; way < ways->offset_count && holds; way++) {
@@ -150,43 +158,13 @@ static bool may_look_up(const struct finder *finder)
 static enum ronde_status is_period(struct finder *finder, uint32_t step, bool *out_is)
 {
     *out_is = false;
-    if (!are_released_alike(finder, step))
+    if (!are_released_alike(finder, step) || !are_chunks_alike(finder, step))
         return RONDE_OK;
     RONDE_TRY(ronde_cancel_check(finder->folding->options->cancel, "the replay", finder->error));
     RONDE_TRY(compare_machine(finder, step, out_is));
     if (!*out_is && may_look_up(finder))
         RONDE_TRY(compare_routes(finder, step, out_is));
     return RONDE_OK;
-}
-
-/* The first link of a kind, with shorter ways to it for the next who asks (Tarjan, J. ACM 22, 1975). */
-static uint32_t first_of(uint32_t *kind, uint32_t link)
-{
-    while (kind[link] != link) {
-        kind[link] = kind[kind[link]];
-        link = kind[link];
-    }
-    return link;
-}
-
-/* Links that a period moves are one kind with what it makes of them. */
-static void join_kinds(const struct finder *finder)
-{
-    uint32_t *kind = finder->folding->link_kind;
-    for (uint32_t i = 0; i < finder->folding->link_count; i++) {
-        if (finder->moved[i] == RONDE_NONE)
-            continue;
-        const uint32_t a = first_of(kind, i), b = first_of(kind, finder->moved[i]);
-        kind[a > b ? a : b] = a < b ? a : b;
-    }
-}
-
-static void count_kinds(struct ronde_sim_folding *folding)
-{
-    for (uint32_t i = 0; i < folding->link_count; i++) {
-        folding->link_kind[i] = first_of(folding->link_kind, i);
-        folding->kind_size[folding->link_kind[i]]++;
-    }
 }
 
 /* The least period of a digit; its radix where there is none. */
@@ -201,7 +179,7 @@ static enum ronde_status find_period(struct finder *finder, uint32_t digit, uint
             status = is_period(finder, period * full->place[digit], &is);
     }
     if (is)
-        join_kinds(finder);
+        ronde_sim_kinds_join(&finder->folding->kinds, finder->moved);
     else
         *out_period = full->radix[digit];
     return status;
@@ -210,16 +188,10 @@ static enum ronde_status find_period(struct finder *finder, uint32_t digit, uint
 static bool reserve(struct finder *finder)
 {
     struct ronde_sim_folding *folding = finder->folding;
-    folding->link_count = ronde_platform_link_count(folding->job->platform);
-    folding->link_kind =
-        ronde_store_new(&folding->store, folding->link_count, sizeof *folding->link_kind);
-    folding->kind_size =
-        ronde_store_new(&folding->store, folding->link_count, sizeof *folding->kind_size);
-    finder->moved = ronde_store_new(&finder->room, folding->link_count, sizeof *finder->moved);
+    ronde_sim_kinds_begin(&folding->kinds, folding->job->platform, &folding->store);
+    finder->moved = ronde_store_new(&finder->room, folding->kinds.count, sizeof *finder->moved);
     finder->from_to =
         ronde_store_new(&finder->room, 2 * (size_t)folding->full.count, sizeof *finder->from_to);
-    for (uint32_t i = 0; folding->link_kind && i < folding->link_count; i++)
-        folding->link_kind[i] = i;
     return !folding->store.is_short && !finder->room.is_short;
 }
 
@@ -230,7 +202,7 @@ static enum ronde_status find_periods(struct finder *finder)
     for (uint32_t i = 0; i < folding->full.digits; i++)
         RONDE_TRY(find_period(finder, i, &periods[i]));
     folding->folded = ronde_sim_group_fold(&folding->full, periods);
-    count_kinds(folding);
+    ronde_sim_kinds_end(&folding->kinds);
     return folding->folded.count < folding->full.count
                ? RONDE_OK
                : ronde_fail(finder->error, RONDE_UNSUPPORTED,
@@ -259,11 +231,4 @@ uint32_t ronde_sim_folding_position(const struct ronde_sim_folding *folding, uin
         position +=
             folded / folding->folded.place[i] % folding->folded.radix[i] * folding->full.place[i];
     return position;
-}
-
-double ronde_sim_folding_rate(const struct ronde_sim_folding *folding, uint32_t link)
-{
-    const double positions = (double)folding->full.count / folding->folded.count;
-    const struct ronde_link *one = ronde_platform_link(folding->job->platform, link);
-    return one->is_fatpipe ? 0 : one->rate_GBps * folding->kind_size[link] / positions;
 }

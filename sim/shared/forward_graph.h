@@ -73,16 +73,41 @@ void ronde_sim_forward_graph_free(struct ronde_sim_forward_graph *graph,
  * does what happens to links. A replay then needs one position of each kind and one link of each kind, of which the
  * flows of one position get what is theirs. */
 
+/** Links that are one kind. */
+struct ronde_sim_kinds {
+    uint32_t *of;   /**< per link, the first link of its kind */
+    uint32_t *size; /**< per link that is the first of its kind, links of that kind */
+    uint32_t count; /**< entries of both */
+};
+
+/** Every link a kind of its own, in a store. */
+void ronde_sim_kinds_begin(struct ronde_sim_kinds *kinds, const struct ronde_platform *platform,
+                           struct ronde_store *store);
+
+/** Links that a symmetry moves are one kind with what it makes of them; NONE moves nothing. */
+void ronde_sim_kinds_join(struct ronde_sim_kinds *kinds, const uint32_t *moved);
+
+/** Once all are joined: how many are of each kind. */
+void ronde_sim_kinds_end(struct ronde_sim_kinds *kinds);
+
+/**
+ * What a link has for flows each of which stands for so many copies: these spread evenly over the links of its kind.
+ */
+double ronde_sim_kinds_rate(const struct ronde_sim_kinds *kinds,
+                            const struct ronde_platform *platform, uint32_t link, double copies);
+
+/** Joins two groups of a partition (ronde/partition.h), for which the first of both stands on. */
+void ronde_sim_join_to_first(uint32_t *parent, uint32_t one, uint32_t other);
+
 /** What is one kind. */
 struct ronde_sim_folding {
     const struct ronde_sim_job *job;
     const struct ronde_sim_options *options; /**< not NULL */
+    struct ronde_quotient **quotients;       /**< per channel */
     struct ronde_store store;                /**< of what it holds: the caller clears it */
     struct ronde_sim_group full;             /**< all positions */
     struct ronde_sim_group folded;           /**< one of each kind */
-    uint32_t *link_kind;                     /**< per link, the first link of its kind */
-    uint32_t *kind_size; /**< per link that is the first of its kind, links of that kind */
-    uint32_t link_count; /**< entries of both */
+    struct ronde_sim_kinds kinds;            /**< of links */
 };
 
 /**
@@ -95,27 +120,15 @@ enum ronde_status ronde_sim_folding_make(struct ronde_sim_folding *folding,
 /** The position that stands for a folded one. */
 uint32_t ronde_sim_folding_position(const struct ronde_sim_folding *folding, uint32_t folded);
 
-/**
- * What a link has for the flows of the positions that are replayed: each of them stands for as many as the whole group, which
- * spread evenly over the links of one kind.
- */
-double ronde_sim_folding_rate(const struct ronde_sim_folding *folding, uint32_t link);
-
 /* The step graph of the positions that stand for all others, forwards, as an engine replays it that knows no other. */
-
-/** What a graph is made of. */
-struct ronde_sim_folded_parts {
-    const struct ronde_sim_folding *folding;
-    struct ronde_quotient **quotients; /**< per channel; chunks are equal in all */
-    struct ronde_error *error;
-};
 
 /**
  * Makes the graph: an operation per operation of the quotients and folded position; links are those of the platform of which
  * the first of each kind carries all there is. Errors: those of routes; NO_MEMORY; CANCELLED. Free it in every case.
  */
-enum ronde_status ronde_sim_folded_graph_make(const struct ronde_sim_folded_parts *parts,
-                                              struct ronde_sim_forward_graph *out_graph);
+enum ronde_status ronde_sim_folded_graph_make(const struct ronde_sim_folding *folding,
+                                              struct ronde_sim_forward_graph *out_graph,
+                                              struct ronde_error *error);
 
 /* Large arrays: not cleared where every entry is written anyway, and in large pages where the system has them. */
 

@@ -144,6 +144,15 @@ struct ronde_dag_group {
     bool is_load; /**< else it stores */
 };
 
+/**
+ * Which positions and channels of a schedule with a program per position do the same. Position p does what p modulo
+ * `positions` does, by the same steps with peers as far away; a channel does what channel_of says, with ranks of its own.
+ */
+struct ronde_dag_turn {
+    uint32_t positions;         /**< divides the schedule's ranks */
+    const uint32_t *channel_of; /**< per channel, the first that does the same */
+};
+
 /** A graph of operations in a topological order (predecessors first). */
 struct ronde_dag {
     uint32_t ranks;                   /**< processes */
@@ -163,6 +172,7 @@ struct ronde_dag {
     double least_ns;  /**< ronde_time_least_ns */
     double alpha_ns;  /**< params.alpha_ns: a replay adds it to each route's latency */
     double lane_GBps; /**< params.lane_GBps: cap of each flow in a replay; 0 = none */
+    bool is_turned; /**< edges come from what stands for a sender (ronde_dag_create_turned), whose message goes elsewhere */
 };
 
 /**
@@ -181,6 +191,24 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_dag_create_named(const struct ronde_schedule *schedule, const struct ronde_load *load,
                        const struct ronde_time_params *params, const struct ronde_mem *mem,
                        struct ronde_dag **out_dag, struct ronde_error *error);
+
+/** Whether a schedule's programs allow turning it by so many positions: those that lie as far apart are alike. */
+RONDE_API bool ronde_dag_turns(const struct ronde_schedule *schedule, uint32_t positions);
+
+/** Whether all chunks of all channels are equally long. */
+RONDE_API bool ronde_dag_is_even(const struct ronde_schedule *schedule,
+                                 const struct ronde_load *load);
+
+/**
+ * The operations of the first `positions` of those channels that stand for others, with destinations where they are; edges come
+ * from operations that stand for the predecessor. The schedule turns so (ronde_dag_turns), and chunks are equal. Errors: as
+ * ronde_dag_create; UNSUPPORTED where switches copy or add.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_dag_create_turned(const struct ronde_schedule *schedule, const struct ronde_load *load,
+                        const struct ronde_time_params *params, const struct ronde_dag_turn *turn,
+                        const struct ronde_mem *mem, struct ronde_dag **out_dag,
+                        struct ronde_error *error);
 
 /** Frees a graph; NULL is allowed. */
 RONDE_API void ronde_dag_destroy(struct ronde_dag *dag, const struct ronde_mem *mem);

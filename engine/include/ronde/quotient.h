@@ -62,6 +62,13 @@ RONDE_API uint32_t ronde_quotient_offset(const struct ronde_quotient *quotient, 
 RONDE_API uint64_t ronde_quotient_bytes(const struct ronde_quotient *quotient, uint32_t op,
                                         uint32_t position);
 
+/** Whether an operation that moves so many bytes moves as many everywhere that an offset leads to, whichever it is. */
+RONDE_API bool ronde_quotient_repeats(const struct ronde_quotient *quotient, uint32_t offset);
+
+/** The delay of an operation where its step moves so many bytes; for costs that do not depend on the sizes of messages. */
+RONDE_API double ronde_quotient_delay_ns(const struct ronde_quotient *quotient, uint32_t op,
+                                         uint64_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -182,6 +182,18 @@ ronde_sim_folded(const struct ronde_sim_job *job, const struct ronde_sim_options
                  struct ronde_error *error);
 
 /**
+ * `maxmin` for a schedule with a program per position, of which one is replayed of what turns into one another: positions as
+ * far apart as all programs are alike, channels of equal weight on other ranks, each where the machine looks the same from
+ * both (ronde_platform_symmetry). The times of ronde_sim_maxmin to rounding. Errors: UNSUPPORTED where nothing turns, chunks
+ * differ, what messages cost depends on their size, times of operations are requested, switches copy or add, or more than
+ * RONDE_SIM_MOST_FOLDED_OPS are left; else as ronde_sim_maxmin.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_sim_turned(const struct ronde_sim_job *job, const struct ronde_sim_options *options,
+                 const struct ronde_mem *mem, struct ronde_sim_result *out_result,
+                 struct ronde_error *error);
+
+/**
  * Replays on the cores of one machine: workers poll the lanes of neighbouring ranks as the cpu backend does, out of
  * place and staged, and a step takes as long as reaching its data does, which depends on the core that touched them last
  * and on what was touched since. `dag` is the job's, with origins. Errors: UNSUPPORTED where the platform shares no

@@ -1,6 +1,7 @@
 /**
  * A folded replay gives what the replay of the whole graph gives: every symmetric schedule on every kind of machine, with
- * scattered ranks, late ranks and links that are slower than the others; and it is refused where ranks differ.
+ * scattered ranks, late ranks and links that are slower than the others; and it is refused where ranks differ. So does a
+ * replay of turned programs, of all schedules that have one per position.
  */
 #include "support/suite.h"
 
@@ -30,6 +31,7 @@ static const struct ronde_time_params costs = {.alpha_ns = 730,
 
 /** What was compared. */
 struct tally {
+    bool is_turned;    /**< schedules with a program per position, else symmetric ones */
     unsigned compared; /**< loads replayed both ways */
     unsigned shared;   /**< of them, where links were shared: longer than without */
     unsigned refused;  /**< loads that no two ranks have alike */
@@ -52,7 +54,8 @@ static void compare(const struct ronde_sim_job *job, const struct ronde_sim_opti
     struct ronde_sim_result whole = {0}, flat = {0}, folded = {0};
     struct ronde_error error = {0};
     struct ronde_dag *dag = NULL;
-    const enum ronde_status status = ronde_sim_folded(job, options, mem, &folded, &error);
+    const enum ronde_status status =
+        (tally->is_turned ? ronde_sim_turned : ronde_sim_folded)(job, options, mem, &folded, &error);
     if (status == RONDE_UNSUPPORTED) {
         tally->refused++;
         return;
@@ -96,9 +99,9 @@ static void compare_loads(const struct ronde_platform *platform,
     }
 }
 
-/** A schedule of an algorithm, where there is one and it is symmetric; else NULL. */
+/** A schedule of an algorithm, where there is one and it is symmetric or not, as is asked; else NULL. */
 static struct ronde_schedule *compile(const struct ronde_algorithm *algorithm, uint32_t ranks,
-                                      uint32_t inner, uint32_t channels)
+                                      uint32_t inner, uint32_t channels, bool is_symmetric)
 {
     const struct ronde_compile_request request = {.collective = algorithm->collective,
                                                   .algorithm = algorithm->name,
@@ -110,7 +113,7 @@ static struct ronde_schedule *compile(const struct ronde_algorithm *algorithm, u
     if (algorithm->supports(&request, NULL) != RONDE_OK)
         return NULL;
     CU_ASSERT_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, NULL) == RONDE_OK);
-    if (schedule->symmetry != RONDE_SYMMETRY_NONE)
+    if ((schedule->symmetry != RONDE_SYMMETRY_NONE) == is_symmetric)
         return schedule;
     ronde_schedule_destroy(schedule);
     return NULL;
@@ -125,7 +128,8 @@ static void compare_all(const struct ronde_platform *platform, uint32_t ranks, u
     const struct ronde_algorithm *const *algorithms = ronde_algorithms(&count);
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t channels = 1; channels < 4; channels += 2) {
-            struct ronde_schedule *schedule = compile(algorithms[i], ranks, inner, channels);
+            struct ronde_schedule *schedule =
+                compile(algorithms[i], ranks, inner, channels, !tally->is_turned);
             if (schedule)
                 compare_loads(platform, schedule, &options, tally);
             ronde_schedule_destroy(schedule);
@@ -166,6 +170,53 @@ static void schedules_are_as_their_graphs_on_the_machines_of_the_library(void)
         CU_ASSERT(tally.compared >= rows[i].compared && tally.shared >= rows[i].shared);
         ronde_platform_destroy(platform);
     }
+}
+
+/** Trees on rails and in chains, whose programs are alike from rail to rail and whose channels are, if chunks are. */
+static void turned_schedules_are_as_their_graphs(void)
+{
+    static const struct {
+        const char *file;
+        uint32_t ranks, inner;
+        unsigned compared, shared; /**< at least */
+    } rows[] = {
+        {"topologies/dgx-h100-pod.xml", 64, 8, 8, 4},
+        {"topologies/fat-tree-2to1-64.xml", 64, 8, 8, 4},
+        {"topologies/crossbar-64.xml", 24, 4, 8, 4},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && suite_can_read_platforms(); i++) {
+        struct ronde_platform *platform = platform_text_open(rows[i].file);
+        struct tally tally = {.is_turned = true};
+        CU_ASSERT_PTR_NOT_NULL_FATAL(platform);
+        compare_all(platform, rows[i].ranks, rows[i].inner, &tally);
+        suite_note("%s, %u ranks:", rows[i].file, rows[i].ranks);
+        report(&tally);
+        CU_ASSERT(tally.compared >= rows[i].compared && tally.shared >= rows[i].shared);
+        ronde_platform_destroy(platform);
+    }
+}
+
+/** Every second chunk is a grain longer: ranks two apart are alike. */
+static void chunks_that_differ_fold_by_where_they_do_not(void)
+{
+    static const char *const names[] = {"ring", "rabenseifner", "direct", "hierarchical"};
+    struct ronde_platform *platform =
+        suite_can_read_platforms() ? platform_text_open("topologies/fat-tree-2to1-64.xml") : NULL;
+    const struct ronde_sim_options options = {0};
+    struct tally tally = {0};
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && platform; i++) {
+        const struct ronde_algorithm *algorithm =
+            ronde_algorithm_find(RONDE_ALL_REDUCE, names[i], NULL);
+        struct ronde_schedule *schedule = compile(algorithm, 64, 8, 1, true);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(schedule);
+        const struct ronde_load load = {.count = 606ull * schedule->chunks_per_block,
+                                        .dtype = RONDE_FLOAT32};
+        const struct ronde_sim_job job = {platform, schedule, &load, &costs};
+        compare(&job, &options, &tally);
+        ronde_schedule_destroy(schedule);
+    }
+    CU_ASSERT(!platform || (tally.compared == 4 && tally.refused == 0));
+    ronde_platform_destroy(platform);
 }
 
 static struct ronde_schedule *compile_named(enum ronde_collective collective, const char *name,
@@ -332,7 +383,7 @@ static void what_it_cannot_do_is_refused(void)
     refuse(&(struct ronde_sim_job){platform, tree, &load, &costs}, NULL, RONDE_UNSUPPORTED,
            "a program per position");
     refuse(&(struct ronde_sim_job){platform, ring, &uneven, &costs}, NULL, RONDE_UNSUPPORTED,
-           "chunks differ");
+           "no two of 6 ranks have the same place");
     refuse(&(struct ronde_sim_job){platform, ring, &load, &costs}, &kept, RONDE_UNSUPPORTED,
            "keeps no times of single operations");
     refuse(&(struct ronde_sim_job){platform, large, &load, &costs}, NULL, RONDE_BAD_INPUT,
@@ -355,6 +406,9 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void)
     struct ronde_schedule *direct = compile_named(RONDE_ALL_REDUCE, "direct", 16);
     swept_job(ronde_sim_folded, &(struct ronde_sim_job){platform, direct, &load, &costs}, 30);
     ronde_schedule_destroy(direct);
+    struct ronde_schedule *trees = compile_named(RONDE_ALL_REDUCE, "hierarchical_direct_tree", 16);
+    swept_job(ronde_sim_turned, &(struct ronde_sim_job){platform, trees, &load, &costs}, 20);
+    ronde_schedule_destroy(trees);
     ronde_platform_destroy(platform);
 }
 
@@ -363,6 +417,9 @@ int main(void)
     static const struct suite_case cases[] = {
         {"schedules_are_as_their_graphs_on_the_machines_of_the_library",
          schedules_are_as_their_graphs_on_the_machines_of_the_library},
+        {"turned_schedules_are_as_their_graphs", turned_schedules_are_as_their_graphs},
+        {"chunks_that_differ_fold_by_where_they_do_not",
+         chunks_that_differ_fold_by_where_they_do_not},
         {"pods_are_as_their_graphs", pods_are_as_their_graphs},
         {"a_link_of_all_is_shared_by_all", a_link_of_all_is_shared_by_all},
         {"what_tells_ranks_apart_is_seen", what_tells_ranks_apart_is_seen},
