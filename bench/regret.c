@@ -1,9 +1,12 @@
 /*
  * What planning costs where it is wrong (tests/support/combinations.h), on a machine, for every collective and sizes from
- * 1 KiB to 1 GiB.
+ * 1 KiB to 1 GiB, or from -b on, which is more, as many by the same factor.
  *
- * bench_regret PLATFORM [RANKS [COLLECTIVE]]: rows of a table in Markdown; bench_regret --head: its head.
+ * bench_regret PLATFORM [RANKS [COLLECTIVE|all [short]]] [OPTION...]: rows of a table in Markdown; bench_regret --head: its head.
+ * PLATFORM and the options of the machine are those of `ronde plan`; short: as tests/property/regret_test.c, a tenth of the work.
  */
+#include "cli/options/option_groups.h"
+#include "cli/options/topology.h"
 #include "tests/support/combinations.h"
 
 #include "ronde/collective.h"
@@ -17,6 +20,9 @@
 /* More is said on stderr, with what would have been faster. */
 #define WORTH_SAYING 0.01
 
+/* The smallest size where no larger one is asked for. */
+#define LEAST_BYTES UINT64_C(1024)
+
 static void compare_collective(struct combinations *all, enum ronde_collective collective)
 {
     struct ronde_error error = {0};
@@ -29,6 +35,8 @@ static void compare_collective(struct combinations *all, enum ronde_collective c
     }
     for (uint32_t i = 0; i < COMBINATIONS_SIZES; i++) {
         const struct combinations_size *size = &all->sizes[i];
+        if (isinf(size->least_ns))
+            continue;
         const double regret = combinations_regret(size);
         worst = fmax(worst, regret);
         if (regret > WORTH_SAYING)
@@ -49,24 +57,56 @@ static const char head[] = "| machine | ranks | collective | combinations | repl
                            "regret | plan, CPU s |\n"
                            "|---|---|---|---|---|---|---|---|\n";
 
+static const struct ronde_option_use uses[] = {
+    RONDE_TAKES(machine, "degrade without nics nodes fabric"),
+    RONDE_TAKES(sizes, "minbytes"),
+    RONDE_TAKES_END,
+};
+
+static const struct ronde_command command = {
+    .name = "bench_regret",
+    .arguments = "PLATFORM [RANKS [COLLECTIVE|all [short]]]",
+    .summary = "what planning costs where it is wrong",
+    .examples = "  bench_regret torus-8x8 24 all_reduce --without h3\n",
+    .uses = uses,
+    .max_arguments = 4,
+};
+
+static enum ronde_status open_machine(int argc, char **argv, struct ronde_options *options,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    RONDE_TRY(ronde_options_parse(&command, argc, argv, options, error));
+    if (!options->arguments[0])
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "usage: bench_regret %s", command.arguments);
+    return ronde_open_argument(options, 0, out_platform, error);
+}
+
 int main(int argc, char **argv)
 {
+    static struct ronde_options options;
     struct ronde_platform *platform = NULL;
     struct ronde_error error = {0};
     if (argc == 2 && strcmp(argv[1], "--head") == 0) {
         fputs(head, stdout);
         return 0;
     }
-    if (argc < 2 ||
-        ronde_platform_read(argv[1], ronde_mem_default(), &platform, &error) != RONDE_OK) {
-        fprintf(stderr, "usage: bench_regret PLATFORM [RANKS [COLLECTIVE]]  %s\n", error.message);
+    if (open_machine(argc, argv, &options, &platform, &error) != RONDE_OK) {
+        fprintf(stderr, "bench_regret: %s\n", error.message);
         return 2;
     }
-    struct combinations all = {.platform = platform, .ranks = ronde_platform_facts(platform)->hosts};
-    if (argc > 2 && atoi(argv[2]) > 0)
-        all.ranks = (uint32_t)atoi(argv[2]);
+    const char *ranks = options.arguments[1], *collective = options.arguments[2];
+    struct combinations all = {.platform = platform,
+                               .ranks = ronde_platform_facts(platform)->hosts,
+                               .least_bytes = options.sizes.min_bytes > LEAST_BYTES
+                                                  ? options.sizes.min_bytes
+                                                  : LEAST_BYTES};
+    all.is_short = options.arguments[3] && strcmp(options.arguments[3], "short") == 0;
+    if (ranks && atoi(ranks) > 0)
+        all.ranks = (uint32_t)atoi(ranks);
     for (uint32_t c = 0; c < RONDE_COLLECTIVE_COUNT; c++)
-        if (argc <= 3 || strcmp(argv[3], ronde_collective_text((enum ronde_collective)c)) == 0)
+        if (!collective || strcmp(collective, "all") == 0 ||
+            strcmp(collective, ronde_collective_text((enum ronde_collective)c)) == 0)
             compare_collective(&all, (enum ronde_collective)c);
     ronde_platform_destroy(platform);
     return 0;

@@ -16,10 +16,12 @@ static double simgrid_s(uint64_t steps, uint32_t ranks)
     return (double)steps * (1.0 + ranks / 3.0) * 1e-6;
 }
 
-bool ronde_sim_is_simgrid_quick(uint64_t steps, uint32_t ranks)
+bool ronde_sim_is_simgrid_quick(const struct ronde_platform *platform, uint64_t steps,
+                                uint32_t ranks)
 {
     const char *version;
-    return simgrid_s(steps, ranks) <= SIMGRID_MOST_S && ronde_sim_simgrid_available(&version);
+    return simgrid_s(steps, ranks) <= SIMGRID_MOST_S && ronde_sim_simgrid_available(&version) &&
+           !ronde_platform_has_detours(platform);
 }
 
 enum ronde_status
@@ -27,7 +29,7 @@ ronde_sim_share_links(const struct ronde_platform *platform, const struct ronde_
                       const struct ronde_sim_options *options, const struct ronde_mem *mem,
                       struct ronde_sim_result *out_result, struct ronde_error *error)
 {
-    if (dag->group_of || !ronde_sim_is_simgrid_quick(dag->op_count, dag->ranks))
+    if (dag->group_of || !ronde_sim_is_simgrid_quick(platform, dag->op_count, dag->ranks))
         return ronde_sim_maxmin(platform, dag, options, mem, out_result, error);
     const enum ronde_status status = ronde_sim_simgrid(platform, dag, options, out_result, error);
     out_result->work = (uint64_t)(simgrid_s(dag->op_count, dag->ranks) / VISIT_S);

@@ -40,12 +40,12 @@ bool ronde_sim_has_flags(const struct ronde_platform *platform,
 /** Whether ranks of this platform share cores or memory. */
 bool ronde_sim_is_shared(const struct ronde_platform *platform);
 
-/** Whether SimGrid is there and expected to replay so many steps in half a second. */
-bool ronde_sim_is_simgrid_quick(uint64_t steps, uint32_t ranks);
+/** Whether SimGrid is there, has the machine's routes and is expected to replay so many steps in half a second. */
+bool ronde_sim_is_simgrid_quick(const struct ronde_platform *platform, uint64_t steps,
+                                uint32_t ranks);
 
 /**
- * Replays a graph whose flows share links: by SimGrid where it is there and expected to be done in half a second, else by
- * maxmin. Errors: theirs.
+ * Replays a graph whose flows share links: by SimGrid where ronde_sim_is_simgrid_quick says so, else by maxmin. Errors: theirs.
  */
 enum ronde_status
 ronde_sim_share_links(const struct ronde_platform *platform, const struct ronde_dag *dag,

@@ -354,7 +354,8 @@ enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t m
     struct ronde_sim_options limited = *run->options;
     const struct ronde_schedule *schedule = run->job->schedule;
     if (run->has_folded || (unsigned)run->job->load->dtype >= RONDE_DTYPE_COUNT ||
-        ronde_sim_is_simgrid_quick(ronde_sim_job_steps(run->job), schedule->ranks))
+        ronde_sim_is_simgrid_quick(run->job->platform, ronde_sim_job_steps(run->job),
+                                   schedule->ranks))
         return ronde_fail(error, RONDE_UNSUPPORTED, "%s on %u ranks is not folded",
                           schedule->algorithm, schedule->ranks);
     run->has_folded = true;

@@ -32,6 +32,9 @@
 #define NEAR 0.97
 #define QUICK_NEAR 1.03
 
+/* What a second's replay has to promise. */
+#define WORTH_WORK 0.975
+
 /* Times of two slots that differ by less are equal: the last bit of a sum decides nothing. */
 #define EQUAL 1e-9
 
@@ -274,6 +277,28 @@ static enum ronde_status try_default(struct search *search, const struct slots *
     return RONDE_OK;
 }
 
+/**
+ * The shortest slot of packed trees whose replay takes a second, by the work of steps so far, if they are the fastest there are and it
+ * promises to be worth that: what is above the estimate is what messages wait for one another, and shorter ones wait for less.
+ */
+static enum ronde_status try_shortest(struct search *search, const struct slots *slots,
+                                      struct ronde_error *error)
+{
+    const struct ronde_quote *quote = search->quote;
+    const double waiting_ns = quote->time_ns * (1 - 1 / search->off);
+    const double most_steps = (double)MOST_AGAIN_WORK / fmax(search->work_a_step, 1.0);
+    uint32_t last = 0;
+    while (last + 1 < slots->count &&
+           (double)steps_of(search->forecast, slots->bytes[last + 1]) <= most_steps)
+        last++;
+    const double shorter = (double)slots->bytes[last] / (double)quote->slot_bytes;
+    return search->work_a_step > 0 && quote->slot_bytes > 0 && shorter < 1 &&
+                   slots->estimated_ns[last] + shorter * waiting_ns <
+                       WORTH_WORK * fmin(quote->time_ns, search->fastest_ns)
+               ? try_slot(search, slots->bytes[last], error)
+               : RONDE_OK;
+}
+
 /* Whether so many steps that share links are few, or known to be quick; is_short: they have to be, as far as is known. */
 static bool may_contend(const struct search *search, uint64_t steps, bool is_short)
 {
@@ -347,8 +372,9 @@ static enum ronde_status find_time(struct search *search, bool is_open,
         status = try_finer(search, &slots, error);
     if (status == RONDE_OK && is_open)
         status = try_pieces(search, candidate->outline, error);
-    if (status == RONDE_OK && slots.count > 0 && !search->is_packed)
-        status = try_long(search, &slots, error);
+    if (status == RONDE_OK && slots.count > 0)
+        status = search->is_packed ? try_shortest(search, &slots, error)
+                                   : try_long(search, &slots, error);
     if (status == RONDE_OK && !search->is_packed)
         status = try_default(search, &slots, error);
     if (isinf(quote->time_ns) && isfinite(search->beyond_ns))

@@ -449,5 +449,8 @@ enum ronde_status ronde_bound_find(const struct ronde_platform *platform,
 
 double ronde_bound_ns(const struct ronde_bound *bound, double bytes)
 {
+    /* Of no data nothing is sent; a barrier has none to begin with. */
+    if (bytes <= 0 && bound->collective != RONDE_BARRIER)
+        return 0;
     return fmax(bound->latency_ns, bytes / bound->certain_GBps);
 }

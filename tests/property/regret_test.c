@@ -26,6 +26,7 @@ struct machine {
     const char *file; /**< of topologies/, or NULL: rails of so many nodes of eight */
     uint32_t nodes;
     uint32_t ranks;
+    const char *out; /**< a part that is out; NULL = none */
 };
 
 /** The machine read, and the file that goes with it. */
@@ -37,6 +38,13 @@ struct stage {
     uint32_t replayed; /**< rivals */
     double worst;      /**< regret */
 };
+
+static void take_out(struct stage *stage, const char *part)
+{
+    struct ronde_error error = {0};
+    if (part)
+        CU_ASSERT_EQUAL_FATAL(ronde_platform_without(stage->platform, &part, 1, &error), RONDE_OK);
+}
 
 static void stage_begin(struct stage *stage, const struct machine *machine)
 {
@@ -61,6 +69,7 @@ static void stage_begin(struct stage *stage, const struct machine *machine)
     CU_ASSERT_EQUAL_FATAL(ronde_platform_read(stage->path, ronde_mem_default(), &stage->platform,
                                               &error),
                           RONDE_OK);
+    take_out(stage, machine->out);
 }
 
 static void stage_end(struct stage *stage)
@@ -100,8 +109,10 @@ static void check_collective(struct stage *stage, enum ronde_collective collecti
 static void what_is_planned_is_the_fastest(void)
 {
     static const struct machine machines[] = {
-        {"crossbar-64", 0, 8}, {"fat-tree-2to1-64", 0, 12}, {NULL, 2, 16}, {"torus-8x8", 0, 24},
-        {"mi300x", 0, 8},      {"dragonfly-72", 0, 18},
+        {"crossbar-64", 0, 8, NULL}, {"fat-tree-2to1-64", 0, 12, NULL},
+        {NULL, 2, 16, NULL},         {"torus-8x8", 0, 24, NULL},
+        {"mi300x", 0, 8, NULL},      {"dragonfly-72", 0, 18, NULL},
+        {NULL, 2, 16, "n1g0_c"},
     };
     if (!suite_can_read_platforms())
         return;
@@ -158,7 +169,7 @@ static double cut_ns(const struct ronde_platform *platform, uint32_t ranks, cons
 /** Of more ranks than the bench has, where pieces are so short that their replay is long. */
 static void long_replays_are_done_where_they_pay(void)
 {
-    static const struct machine pod = {NULL, 32, 256};
+    static const struct machine pod = {NULL, 32, 256, NULL};
     const uint64_t count = UINT64_C(4) << 20;
     struct stage stage;
     if (!suite_can_read_platforms())
@@ -176,7 +187,8 @@ static void long_replays_are_done_where_they_pay(void)
 /** Of more ranks than all combinations are tried for: all alike along six axes, or none like another. */
 static void trees_are_planned_for_many_ranks(void)
 {
-    static const struct machine machines[] = {{"tofu-2x2x2", 0, 96}, {"torus-8x8x8", 0, 150}};
+    static const struct machine machines[] = {{"tofu-2x2x2", 0, 96, NULL},
+                                              {"torus-8x8x8", 0, 150, NULL}};
     const uint64_t count = UINT64_C(16) << 20;
     if (!suite_can_read_platforms())
         return;

@@ -27,12 +27,13 @@ static const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32, .engin
 static enum ronde_status plan_sizes(struct combinations *all, struct ronde_selector *selector,
                                     struct ronde_error *error)
 {
+    const uint64_t least_bytes = all->least_bytes ? all->least_bytes : 1024;
     enum ronde_status status = ronde_selector_rely(selector, all->platform, NULL, 0, error);
     for (uint32_t i = 0; i < COMBINATIONS_SIZES && status == RONDE_OK; i++) {
         struct combinations_size *size = &all->sizes[i];
         struct ronde_decision decision;
         char text[RONDE_SETUP_OPTIONS_BYTES];
-        *size = (struct combinations_size){.bytes = UINT64_C(1024) << (4 * i), .least_ns = INFINITY};
+        *size = (struct combinations_size){.bytes = least_bytes << (4 * i), .least_ns = INFINITY};
         size->count =
             ronde_collective_count(all->collective, all->ranks, size->bytes, options.dtype);
         status = ronde_selector_decide(selector, size->count, &decision, error);

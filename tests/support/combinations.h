@@ -10,7 +10,7 @@
 
 #include "ronde/predict.h"
 
-/** Sizes, from 1 KiB to 1 GiB. */
+/** Sizes, each 16 times the one before: 1 KiB to 1 GiB where the first is 1 KiB. */
 #define COMBINATIONS_SIZES 6u
 
 /** A size, what is planned for it, and the fastest there is. */
@@ -28,6 +28,7 @@ struct combinations {
     const struct ronde_platform *platform;
     uint32_t ranks;
     enum ronde_collective collective;
+    uint64_t least_bytes; /**< the first size; 0 = 1 KiB */
     bool is_short; /**< fewer channels, slots and sizes are tried: every other size has least_ns */
     struct combinations_size sizes[COMBINATIONS_SIZES];
     double plan_s;    /**< CPU */

@@ -372,6 +372,24 @@ static void where_links_are_full_auto_shares_them(void)
     end(&stage);
 }
 
+/* SimGrid has the file's routes, so what goes around a part that is out is maxmin's, at once: no work is too little for it. */
+static void what_goes_around_a_part_is_shared_by_maxmin(void)
+{
+    const struct ronde_sim_options options = {.work_limit = LITTLE_WORK};
+    const char *const out[] = {"h15"};
+    struct stage stage;
+    if (!begin(&stage, "direct", 14))
+        return;
+    CU_ASSERT_EQUAL_FATAL(ronde_platform_without(stage.leaves.platform, out, 1, &stage.error),
+                          RONDE_OK);
+    CU_ASSERT_EQUAL(run(&stage, "maxmin", NULL), RONDE_OK);
+    const double shared_ns = stage.result.time_ns;
+    CU_ASSERT_EQUAL(run(&stage, "auto", &options), RONDE_OK);
+    CU_ASSERT_STRING_EQUAL(stage.result.engine, "maxmin");
+    CU_ASSERT_DOUBLE_EQUAL(stage.result.time_ns / shared_ns, 1, 1e-9);
+    end(&stage);
+}
+
 static bool is_alike(const struct stage *stage, const uint32_t *host_of)
 {
     struct ronde_alike alike;
@@ -461,6 +479,7 @@ int main(void)
         SUITE_CASE(what_is_too_large_unasked_is_possible_on_request),
         SUITE_CASE(where_nothing_is_shared_all_engines_agree),
         SUITE_CASE(where_links_are_full_auto_shares_them),
+        SUITE_CASE(what_goes_around_a_part_is_shared_by_maxmin),
         SUITE_CASE(hosts_that_nothing_tells_apart_are_replayed_as_one),
         SUITE_CASE(late_ranks_are_told_apart),
     };
