@@ -162,8 +162,7 @@ static enum ronde_status settle(const void *self, struct ronde_candidate *candid
         return look(&forecast, candidate->outline, quote, error);
     const bool is_open = load->slot_bytes == 0;
     /* Short replays end, so that more is known of who has lost, and by how much; those of packed trees and copies may be much work. */
-    if (ronde_forecast_steps(&forecast) < RONDE_LONG_STEPS && !candidate->most_steps &&
-        candidate->turns_of == 0)
+    if (ronde_outline_is_quick(&forecast) && !candidate->most_steps && candidate->turns_of == 0)
         most_ns = INFINITY;
     return is_open && candidate->outline->likes_pieces && quote->bound_of < RONDE_BOUND_OF_PIECES
                ? ronde_slots_tighten(&forecast, candidate, quote, error)
