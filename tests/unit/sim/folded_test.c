@@ -142,13 +142,30 @@ static void report(const struct tally *tally)
                tally->refused);
 }
 
+/** A machine, and how many loads are compared on it at least, and how many of them share links. */
+struct row {
+    const char *file;
+    uint32_t ranks, inner;
+    unsigned compared, shared;
+};
+
+static void compare_rows(const struct row *rows, size_t count, size_t stride, bool is_turned)
+{
+    for (size_t i = 0; i < count && suite_can_read_platforms(); i += stride) {
+        struct ronde_platform *platform = platform_text_open(rows[i].file);
+        struct tally tally = {.is_turned = is_turned};
+        CU_ASSERT_PTR_NOT_NULL_FATAL(platform);
+        compare_all(platform, rows[i].ranks, rows[i].inner, &tally);
+        suite_note("%s, %u ranks:", rows[i].file, rows[i].ranks);
+        report(&tally);
+        CU_ASSERT(tally.compared >= rows[i].compared && tally.shared >= rows[i].shared);
+        ronde_platform_destroy(platform);
+    }
+}
+
 static void schedules_are_as_their_graphs_on_the_machines_of_the_library(void)
 {
-    static const struct {
-        const char *file;
-        uint32_t ranks, inner;
-        unsigned compared, shared; /**< at least */
-    } rows[] = {
+    static const struct row rows[] = {
         {"topologies/crossbar-64.xml", 64, 0, 20, 0},
         {"topologies/crossbar-64.xml", 24, 4, 10, 5},
         {"topologies/fat-tree-2to1-64.xml", 64, 8, 20, 10},
@@ -159,41 +176,18 @@ static void schedules_are_as_their_graphs_on_the_machines_of_the_library(void)
         {"topologies/dgx-h100.xml", 8, 0, 10, 0},
         {"topologies/dgx-h100-pod.xml", 64, 8, 10, 5},
     };
-    const size_t stride = suite_is_sample() ? 3 : 1;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && suite_can_read_platforms(); i += stride) {
-        struct ronde_platform *platform = platform_text_open(rows[i].file);
-        struct tally tally = {0};
-        CU_ASSERT_PTR_NOT_NULL_FATAL(platform);
-        compare_all(platform, rows[i].ranks, rows[i].inner, &tally);
-        suite_note("%s, %u ranks:", rows[i].file, rows[i].ranks);
-        report(&tally);
-        CU_ASSERT(tally.compared >= rows[i].compared && tally.shared >= rows[i].shared);
-        ronde_platform_destroy(platform);
-    }
+    compare_rows(rows, sizeof rows / sizeof rows[0], suite_is_sample() ? 3 : 1, false);
 }
 
 /** Trees on rails and in chains, whose programs are alike from rail to rail and whose channels are, if chunks are. */
 static void turned_schedules_are_as_their_graphs(void)
 {
-    static const struct {
-        const char *file;
-        uint32_t ranks, inner;
-        unsigned compared, shared; /**< at least */
-    } rows[] = {
+    static const struct row rows[] = {
         {"topologies/dgx-h100-pod.xml", 64, 8, 8, 4},
         {"topologies/fat-tree-2to1-64.xml", 64, 8, 8, 4},
         {"topologies/crossbar-64.xml", 24, 4, 8, 4},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && suite_can_read_platforms(); i++) {
-        struct ronde_platform *platform = platform_text_open(rows[i].file);
-        struct tally tally = {.is_turned = true};
-        CU_ASSERT_PTR_NOT_NULL_FATAL(platform);
-        compare_all(platform, rows[i].ranks, rows[i].inner, &tally);
-        suite_note("%s, %u ranks:", rows[i].file, rows[i].ranks);
-        report(&tally);
-        CU_ASSERT(tally.compared >= rows[i].compared && tally.shared >= rows[i].shared);
-        ronde_platform_destroy(platform);
-    }
+    compare_rows(rows, sizeof rows / sizeof rows[0], 1, true);
 }
 
 /** Every second chunk is a grain longer: ranks two apart are alike. */
