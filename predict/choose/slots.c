@@ -43,6 +43,15 @@ static const uint32_t contended[] = {2, 4, 6, 8, 10, 12, 1, 0};
 #define CONTENDED_STEPS ((uint64_t)1 << 16)
 #define CONTENDED_WORK 3e6
 
+/*
+ * The same work of a step of a symmetric schedule, at least: however few ranks are replayed, what all of them load is counted first.
+ * Packed trees are known to share links.
+ */
+#define COUNTED_WORK 4
+
+/* Where 32 KiB take so much longer than the best, shorter slots are not tried. */
+#define LOST 1.5
+
 enum ronde_status ronde_forecast_quote(const struct ronde_forecast *forecast, const char *engine,
                                        struct ronde_quote *out_quote, struct ronde_error *error)
 {
@@ -75,6 +84,7 @@ struct search {
     double most_ns;    /**< times above are of no interest; INFINITY = all are, whatever the work */
     double fastest_ns; /**< of all that is known: a long replay has to promise less */
     double beyond_ns;  /**< the least that was found to be above; or INFINITY */
+    double last_ns;    /**< the last time, or what it was found to be above */
     double off;        /**< the time over its estimate */
     double work_a_step;                      /**< of what maxmin replayed so far, at most */
     bool is_packed;                          /**< trees that were packed for the machine, unasked */
@@ -169,6 +179,7 @@ static void note_found(struct search *search, const struct ronde_quote *found)
     /* SimGrid, which has the few steps, works most as it begins. */
     if (strcmp(found->engine, "maxmin") == 0)
         search->work_a_step = fmax(search->work_a_step, (double)found->work / steps);
+    search->last_ns = found->time_ns;
     if (found->is_bound)
         search->beyond_ns = fmin(search->beyond_ns, found->time_ns);
     else if (found->time_ns < search->quote->time_ns * (1 - EQUAL))
@@ -302,7 +313,10 @@ static enum ronde_status try_shortest(struct search *search, const struct slots 
 /* Whether so many steps that share links are few, or known to be quick; is_short: they have to be, as far as is known. */
 static bool may_contend(const struct search *search, uint64_t steps, bool is_short)
 {
-    const bool is_quick = search->work_a_step * (double)steps <= CONTENDED_WORK;
+    const bool is_counted =
+        search->forecast->schedule->symmetry != RONDE_SYMMETRY_NONE && !search->is_packed;
+    const double work_a_step = fmax(search->work_a_step, is_counted ? COUNTED_WORK : 0);
+    const bool is_quick = work_a_step * (double)steps <= CONTENDED_WORK;
     return steps <= CONTENDED_STEPS ? is_quick || !is_short : is_quick && search->work_a_step > 0;
 }
 
@@ -312,13 +326,19 @@ static enum ronde_status try_pieces(struct search *search, const struct ronde_ou
 {
     const struct ronde_forecast *forecast = search->forecast;
     const double bound_ns = ronde_outline_bound(outline, forecast->load.count);
+    double longer_ns = 0;
     for (size_t i = 0; i < sizeof contended / sizeof contended[0]; i++) {
         const uint64_t slot_bytes = ronde_outline_slot_bytes(contended[i]);
         const uint64_t steps = steps_of(forecast, slot_bytes);
-        if (search->quote->time_ns > RONDE_OUTLINE_CLEARLY * bound_ns &&
-            steps > ronde_forecast_steps(forecast) &&
-            may_contend(search, steps, contended[i] < contended[0]))
-            RONDE_TRY(try_slot(search, slot_bytes, error));
+        const bool is_short = contended[i] < contended[0];
+        if (search->quote->time_ns <= RONDE_OUTLINE_CLEARLY * bound_ns ||
+            steps <= ronde_forecast_steps(forecast) || !may_contend(search, steps, is_short) ||
+            (is_short && longer_ns > LOST * search->quote->time_ns))
+            continue;
+        search->last_ns = 0;
+        RONDE_TRY(try_slot(search, slot_bytes, error));
+        if (contended[i] <= contended[0])
+            longer_ns = search->last_ns;
     }
     return RONDE_OK;
 }
