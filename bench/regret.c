@@ -20,9 +20,6 @@
 /* More is said on stderr, with what would have been faster. */
 #define WORTH_SAYING 0.01
 
-/* The smallest size where no larger one is asked for. */
-#define LEAST_BYTES UINT64_C(1024)
-
 static void compare_collective(struct combinations *all, enum ronde_collective collective)
 {
     struct ronde_error error = {0};
@@ -98,9 +95,7 @@ int main(int argc, char **argv)
     const char *ranks = options.arguments[1], *collective = options.arguments[2];
     struct combinations all = {.platform = platform,
                                .ranks = ronde_platform_facts(platform)->hosts,
-                               .least_bytes = options.sizes.min_bytes > LEAST_BYTES
-                                                  ? options.sizes.min_bytes
-                                                  : LEAST_BYTES};
+                               .least_bytes = options.sizes.min_bytes};
     all.is_short = options.arguments[3] && strcmp(options.arguments[3], "short") == 0;
     if (ranks && atoi(ranks) > 0)
         all.ranks = (uint32_t)atoi(ranks);

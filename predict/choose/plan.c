@@ -284,7 +284,7 @@ static uint64_t between(const uint64_t counts[2], const double leads[2], uint64_
     const uint64_t steps = (counts[1] - counts[0]) / grid;
     const double wanted = (middle - (double)counts[0]) / (double)grid;
     const uint64_t step = wanted < 1 ? 1 : (uint64_t)wanted;
-    /* A size that is no multiple of the grid leaves a rest, in which one step is still below the upper end. */
+    /* Where the distance is no multiple of the grid, one step still ends below the upper count. */
     const uint64_t last = steps > 1 ? steps - 1 : 1;
     return counts[0] + grid * (step < last ? step : last);
 }

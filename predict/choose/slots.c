@@ -358,6 +358,14 @@ static enum ronde_status try_finer(struct search *search, const struct slots *sl
     return try_best(search, *slots, error);
 }
 
+/** By the slots that are listed, the best first. */
+static enum ronde_status try_listed(struct search *search, const struct ronde_candidate *candidate,
+                                    struct slots *slots, struct ronde_error *error)
+{
+    RONDE_TRY(list_slots(search->forecast, candidate, slots, error));
+    return try_best(search, *slots, error);
+}
+
 /** Whether packed trees are too much work as they are cut by default, so that nothing is known of them. */
 static bool is_refused(const struct search *search)
 {
@@ -373,20 +381,16 @@ static enum ronde_status find_time(struct search *search, bool is_open,
     struct slots slots = {.count = 0};
     enum ronde_status status = RONDE_OK;
     *quote = (struct ronde_quote){.time_ns = INFINITY, .engine = "none"};
-    if (is_open && candidate->outline->likes_pieces) {
-        status = list_slots(forecast, candidate, &slots, error);
-        RONDE_THEN(status, try_best(search, slots, error));
-    }
+    if (is_open && candidate->outline->likes_pieces)
+        status = try_listed(search, candidate, &slots, error);
     /* Trees that were packed for the machine, and what a user wrote, come with a cut that suits them. */
     if (status == RONDE_OK &&
         (!isfinite(quote->time_ns) ||
          (!candidate->algorithm && ronde_forecast_steps(forecast) <= search->most_steps)))
         status = try_slot(search, forecast->load.slot_bytes, error);
     /* Longer pieces tell what a step costs. */
-    if (status == RONDE_OK && is_open && slots.count == 0 && is_refused(search)) {
-        status = list_slots(forecast, candidate, &slots, error);
-        RONDE_THEN(status, try_best(search, slots, error));
-    }
+    if (status == RONDE_OK && is_open && slots.count == 0 && is_refused(search))
+        status = try_listed(search, candidate, &slots, error);
     /* Packed trees that have lost may win by shorter pieces. */
     if (status == RONDE_OK && slots.count > 0 && (quote->is_exact || search->is_packed))
         status = try_finer(search, &slots, error);

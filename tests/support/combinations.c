@@ -27,7 +27,8 @@ static const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32, .engin
 static enum ronde_status plan_sizes(struct combinations *all, struct ronde_selector *selector,
                                     struct ronde_error *error)
 {
-    const uint64_t least_bytes = all->least_bytes ? all->least_bytes : 1024;
+    const uint64_t least_bytes =
+        all->least_bytes > COMBINATIONS_LEAST_BYTES ? all->least_bytes : COMBINATIONS_LEAST_BYTES;
     enum ronde_status status = ronde_selector_rely(selector, all->platform, NULL, 0, error);
     for (uint32_t i = 0; i < COMBINATIONS_SIZES && status == RONDE_OK; i++) {
         struct combinations_size *size = &all->sizes[i];

@@ -10,8 +10,9 @@
 
 #include "ronde/predict.h"
 
-/** Sizes, each 16 times the one before: 1 KiB to 1 GiB where the first is 1 KiB. */
+/** Sizes, each 16 times the one before: 1 KiB to 1 GiB where the first is the least. */
 #define COMBINATIONS_SIZES 6u
+#define COMBINATIONS_LEAST_BYTES UINT64_C(1024)
 
 /** A size, what is planned for it, and the fastest there is. */
 struct combinations_size {
@@ -28,7 +29,7 @@ struct combinations {
     const struct ronde_platform *platform;
     uint32_t ranks;
     enum ronde_collective collective;
-    uint64_t least_bytes; /**< the first size; 0 = 1 KiB */
+    uint64_t least_bytes; /**< the first size; less than COMBINATIONS_LEAST_BYTES = that */
     bool is_short; /**< fewer channels, slots and sizes are tried: every other size has least_ns */
     struct combinations_size sizes[COMBINATIONS_SIZES];
     double plan_s;    /**< CPU */
