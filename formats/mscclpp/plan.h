@@ -99,11 +99,9 @@ uint32_t mscclpp_target_rank(const struct mscclpp_act *act);
 /** The JSON as a plan. (plan_parse.c) Errors: those of ronde_mscclpp_read but REJECTED. */
 bool mscclpp_parse(const char *text, size_t bytes, struct mscclpp_plan *plan);
 
-/** Pairs signals with waits, puts and fetches with these, packets with their readers. (match.c) Errors: UNSUPPORTED, REJECTED. */
+/** Pairs signals with waits, puts and fetches with these, packets with their readers; gives every message a tag,
+ * one for as many between two threadblocks as arrive in their order. (match.c) Errors: UNSUPPORTED, REJECTED, NO_MEMORY. */
 bool mscclpp_match(struct mscclpp_plan *plan);
-
-/** Gives every message a tag: one for as many between two threadblocks as arrive in their order. (plan_read.c) Errors: NO_MEMORY. */
-bool mscclpp_give_tags(struct mscclpp_plan *plan);
 
 /** The act of another threadblock of the rank that meets a barrier's act there, or RONDE_NONE. (match.c) */
 uint32_t mscclpp_same_barrier(const struct mscclpp_plan *plan, uint32_t act, uint32_t tb);

@@ -1,6 +1,6 @@
 /**
- * What the two readers of a plan's JSON share: plan_parse.c reads ranks, buffers and channels, plan_parse_op.c operations;
- * as one file they would be too long. Only for files that are built with jansson.
+ * What the readers of a plan's JSON share: plan_parse.c reads ranks and threadblocks, plan_parse_op.c operations, and
+ * plan_place.c the numbers in both. Only for files that are built with jansson.
  */
 #ifndef RONDE_FORMATS_MSCCLPP_PLAN_PARSE_H
 #define RONDE_FORMATS_MSCCLPP_PLAN_PARSE_H
