@@ -8,6 +8,16 @@
 /* More groups of one job are refused: none has as many. */
 #define MOST_GROUPS 65536u
 
+const char *ronde_trace_format_text(enum ronde_trace_format format)
+{
+    static const char *const texts[] = {
+#define RONDE_TEXT(name, text) text,
+        RONDE_TRACE_FORMAT_LIST(RONDE_TEXT)
+#undef RONDE_TEXT
+            "no trace"};
+    return texts[format];
+}
+
 uint64_t gather_hash(uint64_t hash, const void *bytes, size_t count)
 {
     const unsigned char *at = bytes;

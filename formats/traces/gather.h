@@ -89,9 +89,4 @@ uint32_t name_type_bytes(const char *name);
 uint64_t name_call_bytes(enum ronde_collective collective, uint32_t ranks, int64_t in, int64_t out,
                          uint32_t type_bytes);
 
-/* Lines of a source, one at a time. */
-
-/* The next line without its end, within the window; false at the end of the file. `out_is_whole`: an end came behind it. */
-RONDE_MUST_CHECK bool lines_next(struct source *source, struct pull_span *out, bool *out_is_whole);
-
 #endif

@@ -30,25 +30,6 @@ struct inspector {
     uint32_t processes;
 };
 
-bool lines_next(struct source *source, struct pull_span *out, bool *out_is_whole)
-{
-    for (size_t seen = 0;;) {
-        const char *from = source->bytes + source->at;
-        const size_t there = source->end - source->at;
-        const char *found = there > seen ? memchr(from + seen, '\n', there - seen) : NULL;
-        if (found || (source->is_at_end && there > 0)) {
-            const size_t bytes = found ? (size_t)(found - from) : there;
-            *out = (struct pull_span){from, bytes};
-            *out_is_whole = found != NULL;
-            source->at += bytes + (found != NULL);
-            return true;
-        }
-        if (source->is_at_end || !source_more(source))
-            return false;
-        seen = there;
-    }
-}
-
 static bool refuse(struct inspector *inspector, const char *what)
 {
     return source_refuse_line(inspector->source, inspector->line, "%s; this is read as %s", what,
@@ -245,7 +226,7 @@ bool inspector_read(struct source *source, struct ronde_traces *traces,
                                   .names = format == RONDE_TRACE_RUNS ? &of_ronde : &of_inspector};
     struct pull_span line;
     bool is_whole = false;
-    while (lines_next(source, &line, &is_whole)) {
+    while (pull_line(source, &line, &is_whole)) {
         inspector.line++;
         if (!read_line(&inspector, line, is_whole))
             return false;

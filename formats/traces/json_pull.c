@@ -197,3 +197,22 @@ bool pull_take(struct source *source, struct pull_span *out)
     source->at += scan.offset;
     return true;
 }
+
+bool pull_line(struct source *source, struct pull_span *out, bool *out_is_whole)
+{
+    for (size_t seen = 0;;) {
+        const char *from = source->bytes + source->at;
+        const size_t there = source->end - source->at;
+        const char *found = there > seen ? memchr(from + seen, '\n', there - seen) : NULL;
+        if (found || (source->is_at_end && there > 0)) {
+            const size_t bytes = found ? (size_t)(found - from) : there;
+            *out = (struct pull_span){from, bytes};
+            *out_is_whole = found != NULL;
+            source->at += bytes + (found != NULL);
+            return true;
+        }
+        if (source->is_at_end || !source_more(source))
+            return false;
+        seen = there;
+    }
+}

@@ -50,6 +50,9 @@ RONDE_MUST_CHECK bool pull_next_key(struct source *source, bool *is_first, char 
 /* The next value, whole. Refuses what is none, or is longer than SOURCE_MOST_BYTES. */
 RONDE_MUST_CHECK bool pull_take(struct source *source, struct pull_span *out);
 
+/* The next line without its end, within the window; false at the end of the file. `out_is_whole`: an end came behind it. */
+RONDE_MUST_CHECK bool pull_line(struct source *source, struct pull_span *out, bool *out_is_whole);
+
 /* The next item of an array; false at the array's end, too. */
 RONDE_MUST_CHECK bool pull_next_item(struct source *source, bool *is_first, struct pull_span *out);
 

@@ -141,7 +141,7 @@ bool prometheus_read(struct source *source, struct ronde_traces *traces)
     bool is_whole = false;
     gather_remark(traces, "Prometheus text has means of calls, waiting included, by classes of "
                           "sizes: of each the smallest size is given");
-    for (uint32_t number = 1; lines_next(source, &line, &is_whole); number++)
+    for (uint32_t number = 1; pull_line(source, &line, &is_whole); number++)
         if (!read_line(source, traces, line, number))
             return false;
     return source->status == RONDE_OK;

@@ -5,16 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *ronde_trace_format_text(enum ronde_trace_format format)
-{
-    static const char *const texts[] = {
-#define RONDE_TEXT(name, text) text,
-        RONDE_TRACE_FORMAT_LIST(RONDE_TEXT)
-#undef RONDE_TEXT
-            "no trace"};
-    return texts[format];
-}
-
 /* Keys of a file's first object, and what they are of. */
 static const struct {
     const char *key;

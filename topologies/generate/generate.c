@@ -247,21 +247,3 @@ enum ronde_status ronde_generate_node_words(struct ronde_node_description *node,
         RONDE_TRY(set_nics(node, nics, error));
     return RONDE_OK;
 }
-
-/* What all generators write alike: the head of a file. */
-
-void ronde_generator_open(FILE *file, const struct ronde_opening *opening)
-{
-    ronde_elements_open(file, opening->comment, opening->name, opening->routing);
-    ronde_put_prop(file, "description", opening->description);
-    ronde_put_prop(file, "source", opening->source);
-    if (opening->node_hosts > 0)
-        fprintf(file, "    <prop id=\"ronde.node_hosts\" value=\"%u\"/>\n", opening->node_hosts);
-    if (opening->multicasts)
-        ronde_put_prop(file, "multicast", "1");
-}
-
-uint32_t ronde_parts_of(uint32_t total, uint32_t size)
-{
-    return (total + size - 1) / size;
-}

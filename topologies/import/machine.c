@@ -387,10 +387,40 @@ bool ronde_import_is_symmetric(const struct ronde_import_edge *edge)
     return !(edge->GBps[0] < edge->GBps[1]) && !(edge->GBps[0] > edge->GBps[1]);
 }
 
-uint32_t ronde_import_links(const struct ronde_import_edge *edge)
+static uint32_t links_of(const struct ronde_import_edge *edge)
 {
     uint32_t links = 0;
     for (uint32_t way = 0; way < 2; way++)
         links += isfinite(edge->GBps[way]) && edge->GBps[way] > 0 ? 1 : 0;
     return ronde_import_is_symmetric(edge) && links == 2 ? 1 : links;
+}
+
+/* Links as they are written: one for both directions where these are equal. */
+static uint32_t count_links(const struct ronde_import *import)
+{
+    uint32_t links = 0;
+    for (uint32_t i = 0; i < import->edges.count; i++)
+        links += links_of(RONDE_EDGE(import, i));
+    for (uint32_t i = 0; i < import->nics.count; i++)
+        links += RONDE_PLACE(import, *RONDE_AT(import->nics, uint32_t, i))->net_GBps > 0 ? 1 : 0;
+    return links;
+}
+
+struct ronde_import_summary ronde_import_summary(const struct ronde_import *import)
+{
+    struct ronde_import_summary summary = {
+        .kind = import->kind,
+        .gpus = import->gpus.count,
+        .cores = import->cores,
+        .nics = import->nics.count,
+        .links = count_links(import),
+        .hosts = import->gpus.count > 0 ? import->gpus.count * import->request.nodes : import->cores,
+    };
+    for (uint32_t i = 0; i < import->places.count; i++) {
+        const struct ronde_import_place *place = RONDE_PLACE(import, i);
+        summary.cpus += place->is_used && place->kind == RONDE_PLACE_CPU ? 1 : 0;
+        summary.switches += place->is_used && place->kind == RONDE_PLACE_SWITCH ? 1 : 0;
+        summary.ports += place->port_count;
+    }
+    return summary;
 }

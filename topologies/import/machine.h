@@ -176,9 +176,6 @@ uint32_t ronde_import_path(const struct ronde_import *import, uint32_t gpu, uint
 /** Whether both directions have the same rate, or no limit. */
 bool ronde_import_is_symmetric(const struct ronde_import_edge *edge);
 
-/** Links a platform file needs for an edge: one where both directions are equal, none without a limit. */
-uint32_t ronde_import_links(const struct ronde_import_edge *edge);
-
 /** What two ranks on one GPU exchange at most (NCCL's LOC_BW): its memory. */
 #define RONDE_IMPORT_LOCAL_GBPS 5000.0
 

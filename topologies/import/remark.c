@@ -1,4 +1,4 @@
-/* What an import found, and what it assumed, for people. */
+/* What an import assumed, for people. */
 #include "machine.h"
 
 #include <string.h>
@@ -58,34 +58,4 @@ bool ronde_import_remark(const struct ronde_import *import, uint32_t index, char
         (void)snprintf(out_line + used, bytes - used, " (line %u%s)", import->remark_lines[remark],
                        import->remark_counts[remark] > 1 ? " and others" : "");
     return true;
-}
-
-/* Links as they are written: one for both directions where these are equal. */
-static uint32_t count_links(const struct ronde_import *import)
-{
-    uint32_t links = 0;
-    for (uint32_t i = 0; i < import->edges.count; i++)
-        links += ronde_import_links(RONDE_EDGE(import, i));
-    for (uint32_t i = 0; i < import->nics.count; i++)
-        links += RONDE_PLACE(import, *RONDE_AT(import->nics, uint32_t, i))->net_GBps > 0 ? 1 : 0;
-    return links;
-}
-
-struct ronde_import_summary ronde_import_summary(const struct ronde_import *import)
-{
-    struct ronde_import_summary summary = {
-        .kind = import->kind,
-        .gpus = import->gpus.count,
-        .cores = import->cores,
-        .nics = import->nics.count,
-        .links = count_links(import),
-        .hosts = import->gpus.count > 0 ? import->gpus.count * import->request.nodes : import->cores,
-    };
-    for (uint32_t i = 0; i < import->places.count; i++) {
-        const struct ronde_import_place *place = RONDE_PLACE(import, i);
-        summary.cpus += place->is_used && place->kind == RONDE_PLACE_CPU ? 1 : 0;
-        summary.switches += place->is_used && place->kind == RONDE_PLACE_SWITCH ? 1 : 0;
-        summary.ports += place->port_count;
-    }
-    return summary;
 }

@@ -24,7 +24,7 @@ static enum ronde_status end_root(struct ronde_xml_reader *reader, uint32_t line
     return RONDE_OK;
 }
 
-const struct ronde_element ronde_root = {
+static const struct ronde_element root = {
     "platform",
     "version",
     "",
@@ -56,7 +56,7 @@ static enum ronde_status read_whole(const char *path, const char *text, size_t b
                                     const struct ronde_mem *mem,
                                     struct ronde_platform **out_platform, struct ronde_error *error)
 {
-    struct ronde_xml_reader reader = {.error = error};
+    struct ronde_xml_reader reader = {.root = &root, .error = error};
     const struct ronde_document_events events = ronde_reader_events(&reader);
     *out_platform = NULL;
     enum ronde_status status = ronde_platform_create(path, mem, &reader.platform);

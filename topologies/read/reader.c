@@ -134,11 +134,11 @@ static enum ronde_status check_order(struct ronde_xml_reader *reader, const stru
 }
 
 /* The row of an element; NULL where its parent may not hold it. */
-static const struct ronde_element *find_row(const struct ronde_open_element *parent,
-                                            const char *name)
+static const struct ronde_element *
+find_row(const struct ronde_element *root, const struct ronde_open_element *parent, const char *name)
 {
     if (!parent)
-        return strcmp(ronde_root.name, name) == 0 ? &ronde_root : NULL;
+        return strcmp(root->name, name) == 0 ? root : NULL;
     for (size_t i = 0; i < parent->element->inside_count; i++)
         if (strcmp(parent->element->inside[i].name, name) == 0)
             return &parent->element->inside[i];
@@ -150,7 +150,7 @@ static enum ronde_status on_start(void *user, const struct ronde_tag *tag)
 {
     struct ronde_xml_reader *reader = user;
     struct ronde_open_element *parent = reader->depth ? &reader->open[reader->depth - 1] : NULL;
-    const struct ronde_element *element = find_row(parent, tag->name);
+    const struct ronde_element *element = find_row(reader->root, parent, tag->name);
     if (!element && !parent)
         return ronde_reader_fail(reader, tag, "root element is <%s>, expected <platform>",
                                  tag->name);

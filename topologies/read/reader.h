@@ -53,6 +53,7 @@ struct ronde_open_element {
 
 /** State of one reading. */
 struct ronde_xml_reader {
+    const struct ronde_element *root;                    /**< <platform> (read.c) */
     struct ronde_platform *platform;                     /**< being filled */
     struct ronde_error *error;                           /**< the caller's */
     uint32_t fact_lines[RONDE_FACT_COUNT];               /**< line of each prop, 0 while unseen */
@@ -139,9 +140,6 @@ extern const struct ronde_element ronde_inner_zones[];
 enum ronde_status ronde_reader_torus(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
                                      uint32_t zone, const struct ronde_link *link,
                                      enum ronde_link_sharing sharing);
-
-/** The root, <platform>. */
-extern const struct ronde_element ronde_root;
 
 /** <zone> and its old name <AS>. */
 enum ronde_status ronde_read_zone(struct ronde_xml_reader *reader, const struct ronde_tag *tag,
