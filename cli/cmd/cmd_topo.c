@@ -6,7 +6,6 @@
 #include "commands.h"
 
 #include "ronde/gpus.h"
-#include "ronde/import.h"
 #include "ronde/output_file.h"
 
 #include <errno.h>
@@ -294,66 +293,6 @@ static enum ronde_status check(struct ronde_invocation *call, struct ronde_error
         return ronde_sink_row(&call->sink, &(struct ronde_row){answer.fields, answer.count}, error);
     print_table(&call->sink, &answer);
     return RONDE_OK;
-}
-
-/* ronde topo import: a machine described by NCCL, RCCL, hwloc or in some lines, or this machine, as a platform
- * file. */
-
-/* Without a file, or with the word `live`, this machine is meant. */
-static enum ronde_status request_of(const struct ronde_options *options,
-                                    struct ronde_import_request *out_request,
-                                    struct ronde_error *error)
-{
-    const char *file = options->argument_count > 0 ? options->arguments[0] : NULL;
-    *out_request = (struct ronde_import_request){
-        .path = file && strcmp(file, "live") != 0 ? file : NULL,
-        .nodes = options->machine.nodes > 0 ? options->machine.nodes : 1,
-        .nic_GBps = own_of(options)->nic_GBps,
-        .nvlink_GBps = own_of(options)->nvlink_GBps,
-        .memory_GBps = own_of(options)->memory_GBps,
-        .multicasts = own_of(options)->multicast,
-    };
-    return options->machine.fabric
-               ? ronde_parse_fabric(options->machine.fabric, &out_request->fabric, error)
-               : RONDE_OK;
-}
-
-/* To stderr: the platform itself may go to a pipe. */
-static void print_summary(const struct ronde_import *import)
-{
-    const struct ronde_import_summary summary = ronde_import_summary(import);
-    char line[256];
-    if (summary.gpus > 0)
-        fprintf(stderr,
-                "%s: %u GPUs, %u NICs (%u ports), %u CPUs, %u PCI switches, %u links a node\n",
-                summary.kind, summary.gpus, summary.nics, summary.ports, summary.cpus,
-                summary.switches, summary.links);
-    else
-        fprintf(stderr, "%s: no GPU; %u cores that share a memory\n", summary.kind, summary.cores);
-    for (uint32_t i = 0; ronde_import_remark(import, i, line, sizeof line); i++)
-        fprintf(stderr, "note: %s\n", line);
-    if (summary.gpus > 0)
-        fputs("note: latencies are nominal (NVLink 0.6 us, PCI 1 us, network 2.7 us): no such file "
-              "has any\n",
-              stderr);
-    fprintf(stderr, "%u hosts\n", summary.hosts);
-}
-
-enum ronde_status ronde_topo_import(struct ronde_invocation *call, struct ronde_error *error)
-{
-    struct ronde_import_request request;
-    struct ronde_import *import = NULL;
-
-    enum ronde_status status = request_of(call->options, &request, error);
-    RONDE_THEN(status, ronde_node_open(&request, &import, error));
-    /* Opened last, so that a refused file leaves an existing one alone. */
-    RONDE_THEN(status, ronde_sink_open(call->options, &call->sink, error));
-    RONDE_THEN(status, ronde_import_write(import, call->sink.file, error));
-    status = ronde_sink_close(&call->sink, status, error);
-    if (status == RONDE_OK)
-        print_summary(import);
-    ronde_import_destroy(import);
-    return status;
 }
 
 #define OWN(member) offsetof(struct ronde_topo_options, member)

@@ -1,4 +1,4 @@
-/* Rows and frames: see the header. Lengths are in units of the picture, about a pixel on a laptop. */
+/* A platform as a picture: a torus as a grid (topo_torus.c), anything else as rows and frames. Lengths are in units of the picture, about a pixel on a laptop. */
 #include "topo_view.h"
 
 #include "ronde/mem.h"
@@ -449,23 +449,33 @@ static void draw_gaps(const struct ronde_page *page, const struct ronde_layout *
     }
 }
 
-enum ronde_status ronde_page_rows(struct ronde_page *page, const struct ronde_topo_view *view,
-                                  struct ronde_error *error)
+static enum ronde_status draw_rows(const struct ronde_topo_view *view, FILE *file,
+                                   struct ronde_error *error)
 {
     struct ronde_layout layout;
+    struct ronde_page page;
     const enum ronde_status status = layout_make(view, TOP, &layout, error);
     if (status == RONDE_OK) {
-        ronde_page_open(page, view, fmax(layout.right + layout.left, 2 * MARGIN + 720),
+        ronde_page_open(&page, view, file, fmax(layout.right + layout.left, 2 * MARGIN + 720),
                         layout.bottom + LEGEND_ROOM);
-        draw_frames(page, view, &layout);
+        draw_frames(&page, view, &layout);
         for (uint32_t i = 0; i < view->shape.edge_count; i++)
-            draw_wire(page, view, &layout, i);
+            draw_wire(&page, view, &layout, i);
         for (uint32_t v = 0; v < view->shape.vertex_count; v++)
-            draw_box(page, view, &layout.boxes[v], v);
-        draw_gaps(page, &layout);
-        ronde_page_legend(page, MARGIN, layout.bottom + 34);
-        ronde_page_close(page);
+            draw_box(&page, view, &layout.boxes[v], v);
+        draw_gaps(&page, &layout);
+        ronde_page_legend(&page, MARGIN, layout.bottom + 34);
+        ronde_page_close(&page);
     }
     layout_free(view, &layout);
     return status;
+}
+
+enum ronde_status ronde_topo_view_print_svg(const struct ronde_topo_view *view, FILE *file,
+                                            struct ronde_error *error)
+{
+    if (view->torus.axes == 0)
+        return draw_rows(view, file, error);
+    ronde_topo_view_torus(view, file);
+    return RONDE_OK;
 }

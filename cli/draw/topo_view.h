@@ -71,6 +71,9 @@ RONDE_MUST_CHECK enum ronde_status ronde_topo_view_print_tree(const struct ronde
 RONDE_MUST_CHECK enum ronde_status ronde_topo_view_print_svg(const struct ronde_topo_view *view,
                                                              FILE *file, struct ronde_error *error);
 
+/** The picture of a torus. (topo_torus.c) */
+void ronde_topo_view_torus(const struct ronde_topo_view *view, FILE *file);
+
 /* What pictures are drawn with: a page with title and legend, wires coloured by what they carry, boxes, text. */
 
 /** Colours of wires. */
@@ -87,8 +90,8 @@ struct ronde_page {
     bool has_faults;                    /**< some are slower than their file says */
 };
 
-/** Opens the page: size, style, title and subtitle. */
-void ronde_page_open(const struct ronde_page *page, const struct ronde_topo_view *view,
+/** Opens a page in `file`: size, style, title and subtitle. */
+void ronde_page_open(struct ronde_page *page, const struct ronde_topo_view *view, FILE *file,
                      double width, double height);
 
 /** The legend, from a left edge along a line. */
@@ -106,10 +109,5 @@ void ronde_page_end_wire(const struct ronde_page *page);
 /** Text of a class at a point, cut to a width from its front. */
 void ronde_page_text(const struct ronde_page *page, const char *style, double x, double y,
                      double width, const char *text);
-
-/** Rows and frames. Errors: NO_MEMORY. */
-RONDE_MUST_CHECK enum ronde_status ronde_page_rows(struct ronde_page *page,
-                                                   const struct ronde_topo_view *view,
-                                                   struct ronde_error *error);
 
 #endif

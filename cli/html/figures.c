@@ -86,10 +86,10 @@ static void add_point(struct ronde_html_figures *figures, uint32_t panel, const 
 /* "all_reduce, 64 ranks on 8 nodes, Tree by LL": rows that may be compared. */
 static void title_of(const struct ronde_row *row, char title[FIGURE_NAME_BYTES])
 {
-    const double ranks = ronde_html_number(row, "ranks"), nodes = ronde_html_number(row, "nodes");
-    const char *algorithm = ronde_html_text(row, "forced_algorithm");
-    const char *protocol = ronde_html_text(row, "forced_protocol");
-    const char *group = ronde_html_text(row, "group");
+    const double ranks = ronde_row_number(row, "ranks"), nodes = ronde_row_number(row, "nodes");
+    const char *algorithm = ronde_row_text(row, "forced_algorithm");
+    const char *protocol = ronde_row_text(row, "forced_protocol");
+    const char *group = ronde_row_text(row, "group");
     char of[64] = "", on[32] = "";
     /* What NCCL chose by itself needs no words. */
     algorithm = strcmp(algorithm, "auto") == 0 ? "" : algorithm;
@@ -101,14 +101,14 @@ static void title_of(const struct ronde_row *row, char title[FIGURE_NAME_BYTES])
     if (nodes > 1)
         snprintf(on, sizeof on, " on %.0f nodes", nodes);
     snprintf(title, FIGURE_NAME_BYTES, "%.24s%.40s%.20s%s%.20s%s%.20s",
-             ronde_html_text(row, "collective"), of, on, algorithm[0] || protocol[0] ? ", " : "",
+             ronde_row_text(row, "collective"), of, on, algorithm[0] || protocol[0] ? ", " : "",
              algorithm, protocol[0] ? " " : "", protocol);
 }
 
 static enum figure_style style_of(const struct ronde_row *row)
 {
     static const char *const predicted[] = {"plan", "simulated", "modelled"};
-    const char *kind = ronde_html_text(row, "kind"), *source = ronde_html_text(row, "source");
+    const char *kind = ronde_row_text(row, "kind"), *source = ronde_row_text(row, "source");
     for (size_t i = 0; i < sizeof predicted / sizeof predicted[0]; i++)
         if (strcmp(kind, predicted[i]) == 0 || strcmp(source, predicted[i]) == 0)
             return PREDICTED;
@@ -118,8 +118,8 @@ static enum figure_style style_of(const struct ronde_row *row)
 /* A time under a key of any unit, us. */
 static double time_of(const struct ronde_row *row)
 {
-    const double ns = ronde_html_number(row, "time_ns"), us = ronde_html_number(row, "time_us");
-    const double measured_us = ronde_html_number(row, "measured_us");
+    const double ns = ronde_row_number(row, "time_ns"), us = ronde_row_number(row, "time_us");
+    const double measured_us = ronde_row_number(row, "measured_us");
     return isfinite(ns) ? ns / 1e3 : isfinite(us) ? us : measured_us;
 }
 
@@ -130,23 +130,23 @@ static double time_of(const struct ronde_row *row)
 static void add_candidates(struct ronde_html_figures *figures, uint32_t panel,
                            const struct ronde_row *row, double busbw_times_us)
 {
-    const struct ronde_field *all = ronde_html_field(row, "candidates");
-    const char *chosen = ronde_algorithm_family(ronde_html_text(row, "algorithm"));
+    const struct ronde_field *all = ronde_row_field(row, "candidates");
+    const char *chosen = ronde_algorithm_family(ronde_row_text(row, "algorithm"));
     if (!all || all->kind != RONDE_FIELD_ROWS)
         return;
     for (size_t i = 0; i < all->count; i++) {
-        const char *name = ronde_algorithm_family(ronde_html_text(&all->rows[i], "algorithm"));
+        const char *name = ronde_algorithm_family(ronde_row_text(&all->rows[i], "algorithm"));
         double least_us = time_of(&all->rows[i]);
         bool is_first = strcmp(name, chosen) != 0;
         for (size_t k = 0; k < all->count; k++)
-            if (strcmp(ronde_algorithm_family(ronde_html_text(&all->rows[k], "algorithm")), name) ==
+            if (strcmp(ronde_algorithm_family(ronde_row_text(&all->rows[k], "algorithm")), name) ==
                 0) {
                 is_first = is_first && k >= i;
                 least_us = fmin(least_us, time_of(&all->rows[k]));
             }
         if (is_first && least_us > 0)
             add_point(figures, panel, name, PREDICTED,
-                      (struct figure_point){ronde_html_number(row, "bytes"),
+                      (struct figure_point){ronde_row_number(row, "bytes"),
                                             busbw_times_us / least_us, NAN, NAN, least_us});
     }
 }
@@ -155,55 +155,54 @@ static void add_candidates(struct ronde_html_figures *figures, uint32_t panel,
 static void add_expected(struct ronde_html_figures *figures, uint32_t panel,
                          const struct ronde_row *row, double bytes)
 {
-    const double us = ronde_html_number(row, "expected_us");
-    const double GB_us = ronde_html_number(row, "busbw_GBps") * time_of(row);
-    const double expected = ronde_html_number(row, "expected_busbw_GBps");
+    const double us = ronde_row_number(row, "expected_us");
+    const double GB_us = ronde_row_number(row, "busbw_GBps") * time_of(row);
+    const double expected = ronde_row_number(row, "expected_busbw_GBps");
     if (!(expected > 0) && us > 0)
         add_point(figures, panel, "expected", PREDICTED,
                   (struct figure_point){bytes, GB_us / us,
-                                        GB_us / ronde_html_number(row, "expected_high_us"),
-                                        GB_us / ronde_html_number(row, "expected_low_us"), us});
-    const double predicted = ronde_html_number(row, "predicted_busbw_GBps");
-    const double predicted_us = ronde_html_number(row, "predicted_us");
+                                        GB_us / ronde_row_number(row, "expected_high_us"),
+                                        GB_us / ronde_row_number(row, "expected_low_us"), us});
+    const double predicted = ronde_row_number(row, "predicted_busbw_GBps");
+    const double predicted_us = ronde_row_number(row, "predicted_us");
     add_point(figures, panel, "expected", PREDICTED,
-              (struct figure_point){bytes, expected,
-                                    ronde_html_number(row, "expected_low_busbw_GBps"),
-                                    ronde_html_number(row, "expected_high_busbw_GBps"), us});
+              (struct figure_point){bytes, expected, ronde_row_number(row, "expected_low_busbw_GBps"),
+                                    ronde_row_number(row, "expected_high_busbw_GBps"), us});
     add_point(figures, panel, "predicted", PREDICTED,
               (struct figure_point){bytes, predicted,
-                                    predicted * predicted_us / ronde_html_number(row, "high_us"),
-                                    predicted * predicted_us / ronde_html_number(row, "low_us"),
+                                    predicted * predicted_us / ronde_row_number(row, "high_us"),
+                                    predicted * predicted_us / ronde_row_number(row, "low_us"),
                                     predicted_us});
 }
 
 /* busbw, also of a row that has a time alone. */
 static double rate_of(const struct ronde_row *row, double bytes, double us)
 {
-    const double busbw = ronde_html_number(row, "busbw_GBps"),
-                 ranks = ronde_html_number(row, "ranks");
+    const double busbw = ronde_row_number(row, "busbw_GBps"),
+                 ranks = ronde_row_number(row, "ranks");
     struct ronde_error ignored = {0};
     enum ronde_collective collective = RONDE_COLLECTIVE_COUNT;
     if (isfinite(busbw) || !(ranks > 0) ||
-        ronde_parse_collective(ronde_html_text(row, "collective"), &collective, &ignored) != RONDE_OK)
+        ronde_parse_collective(ronde_row_text(row, "collective"), &collective, &ignored) != RONDE_OK)
         return busbw;
     return bytes / us / 1e3 * ronde_collective_bus_factor(collective, (uint32_t)ranks);
 }
 
 static void add_curves(struct ronde_html_figures *figures, const struct ronde_row *row)
 {
-    const double bytes = ronde_html_number(row, "bytes"), us = time_of(row);
-    const double busbw = rate_of(row, bytes, us), share = ronde_html_number(row, "bound_share");
-    const double nccl_us = ronde_html_number(row, "nccl_time_us");
+    const double bytes = ronde_row_number(row, "bytes"), us = time_of(row);
+    const double busbw = rate_of(row, bytes, us), share = ronde_row_number(row, "bound_share");
+    const double nccl_us = ronde_row_number(row, "nccl_time_us");
     const enum figure_style style = style_of(row);
-    const bool is_beside = ronde_html_field(row, "predicted_busbw_GBps") ||
-                           ronde_html_field(row, "expected_busbw_GBps") ||
-                           ronde_html_field(row, "expected_us");
-    const char *algorithm = ronde_html_text(row, "algorithm");
+    const bool is_beside = ronde_row_field(row, "predicted_busbw_GBps") ||
+                           ronde_row_field(row, "expected_busbw_GBps") ||
+                           ronde_row_field(row, "expected_us");
+    const char *algorithm = ronde_row_text(row, "algorithm");
     /* The band is of what is predicted. */
-    const double low_us = is_beside ? NAN : ronde_html_number(row, "low_us");
-    const double high_us = is_beside ? NAN : ronde_html_number(row, "high_us");
+    const double low_us = is_beside ? NAN : ronde_row_number(row, "low_us");
+    const double high_us = is_beside ? NAN : ronde_row_number(row, "high_us");
     char title[FIGURE_NAME_BYTES];
-    if (!(bytes > 0) || !ronde_html_field(row, "collective"))
+    if (!(bytes > 0) || !ronde_row_field(row, "collective"))
         return;
     title_of(row, title);
     const uint32_t panel = panel_of(figures, title);
@@ -216,8 +215,8 @@ static void add_curves(struct ronde_html_figures *figures, const struct ronde_ro
     if (nccl_us > 0)
         add_point(figures, panel, "NCCL's own choice", style,
                   (struct figure_point){bytes, busbw * us / nccl_us,
-                                        busbw * us / ronde_html_number(row, "nccl_high_us"),
-                                        busbw * us / ronde_html_number(row, "nccl_low_us"), nccl_us});
+                                        busbw * us / ronde_row_number(row, "nccl_high_us"),
+                                        busbw * us / ronde_row_number(row, "nccl_low_us"), nccl_us});
     if (share > 0)
         add_point(figures, panel, "bound", BOUND,
                   (struct figure_point){bytes, busbw / share, NAN, NAN, us * share});
@@ -248,8 +247,8 @@ static void add_bar(struct ronde_html_figures *figures, const struct ronde_row *
         return;
     }
     struct figure_bar *bar = &figures->bars[figures->bar_count++];
-    snprintf(bar->label, sizeof bar->label, "%s", ronde_html_text(row, "label"));
-    snprintf(figures->bars_title, FIGURE_NAME_BYTES, "%s", ronde_html_text(row, "question"));
+    snprintf(bar->label, sizeof bar->label, "%s", ronde_row_text(row, "label"));
+    snprintf(figures->bars_title, FIGURE_NAME_BYTES, "%s", ronde_row_text(row, "question"));
     for (size_t i = 0; i < row->count; i++)
         if (row->fields[i].kind == RONDE_FIELD_REAL) {
             const uint32_t part = part_of(figures, row->fields[i].name);
@@ -266,15 +265,15 @@ static void add_change(struct ronde_html_figures *figures, const struct ronde_ro
         return;
     struct figure_change *change = &figures->changes[figures->change_count++];
     change->panel = figures->panel_count - 1;
-    change->bytes = ronde_html_number(row, "bytes");
-    snprintf(change->name, sizeof change->name, "%s", ronde_html_text(row, "above"));
+    change->bytes = ronde_row_number(row, "bytes");
+    snprintf(change->name, sizeof change->name, "%s", ronde_row_text(row, "above"));
 }
 
 void ronde_html_figures_add(struct ronde_html_figures *figures, const struct ronde_row *row)
 {
-    if (strcmp(ronde_html_text(row, "kind"), "bar") == 0)
+    if (strcmp(ronde_row_text(row, "kind"), "bar") == 0)
         add_bar(figures, row);
-    else if (strcmp(ronde_html_text(row, "kind"), "change") == 0)
+    else if (strcmp(ronde_row_text(row, "kind"), "change") == 0)
         add_change(figures, row);
     else
         add_curves(figures, row);

@@ -111,11 +111,4 @@ void ronde_html_figures_add(struct ronde_html_figures *figures, const struct ron
 /** Writes them. */
 void ronde_html_figures_print(const struct ronde_html_figures *figures, FILE *file);
 
-/** A field of a row that has a value; else NULL. */
-const struct ronde_field *ronde_html_field(const struct ronde_row *row, const char *name);
-/** A number of a row, NAN where it has none. */
-double ronde_html_number(const struct ronde_row *row, const char *name);
-/** A text of a row, "" where it has none. */
-const char *ronde_html_text(const struct ronde_row *row, const char *name);
-
 #endif

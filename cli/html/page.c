@@ -10,7 +10,6 @@
 #include "ronde/mem.h"
 #include "ronde/output_file.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,32 +67,6 @@ static void text_close(struct text *text)
         (void)fclose(text->file);
     free(text->bytes);
     *text = (struct text){.bytes = NULL};
-}
-
-/* ---- Fields ------------------------------------------------------------------------------------------------------- */
-
-const struct ronde_field *ronde_html_field(const struct ronde_row *row, const char *name)
-{
-    for (size_t i = 0; i < row->count; i++)
-        if (strcmp(row->fields[i].name, name) == 0 && row->fields[i].kind != RONDE_FIELD_NULL)
-            return &row->fields[i];
-    return NULL;
-}
-
-double ronde_html_number(const struct ronde_row *row, const char *name)
-{
-    const struct ronde_field *field = ronde_html_field(row, name);
-    if (!field)
-        return NAN;
-    return field->kind == RONDE_FIELD_REAL      ? field->real
-           : field->kind == RONDE_FIELD_INTEGER ? (double)field->integer
-                                                : NAN;
-}
-
-const char *ronde_html_text(const struct ronde_row *row, const char *name)
-{
-    const struct ronde_field *field = ronde_html_field(row, name);
-    return field && field->kind == RONDE_FIELD_TEXT && field->text ? field->text : "";
 }
 
 void ronde_html_answer(struct ronde_html *html, const char *format, ...)

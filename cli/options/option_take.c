@@ -424,6 +424,15 @@ void ronde_option_words(const struct ronde_option *option, struct ronde_value_wo
         out_words->kind = RONDE_VALUE_FILE;
 }
 
+bool ronde_has_word(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = strstr(list, word); at; at = strstr(at + 1, word))
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
 const char *ronde_option_help(const struct ronde_option *option, char out_text[RONDE_WORDS_BYTES])
 {
     struct ronde_value_words value;

@@ -40,15 +40,6 @@ static const struct ronde_option_group help_group = {
     RONDE_SECTION_OUTPUT, &help_row, 1, 0, NULL, NULL};
 static const struct ronde_option_use help_use = {&help_group, 0, NULL, false};
 
-bool ronde_has_word(const char *list, const char *word)
-{
-    const size_t length = strlen(word);
-    for (const char *at = strstr(list, word); at; at = strstr(at + 1, word))
-        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
 static bool has_own(const struct parsing *parsing, const char *name, int letter)
 {
     for (uint32_t i = 0; i < parsing->count; i++)

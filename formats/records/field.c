@@ -105,3 +105,27 @@ void ronde_csv_print(const struct ronde_row *row, FILE *file)
     }
     fputc('\n', file);
 }
+
+const struct ronde_field *ronde_row_field(const struct ronde_row *row, const char *name)
+{
+    for (size_t i = 0; i < row->count; i++)
+        if (strcmp(row->fields[i].name, name) == 0 && row->fields[i].kind != RONDE_FIELD_NULL)
+            return &row->fields[i];
+    return NULL;
+}
+
+double ronde_row_number(const struct ronde_row *row, const char *name)
+{
+    const struct ronde_field *field = ronde_row_field(row, name);
+    if (!field)
+        return NAN;
+    return field->kind == RONDE_FIELD_REAL      ? field->real
+           : field->kind == RONDE_FIELD_INTEGER ? (double)field->integer
+                                                : NAN;
+}
+
+const char *ronde_row_text(const struct ronde_row *row, const char *name)
+{
+    const struct ronde_field *field = ronde_row_field(row, name);
+    return field && field->kind == RONDE_FIELD_TEXT && field->text ? field->text : "";
+}

@@ -263,7 +263,7 @@ enum ronde_status ronde_reference_open(const struct ronde_benchmark *benchmark,
     /* The definition copies, so it always has both buffers; host has what the schedule needs. */
     const bool is_defined = ronde_benchmark_is_specification(benchmark);
     ronde_memory_view(&out_reference->memory, &out_reference->shape,
-                      !is_defined && !ronde_benchmark_has_placement(benchmark, false));
+                      !is_defined && !ronde_schedule_has_form(benchmark->schedule, false));
     return is_defined ? RONDE_OK : load_host(out_reference, error);
 }
 
@@ -393,4 +393,9 @@ void ronde_reference_close(struct ronde_reference *reference)
     ronde_mem_free(mem, reference->periods, reference->shape.ranks, reference->period_bytes);
     ronde_mem_free(mem, reference->cuts, reference->cut_count, sizeof *reference->cuts);
     *reference = (struct ronde_reference){0};
+}
+
+bool ronde_benchmark_is_specification(const struct ronde_benchmark *benchmark)
+{
+    return benchmark->target->backend == &ronde_backend_host;
 }

@@ -48,6 +48,13 @@ struct ronde_row {
     size_t count;                     /**< how many */
 };
 
+/** The field of a name that has a value; NULL where there is none. Owned by the row. */
+RONDE_API const struct ronde_field *ronde_row_field(const struct ronde_row *row, const char *name);
+/** The number of a name, NAN where there is none. */
+RONDE_API double ronde_row_number(const struct ronde_row *row, const char *name);
+/** The text of a name, "" where there is none. */
+RONDE_API const char *ronde_row_text(const struct ronde_row *row, const char *name);
+
 /** No value. */
 RONDE_API struct ronde_field ronde_field_null(const char *name);
 /** A text; NULL gives no value. */
