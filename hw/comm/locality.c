@@ -193,3 +193,16 @@ enum ronde_status ronde_comm_find_locality(struct ronde_comm *comm, struct ronde
     ronde_mem_free(comm->mem, localities, comm->ranks, sizeof *localities);
     return status;
 }
+
+bool ronde_transport_available(enum ronde_transport transport, const char **out_reason)
+{
+    const bool needs_ucx = transport == RONDE_TRANSPORT_UCX || transport == RONDE_TRANSPORT_HYBRID;
+    *out_reason = needs_ucx ? ronde_wire_ucx_missing : NULL;
+    return !*out_reason;
+}
+
+const char *ronde_transport_text(enum ronde_transport transport)
+{
+    static const char *const texts[] = {RONDE_TRANSPORT_LIST(RONDE_LIST_TEXT)};
+    return (unsigned)transport < RONDE_TRANSPORT_COUNT ? texts[transport] : "?";
+}
