@@ -62,9 +62,6 @@ enum ronde_status ronde_cuda_open_on(const struct ronde_gpu *const *gpus, uint32
 /** Closes what open_on opened, but not the devices; NULL is allowed. */
 void ronde_cuda_close_on(void *self);
 
-/** Buffers of processes that an open backend's devices read; NULL without a communicator, and on several hosts. */
-struct ronde_registry *ronde_cuda_registry(const void *self);
-
 /** See struct ronde_backend for these. */
 enum ronde_status ronde_cuda_supports(void *self, const struct ronde_schedule *schedule,
                                       const struct ronde_launch *launch,

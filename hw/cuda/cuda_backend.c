@@ -292,9 +292,28 @@ enum ronde_status ronde_cuda_wait(void *self, struct ronde_result *out_result,
     return RONDE_OK;
 }
 
-struct ronde_registry *ronde_cuda_registry(const void *self)
+/* Several hosts share no buffers. */
+static enum ronde_status refuse(struct ronde_error *error)
 {
-    return ((const struct cuda *)self)->place.registry;
+    return ronde_fail(error, RONDE_UNSUPPORTED,
+                      "buffers are registered where ranks are processes of one host");
+}
+
+enum ronde_status ronde_cuda_register(void *self, void *start, uint64_t bytes,
+                                      struct ronde_registration **out_registration,
+                                      struct ronde_error *error)
+{
+    struct ronde_registry *registry = ((const struct cuda *)self)->place.registry;
+    *out_registration = NULL;
+    return registry ? ronde_registry_add(registry, start, bytes, out_registration, error)
+                    : refuse(error);
+}
+
+enum ronde_status ronde_cuda_deregister(void *self, struct ronde_registration *registration,
+                                        struct ronde_error *error)
+{
+    struct ronde_registry *registry = ((const struct cuda *)self)->place.registry;
+    return registry ? ronde_registry_drop(registry, registration, error) : refuse(error);
 }
 
 /* May be called from any thread, also while another is in wait. */

@@ -325,8 +325,9 @@ static enum ronde_status share(struct ronde_registry *registry,
     return status;
 }
 
-static enum ronde_status add(struct ronde_registry *registry, void *start, uint64_t bytes,
-                             struct ronde_registration **out_registration, struct ronde_error *error)
+enum ronde_status ronde_registry_add(struct ronde_registry *registry, void *start, uint64_t bytes,
+                                     struct ronde_registration **out_registration,
+                                     struct ronde_error *error)
 {
     struct ronde_comm *comm = registry->comm;
     struct ronde_registration *made = NULL;
@@ -370,8 +371,9 @@ static enum ronde_status check(const struct ronde_registry *registry,
                : RONDE_OK;
 }
 
-static enum ronde_status drop(struct ronde_registry *registry,
-                              struct ronde_registration *registration, struct ronde_error *error)
+enum ronde_status ronde_registry_drop(struct ronde_registry *registry,
+                                      struct ronde_registration *registration,
+                                      struct ronde_error *error)
 {
     struct ronde_comm *comm = registry->comm;
     struct brought *all = ronde_mem_new(registry->mem, comm->ranks, sizeof *all);
@@ -393,29 +395,6 @@ static enum ronde_status drop(struct ronde_registry *registry,
     if (status == RONDE_OK)
         forget(registry, registration);
     return status;
-}
-
-/* Several hosts share no buffers. */
-static enum ronde_status refuse(struct ronde_error *error)
-{
-    return ronde_fail(error, RONDE_UNSUPPORTED,
-                      "buffers are registered where ranks are processes of one host");
-}
-
-enum ronde_status ronde_cuda_register(void *self, void *start, uint64_t bytes,
-                                      struct ronde_registration **out_registration,
-                                      struct ronde_error *error)
-{
-    struct ronde_registry *registry = ronde_cuda_registry(self);
-    *out_registration = NULL;
-    return registry ? add(registry, start, bytes, out_registration, error) : refuse(error);
-}
-
-enum ronde_status ronde_cuda_deregister(void *self, struct ronde_registration *registration,
-                                        struct ronde_error *error)
-{
-    struct ronde_registry *registry = ronde_cuda_registry(self);
-    return registry ? drop(registry, registration, error) : refuse(error);
 }
 
 /* Whether the allocations that bytes lie in are those that were registered. */

@@ -39,6 +39,16 @@ enum ronde_status ronde_registry_open(struct ronde_comm *comm, const struct rond
 /** Unmaps what is still mapped; collective where anything is. NULL is allowed. */
 void ronde_registry_close(struct ronde_registry *registry);
 
+/** Makes this process's bytes (none where start is NULL) readable to the others. Collective; see ronde_cuda_register. */
+enum ronde_status ronde_registry_add(struct ronde_registry *registry, void *start, uint64_t bytes,
+                                     struct ronde_registration **out_registration,
+                                     struct ronde_error *error);
+
+/** Ends that. Collective; see ronde_cuda_deregister. */
+enum ronde_status ronde_registry_drop(struct ronde_registry *registry,
+                                      struct ronde_registration *registration,
+                                      struct ronde_error *error);
+
 /** Looks whether bytes of memory here are registered, and still are what was. NULL has none. */
 struct ronde_readable ronde_registry_find(const struct ronde_registry *registry, const void *start,
                                           uint64_t bytes);
