@@ -1,6 +1,7 @@
 /* Ranks in several processes: shared device memory and handshakes. See peers.h. */
 #include "hw/cuda/peers.h"
 
+#include "hw/cuda/backend.h"
 #include "hw/cuda/rank_map.h"
 
 #include "ronde/hw.h"

@@ -28,14 +28,6 @@ static const double most_off = 1.6;
 /** Longest line, its newline and NUL included. */
 #define LINE_BYTES 256
 
-uint32_t doctor_size_class(const struct ronde_doctor_spread *spread, uint64_t bytes)
-{
-    uint32_t c = 0;
-    while (c + 1 < RONDE_DOCTOR_SIZES && bytes > spread->most_bytes[c])
-        c++;
-    return c;
-}
-
 static struct ronde_doctor_spread guessed(void)
 {
     struct ronde_doctor_spread spread;
