@@ -5,10 +5,8 @@
 #include "routes.h"
 #include "sim/flat/symmetric.h"
 
-#include "ronde/split.h"
 #include "ronde/values.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,34 +53,16 @@ static enum ronde_status run_maxmin(struct ronde_sim_job_state *run)
                               : status;
 }
 
-/** The same of any size, with origins where it is named. */
-static enum ronde_status make_job(struct ronde_sim_job_state *run, bool is_named,
-                                  struct ronde_error *error)
-{
-    bool is_plain = false;
-    RONDE_TRY(
-        ronde_sim_graph(run->job, run->options, is_named, run->mem, &run->dag, &is_plain, error));
-    if (!is_plain)
-        return RONDE_OK;
-    run->is_plain = true;
-    run->plain_params = *run->job->params;
-    run->plain_params.multicasts = false;
-    run->plain = *run->job;
-    run->plain.params = &run->plain_params;
-    run->job = &run->plain;
-    return RONDE_OK;
-}
-
 /* The order of lanes is read from the graph: it needs names. */
 static enum ronde_status run_cores(struct ronde_sim_job_state *run)
 {
-    RONDE_TRY(make_job(run, true, run->error));
+    RONDE_TRY(ronde_sim_job_make(run, true, run->error));
     return ronde_sim_cores(run->job, run->dag, run->options, run->mem, run->result, run->error);
 }
 
 static enum ronde_status run_ports(struct ronde_sim_job_state *run)
 {
-    RONDE_TRY(make_job(run, true, run->error));
+    RONDE_TRY(ronde_sim_job_make(run, true, run->error));
     return ronde_sim_ports(run->job->platform, run->dag, run->options, run->mem, run->result,
                            run->error);
 }
@@ -297,101 +277,4 @@ enum ronde_status ronde_sim_job_run(const struct ronde_sim_job *job, const char 
     ronde_dag_destroy(run.dag, mem);
     ronde_dag_destroy(run.probe.dag, mem);
     return status;
-}
-
-/* The step graph of a job, whole or folded. */
-
-static enum ronde_status
-make(const struct ronde_sim_job *job, const struct ronde_time_params *params, bool is_named,
-     const struct ronde_mem *mem, struct ronde_dag **out_dag, struct ronde_error *error)
-{
-    return is_named ? ronde_dag_create_named(job->schedule, job->load, params, mem, out_dag, error)
-                    : ronde_dag_create(job->schedule, job->load, params, mem, out_dag, error);
-}
-
-enum ronde_status ronde_sim_graph(const struct ronde_sim_job *job,
-                                  const struct ronde_sim_options *options, bool is_named,
-                                  const struct ronde_mem *mem, struct ronde_dag **out_dag,
-                                  bool *out_is_multicast_ignored, struct ronde_error *error)
-{
-    struct ronde_error refusal = {RONDE_OK, 0, ""};
-    struct ronde_time_params plain = *job->params;
-    *out_is_multicast_ignored = false;
-    enum ronde_status status = make(job, job->params, is_named, mem, out_dag, error);
-    if (status != RONDE_OK || !(*out_dag)->group_of)
-        return status;
-    const struct ronde_sim_scene scene = {job->platform, *out_dag,
-                                          options ? options : &ronde_sim_defaults, mem, &refusal};
-    status = ronde_sim_groups_check(&scene);
-    if (status == RONDE_OK)
-        return status;
-    ronde_dag_destroy(*out_dag, mem);
-    *out_dag = NULL;
-    if (status != RONDE_UNSUPPORTED)
-        return ronde_fail(error, status, "%s", refusal.message);
-    plain.multicasts = false;
-    *out_is_multicast_ignored = true;
-    return make(job, &plain, is_named, mem, out_dag, error);
-}
-
-/* The graph of a run; where its groups are none, what is made of the job later has none either. */
-/* The graph, unless it is too large. A data type that does not exist has no bytes to count: the graph refuses it. */
-enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ronde_error *error)
-{
-    const struct ronde_sim_job *job = run->job;
-    if ((unsigned)job->load->dtype < RONDE_DTYPE_COUNT && ronde_sim_job_steps(job) > run->most_ops)
-        return ronde_fail(
-            error, RONDE_UNSUPPORTED,
-            "%s on %u ranks has %" PRIu64
-            " steps, and a graph is made of up to %u: larger pieces (--slot) make fewer",
-            job->schedule->algorithm, job->schedule->ranks, ronde_sim_job_steps(job), run->most_ops);
-    return make_job(run, false, error);
-}
-
-enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t most_work,
-                                     struct ronde_error *error)
-{
-    struct ronde_sim_options limited = *run->options;
-    const struct ronde_schedule *schedule = run->job->schedule;
-    if (run->has_folded || (unsigned)run->job->load->dtype >= RONDE_DTYPE_COUNT ||
-        ronde_sim_is_simgrid_quick(run->job->platform, ronde_sim_job_steps(run->job),
-                                   schedule->ranks))
-        return ronde_fail(error, RONDE_UNSUPPORTED, "%s on %u ranks is not folded",
-                          schedule->algorithm, schedule->ranks);
-    run->has_folded = true;
-    if (most_work > 0)
-        limited = ronde_sim_job_limited(run->options, most_work);
-    return (schedule->symmetry == RONDE_SYMMETRY_NONE
-                ? ronde_sim_turned
-                : ronde_sim_folded)(run->job, &limited, run->mem, run->result, error);
-}
-
-/* What bounds the engines of a job: how many steps it has, how much work one may do. */
-
-uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job)
-{
-    const struct ronde_schedule *schedule = job->schedule;
-    const struct ronde_load *load = job->load;
-    uint64_t steps = 0;
-    for (uint32_t p = 0; p < schedule->ranks; p++)
-        steps += schedule->programs[schedule->program_of ? schedule->program_of[p] : 0].step_count;
-    const uint64_t pieces =
-        load->slot_bytes == 0 ? 1
-                              : ronde_piece_count(schedule, load->count,
-                                                  ronde_dtype_bytes(load->dtype), load->slot_bytes);
-    return steps * schedule->channel_count * pieces;
-}
-
-bool ronde_sim_job_is_refusal(enum ronde_status status)
-{
-    return status == RONDE_UNSUPPORTED || status == RONDE_UNAVAILABLE;
-}
-
-struct ronde_sim_options ronde_sim_job_limited(const struct ronde_sim_options *options,
-                                               uint64_t most_work)
-{
-    struct ronde_sim_options limited = *options;
-    if (limited.work_limit == 0 || limited.work_limit > most_work)
-        limited.work_limit = most_work;
-    return limited;
 }

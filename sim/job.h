@@ -37,7 +37,11 @@ struct ronde_sim_job_state {
 /** Operations the graph of a job has. */
 uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job);
 
-/** The graph of a run. Errors: UNSUPPORTED for one of more operations than the run may have; those of ronde_dag_create. */
+/** The graph of a run, of any size, with origins where it is named. Errors: those of ronde_dag_create. */
+enum ronde_status ronde_sim_job_make(struct ronde_sim_job_state *run, bool is_named,
+                                     struct ronde_error *error);
+
+/** The graph of a run, unless it is too large. Errors: UNSUPPORTED for one of more operations than the run may have; those of ronde_dag_create. */
 enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ronde_error *error);
 
 /** Work that `auto` does to share links (ronde_sim_options.work_limit) before it looks for something cheaper: some 5 s. */

@@ -77,15 +77,6 @@ enum ronde_status ronde_sim_search_look_up(struct ronde_sim_search *search, uint
 struct ronde_path ronde_sim_search_measure(const struct ronde_sim_search *search,
                                            const uint32_t *hops, uint32_t count);
 
-/**
- * The links of a group: of a store, up from its rank and down to all; of a load, up from all and down to its rank. The first
- * two are the rank's own. The latency is that between the rank and its first member. `hops` has RONDE_SIM_MAX_HOPS places.
- * Errors: UNSUPPORTED (no single switch joins them), BAD_ARGUMENT (a group that is none); as ronde_sim_search_look_up.
- */
-enum ronde_status ronde_sim_search_group(struct ronde_sim_search *search, uint32_t number,
-                                         uint32_t *hops, uint32_t *out_count,
-                                         struct ronde_path *path);
-
 /** The route of a pair, made on first use. Errors: BAD_INPUT (no route), UNSUPPORTED, NO_MEMORY. */
 enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
                                         uint32_t *out_route);

@@ -230,6 +230,24 @@ static enum ronde_status share_links(struct ronde_sim_job_state *run, struct ron
                                  refusal);
 }
 
+enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t most_work,
+                                     struct ronde_error *error)
+{
+    struct ronde_sim_options limited = *run->options;
+    const struct ronde_schedule *schedule = run->job->schedule;
+    if (run->has_folded || (unsigned)run->job->load->dtype >= RONDE_DTYPE_COUNT ||
+        ronde_sim_is_simgrid_quick(run->job->platform, ronde_sim_job_steps(run->job),
+                                   schedule->ranks))
+        return ronde_fail(error, RONDE_UNSUPPORTED, "%s on %u ranks is not folded",
+                          schedule->algorithm, schedule->ranks);
+    run->has_folded = true;
+    if (most_work > 0)
+        limited = ronde_sim_job_limited(run->options, most_work);
+    return (schedule->symmetry == RONDE_SYMMETRY_NONE
+                ? ronde_sim_turned
+                : ronde_sim_folded)(run->job, &limited, run->mem, run->result, error);
+}
+
 enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run)
 {
     struct ronde_error refusal = {RONDE_OK, 0, ""};
