@@ -80,4 +80,22 @@ ronde_synthesis_once(const struct ronde_platform *platform,
                      struct ronde_schedule **out_schedule, struct ronde_synthesis *out,
                      struct ronde_error *error);
 
+/* What is tried: trees of several heights. */
+
+/** Schedules that are tried for a request, at most. */
+#define RONDE_SYNTHESIS_TRIALS 10u
+
+/** The bound of a request that can be met. Errors: UNSUPPORTED, BAD_ARGUMENT; those of ronde_bound_find. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_synthesis_bound(const struct ronde_platform *platform,
+                      const struct ronde_synthesis_request *request, const struct ronde_mem *mem,
+                      struct ronde_bound *out_bound, struct ronde_error *error);
+
+/** Makes all and gives each to `taker`; `known` has the bound. Errors: those of ronde_synthesis_once, but for what no torus has. */
+RONDE_MUST_CHECK enum ronde_status
+ronde_synthesis_try(const struct ronde_platform *platform,
+                    const struct ronde_synthesis_request *request, const struct ronde_mem *mem,
+                    const struct ronde_synthesis_taker *taker, const struct ronde_synthesis *known,
+                    struct ronde_error *error);
+
 #endif
