@@ -12,9 +12,6 @@
 
 #include <math.h>
 
-/* Threads times bytes a thread, and for Simple what makes a channel worth it (enqueue.cc, threadThreshold). */
-const double ronde_nccl_round_bytes[RONDE_NCCL_PROTOCOL_COUNT] = {4096, 5120, 32768};
-
 /** The version of NCCL since which few GPUs a node have more channels. */
 enum { CHANNELS_FILLED = 218 };
 

@@ -201,6 +201,24 @@ enum ronde_nccl_of_fabric {
 /** A constant of the machine's fabric. */
 double ronde_nccl_of_fabric(const struct ronde_nccl_setting *setting, unsigned which);
 
+/** NCCL's path kinds as far as its tables of latencies tell them apart. */
+enum ronde_nccl_path { RONDE_NCCL_PATH_NVLINK, RONDE_NCCL_PATH_PCI, RONDE_NCCL_PATH_NET };
+
+/** What a search for channels would find. */
+struct ronde_nccl_search {
+    double bus_GBps;           /**< over all channels */
+    uint32_t channels;         /**< before they are doubled for the second tree */
+    enum ronde_nccl_path kind; /**< inside a node */
+};
+
+/** Among `g` GPUs of a node (search.c); for all ranks of a call. */
+struct ronde_nccl_search ronde_nccl_search_inside(const struct ronde_nccl_constants *constants,
+                                                  const struct ronde_nccl_machine *machine,
+                                                  uint32_t g);
+struct ronde_nccl_search ronde_nccl_search_of(const struct ronde_nccl_constants *constants,
+                                              const struct ronde_nccl_machine *machine,
+                                              const struct ronde_nccl_call *call);
+
 /** Versions of NCCL since which the host's work for a call does not grow with its channels on one GPU, and on several. */
 enum { RONDE_NCCL_LAUNCH_AT_ONCE = 214, RONDE_NCCL_ITEMS_IN_ARGUMENTS = 222 };
 

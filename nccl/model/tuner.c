@@ -4,7 +4,7 @@
  * Read off ncclTopoTuneModel and ncclTopoGetAlgoTime (src/graph/tuning.cc; 2.8.4 to 2.30.7):
  *
  *   time = latency + bytes / bandwidth,  bandwidth = bus * n / steps (Ring), bus / 2 (Tree)
- *   bus     = channels * rate of the graph search, which here is a machine's description (graph_of)
+ *   bus     = channels * rate of the graph search, which here is a machine's description (search.c)
  *   Ring    LL min(llMax, bus/2), LL128 min(0.92 bus, channels * cap), Simple bus
  *   Tree    min(0.92 bus, channels * cap); LL / 3.8, LL128 * 7/9 or 120/128; both within their caps
  *   latency Ring: base + (steps - across) max(inside, overhead) + across * between
@@ -20,9 +20,6 @@
 
 /** Versions of NCCL in which its tables changed, as 100 major + minor. */
 enum { NVLS_LATENCIES = 217, HALF_LL = 221, TREE_BASE = 222, HOPPER_LL = 223, NEWEST = 230 };
-
-/** NCCL's path kinds as far as its tables of latencies tell them apart. */
-enum kind { NVLINK, PCI, NET };
 
 /** A protocol a column: LL, LL128, Simple. */
 typedef double per_protocol[RONDE_NCCL_PROTOCOL_COUNT];
@@ -52,93 +49,12 @@ static const double correction[RONDE_NCCL_PROTOCOL_COUNT][CORRECTIONS] = {
 /** NVLS: base and hop between nodes, us. */
 static const double nvls_base_us = 25, nvls_hop_us = 14;
 
-/** NCCL's idea of a processor's way between sockets, GB/s (LOC_BW and others of topo.h). */
-static const double socket_GBps[RONDE_NCCL_CPU_COUNT] = {10, 16, 6};
-
-/** Share of a slot's data-sheet rate that NCCL counts with: 24 of 31.5 GB/s. */
-static const double pcie_share = .75;
-
-/** What a search would find. */
-struct graph {
-    double bus_GBps;   /**< over all channels */
-    uint32_t channels; /**< before they are doubled for the second tree */
-    enum kind kind;    /**< inside a node */
-};
-
-static struct graph graph_inside(const struct ronde_nccl_constants *constants,
-                                 const struct ronde_nccl_machine *machine, uint32_t g)
-{
-    struct graph graph = {INFINITY, 1, NET};
-    if (g < 2)
-        return graph;
-    if (ronde_nccl_has_nvlink(machine, g)) {
-        const double channel =
-            ronde_nccl_of(constants, machine->generation, RONDE_NCCL_OF_tuner_channel_GBps);
-        const double rate =
-            ronde_nccl_nvlink(machine, g) *
-            ronde_nccl_of(constants, machine->generation, RONDE_NCCL_OF_tuner_nvlink_ratio);
-        const double channels = floor(rate / channel);
-        graph.channels = channels > 1 ? (uint32_t)channels : 1;
-        return (struct graph){graph.channels * channel, graph.channels, NVLINK};
-    }
-    graph = (struct graph){machine->pcie_GBps * pcie_share, 2, PCI};
-    if (machine->link == RONDE_NODE_PCIE && machine->sockets > 1 &&
-        machine->gpu_path != RONDE_NCCL_GPU_SWITCH)
-        graph.bus_GBps = fmin(graph.bus_GBps, socket_GBps[machine->cpu]);
-    return graph;
-}
-
-static struct graph graph_of(const struct ronde_nccl_constants *constants,
-                             const struct ronde_nccl_machine *machine,
-                             const struct ronde_nccl_call *call)
-{
-    const uint32_t g = call->ranks / call->nodes;
-    struct graph graph = graph_inside(constants, machine, g);
-    if (call->nodes == 1)
-        return graph;
-    const uint32_t nics = ronde_nccl_nics(machine, g);
-    graph.bus_GBps = fmin(graph.bus_GBps, nics * machine->nic_GBps * ronde_nccl_nic_share);
-    graph.channels = nics < RONDE_NCCL_SEARCHED_CHANNELS ? nics : RONDE_NCCL_SEARCHED_CHANNELS;
-    return graph;
-}
-
-/** Most channels of NCCL's. */
-static const uint32_t most_channels = 64;
-
-uint32_t ronde_nccl_channels(const struct ronde_nccl_constants *constants,
-                             const struct ronde_nccl_machine *machine,
-                             const struct ronde_nccl_call *call)
-{
-    const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
-    const uint32_t found = graph_of(constants, &joined.machine, &joined.call).channels;
-    return 2 * found < most_channels ? 2 * found : most_channels;
-}
-
-double ronde_nccl_bus_GBps(const struct ronde_nccl_constants *constants,
-                           const struct ronde_nccl_machine *machine,
-                           const struct ronde_nccl_call *call)
-{
-    const struct ronde_nccl_joined joined = ronde_nccl_join(machine, call);
-    return graph_of(constants, &joined.machine, &joined.call).bus_GBps;
-}
-
-const char *ronde_nccl_path_text(const struct ronde_nccl_machine *machine, uint32_t gpus)
-{
-    if (ronde_nccl_has_nvlink(machine, gpus))
-        return "NVL";
-    if (machine->gpu_path == RONDE_NCCL_GPU_SWITCH)
-        return "PIX";
-    if (machine->sockets > 1)
-        return "SYS";
-    return machine->behind_bridge ? "PHB" : "PIX";
-}
-
 /** What a formula works on. */
 struct query {
     const struct ronde_nccl_constants *constants;
     const struct ronde_nccl_machine *machine;
     const struct ronde_nccl_call *call;
-    struct graph graph;
+    struct ronde_nccl_search search;
     uint32_t version;
     uint32_t g;      /**< ranks a node */
     uint32_t column; /**< 0, 1, 2 for one, two and more nodes */
@@ -164,7 +80,7 @@ static double ll_max(const struct query *query)
 
 static double ring_bus(const struct query *query, enum ronde_nccl_protocol protocol)
 {
-    const double bus = query->graph.bus_GBps;
+    const double bus = query->search.bus_GBps;
     const bool is_lone = query->call->nodes == 1;
     if (protocol == RONDE_NCCL_LL) {
         const double old = query->call->collective != RONDE_ALL_REDUCE && is_lone ? 1 / 3. : .25;
@@ -173,7 +89,8 @@ static double ring_bus(const struct query *query, enum ronde_nccl_protocol proto
     if (protocol == RONDE_NCCL_SIMPLE)
         return bus;
     const double share = query->g < 2 && query->version < HALF_LL ? .92 * .7 : .92;
-    return fmin(bus * share, query->graph.channels * of(query, RONDE_NCCL_OF_tuner_ring_ll128_GBps));
+    return fmin(bus * share,
+                query->search.channels * of(query, RONDE_NCCL_OF_tuner_ring_ll128_GBps));
 }
 
 /** The bus of the tree's own search: wider where a tree crosses the slow link less often than a ring. */
@@ -181,17 +98,17 @@ static double tree_graph_bus(const struct query *query)
 {
     const struct ronde_nccl_machine *machine = query->machine;
     if (machine->link == RONDE_NODE_PAIRS && query->g > 2)
-        return 2 * query->graph.bus_GBps;
+        return 2 * query->search.bus_GBps;
     if (query->call->nodes != 2 || machine->behind_bridge)
-        return query->graph.bus_GBps;
+        return query->search.bus_GBps;
     /* "Increase bwIntra for trees (2 nodes)": search.cc, pass 2. */
-    return fmin(graph_inside(query->constants, machine, query->g).bus_GBps,
-                query->graph.channels * of(query, RONDE_NCCL_OF_tuner_tree_channel_GBps));
+    return fmin(ronde_nccl_search_inside(query->constants, machine, query->g).bus_GBps,
+                query->search.channels * of(query, RONDE_NCCL_OF_tuner_tree_channel_GBps));
 }
 
 static double tree_bus(const struct query *query, enum ronde_nccl_protocol protocol)
 {
-    const uint32_t channels = query->graph.channels, column = query->column;
+    const uint32_t channels = query->search.channels, column = query->column;
     const bool is_lone = query->call->nodes == 1;
     double bus = fmin(tree_graph_bus(query) * .92,
                       channels * of(query, (enum ronde_nccl_of_generation)(
@@ -206,7 +123,7 @@ static double tree_bus(const struct query *query, enum ronde_nccl_protocol proto
 }
 
 /** A row of the tables for the version. */
-static const per_protocol *hops(const struct query *query, enum kind kind)
+static const per_protocol *hops(const struct query *query, enum ronde_nccl_path kind)
 {
     return hop_us[query->version >= NVLS_LATENCIES][kind];
 }
@@ -215,7 +132,7 @@ static const per_protocol *hops(const struct query *query, enum kind kind)
 static double chain_latency(const struct query *query, enum ronde_nccl_protocol protocol)
 {
     const bool is_lone = query->call->nodes == 1;
-    const per_protocol *hop = hops(query, is_lone ? query->graph.kind : NET);
+    const per_protocol *hop = hops(query, is_lone ? query->search.kind : RONDE_NCCL_PATH_NET);
     /* Each NIC has a ring of its own, which enters the node by the GPU beside it. */
     if (is_lone || ronde_nccl_nics(query->machine, query->g) < 2)
         return hop[0][protocol];
@@ -227,8 +144,9 @@ static double ring_latency(const struct query *query, enum ronde_nccl_protocol p
     const struct ronde_nccl_call *call = query->call;
     const bool is_lone = call->nodes == 1;
     const double steps = ronde_nccl_ring_steps(call->collective, call->ranks);
-    const double between = hops(query, NET)[0][protocol];
-    double inside = query->graph.kind == NET ? 0 : hops(query, query->graph.kind)[0][protocol];
+    const double between = hops(query, RONDE_NCCL_PATH_NET)[0][protocol];
+    double inside =
+        query->search.kind == RONDE_NCCL_PATH_NET ? 0 : hops(query, query->search.kind)[0][protocol];
     if (query->version < NVLS_LATENCIES && protocol == RONDE_NCCL_LL && !is_lone)
         inside *= 1.8;
     if (!(steps > 0))
@@ -242,18 +160,19 @@ static double ring_latency(const struct query *query, enum ronde_nccl_protocol p
     const double latency = base + (steps - across) * fmax(inside, overhead) + across * between;
     const bool is_penalised = protocol == RONDE_NCCL_SIMPLE && !is_lone &&
                               call->collective == RONDE_ALL_REDUCE &&
-                              call->bytes / ((uint64_t)query->graph.channels * call->ranks) >= 64;
+                              call->bytes / ((uint64_t)query->search.channels * call->ranks) >= 64;
     return is_penalised ? latency * of(query, RONDE_NCCL_OF_tuner_simple_net_ratio) : latency;
 }
 
 static double tree_latency(const struct query *query, enum ronde_nccl_protocol protocol, double base)
 {
     const bool is_lone = query->call->nodes == 1;
-    double inside = query->graph.kind == NET ? 0 : hops(query, query->graph.kind)[1][protocol];
+    double inside =
+        query->search.kind == RONDE_NCCL_PATH_NET ? 0 : hops(query, query->search.kind)[1][protocol];
     if (query->version < NVLS_LATENCIES && protocol == RONDE_NCCL_LL && !is_lone)
         inside *= 1.8;
-    return base + 2 * ((query->g - 1) * inside +
-                       ronde_nccl_log2i(query->call->nodes) * hops(query, NET)[1][protocol]);
+    return base + 2 * ((query->g - 1) * inside + ronde_nccl_log2i(query->call->nodes) *
+                                                     hops(query, RONDE_NCCL_PATH_NET)[1][protocol]);
 }
 
 /** NVLS and NVLSTree; infinite where NCCL has none. */
@@ -265,10 +184,10 @@ static double nvls_us(const struct query *query, enum ronde_nccl_algorithm algor
         call->collective != RONDE_ALL_REDUCE || query->g < 3 || query->version <= NVLS_LATENCIES ||
         is_tree != (call->nodes > 1) || (is_tree && query->g != query->machine->gpus))
         return INFINITY;
-    double rate = graph_inside(query->constants, query->machine, query->g).bus_GBps *
+    double rate = ronde_nccl_search_inside(query->constants, query->machine, query->g).bus_GBps *
                   of(query, RONDE_NCCL_OF_tuner_nvls) * (query->g - 1) / query->g;
     if (is_tree)
-        rate = fmin(rate, query->graph.bus_GBps * (call->nodes == 2 ? 1 : .5));
+        rate = fmin(rate, query->search.bus_GBps * (call->nodes == 2 ? 1 : .5));
     return nvls_base_us + 2 * nvls_hop_us * ronde_nccl_log2i(call->nodes) +
            (double)call->bytes / 1e3 / rate;
 }
@@ -290,7 +209,8 @@ static bool is_disabled(const struct query *query, struct ronde_nccl_choice choi
 {
     /* RCCL has LL128 behind RCCL_LL128_FORCE_ENABLE. */
     return choice.protocol == RONDE_NCCL_LL128 &&
-           (query->graph.kind == PCI || query->machine->generation <= RONDE_NCCL_CDNA3 ||
+           (query->search.kind == RONDE_NCCL_PATH_PCI ||
+            query->machine->generation <= RONDE_NCCL_CDNA3 ||
             (query->call->nodes > 1 && query->machine->behind_bridge));
 }
 
@@ -303,7 +223,7 @@ static double joined_us(const struct ronde_nccl_constants *constants,
         .constants = constants,
         .machine = machine,
         .call = call,
-        .graph = graph_of(constants, machine, call),
+        .search = ronde_nccl_search_of(constants, machine, call),
         .version = call->version > 0 ? call->version : NEWEST,
         .g = call->ranks / call->nodes,
         .column = call->nodes == 1   ? 0
