@@ -2,6 +2,8 @@
 #include "ronde/pieces.h"
 #include "ronde/setup.h"
 
+#include "outline.h"
+
 #include "ronde/split.h"
 #include "ronde/synthesize.h"
 
@@ -155,6 +157,16 @@ struct ronde_schedule *ronde_choice_take_schedule(struct ronde_choice *choice, u
         return own;
     }
     return NULL;
+}
+
+void ronde_candidate_close(struct ronde_candidate *candidate, const struct ronde_mem *mem)
+{
+    ronde_sim_memo_destroy(candidate->memo);
+    ronde_outline_destroy(candidate->outline, mem);
+    ronde_schedule_destroy(candidate->own);
+    ronde_mem_free(mem, candidate->host_of, candidate->request.ranks, sizeof *candidate->host_of);
+    ronde_mem_free(mem, candidate->orders, candidate->orders_count, sizeof *candidate->orders);
+    *candidate = (struct ronde_candidate){.own = NULL};
 }
 
 void ronde_choice_fini(struct ronde_choice *choice)

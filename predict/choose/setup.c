@@ -343,16 +343,6 @@ const char *ronde_candidate_label(const struct ronde_candidate *candidate,
     return out_text;
 }
 
-void ronde_candidate_close(struct ronde_candidate *candidate, const struct ronde_mem *mem)
-{
-    ronde_sim_memo_destroy(candidate->memo);
-    ronde_outline_destroy(candidate->outline, mem);
-    ronde_schedule_destroy(candidate->own);
-    ronde_mem_free(mem, candidate->host_of, candidate->request.ranks, sizeof *candidate->host_of);
-    ronde_mem_free(mem, candidate->orders, candidate->orders_count, sizeof *candidate->orders);
-    *candidate = (struct ronde_candidate){.own = NULL};
-}
-
 /* ---- All set-ups of a choice ------------------------------------------------------------------------------------ */
 
 /** The list of candidates that takes the place of a choice's. */
