@@ -77,8 +77,9 @@ static enum ronde_status enlarge(struct ronde_sim_search *search)
     return RONDE_OK;
 }
 
-struct ronde_path ronde_sim_search_measure(const struct ronde_sim_search *search,
-                                           const uint32_t *hops, uint32_t count)
+/* Latency and rate of a route; the lane rate caps it, 0 is unlimited. */
+static struct ronde_path measure(const struct ronde_sim_search *search, const uint32_t *hops,
+                                 uint32_t count)
 {
     double rate = count > 0 && search->lane_GBps > 0 ? search->lane_GBps : INFINITY;
     struct ronde_path path = {search->alpha_ns, 0};
@@ -115,7 +116,7 @@ enum ronde_status ronde_sim_search_look_up(struct ronde_sim_search *search, uint
                                           ronde_sim_host(search->options, dst), RONDE_SIM_MAX_HOPS,
                                           out_hops, out_count, search->error));
     if (status == RONDE_OK)
-        *out_path = ronde_sim_search_measure(search, out_hops, *out_count);
+        *out_path = measure(search, out_hops, *out_count);
     return status;
 }
 
@@ -184,7 +185,7 @@ static enum ronde_status find_group(struct ronde_sim_search *search, uint32_t nu
         return status;
     hops[!group->is_load] = sides[!group->is_load];
     *out_count = 2 + group->member_count;
-    *path = ronde_sim_search_measure(search, hops, *out_count);
+    *path = measure(search, hops, *out_count);
     path->latency_ns = first.latency_ns;
     return RONDE_OK;
 }

@@ -73,10 +73,6 @@ enum ronde_status ronde_sim_search_look_up(struct ronde_sim_search *search, uint
                                            uint32_t dst, uint32_t *out_hops, uint32_t *out_count,
                                            struct ronde_path *out_path);
 
-/** Latency and rate of a route; the lane rate caps it, 0 is unlimited. */
-struct ronde_path ronde_sim_search_measure(const struct ronde_sim_search *search,
-                                           const uint32_t *hops, uint32_t count);
-
 /** The route of a pair, made on first use. Errors: BAD_INPUT (no route), UNSUPPORTED, NO_MEMORY. */
 enum ronde_status ronde_sim_search_find(struct ronde_sim_search *search, uint32_t src, uint32_t dst,
                                         uint32_t *out_route);

@@ -5,6 +5,15 @@
 
 #include <stdlib.h>
 
+/* An edge of a tree, as a message. */
+struct tree_message {
+    uint32_t tree;   /* of the forest */
+    uint32_t from;   /* rank */
+    uint32_t to;     /* rank */
+    uint32_t depth;  /* of the edge's lower end */
+    uint32_t height; /* of the tree below it */
+};
+
 /* What building holds. */
 struct building {
     const struct ronde_emission *emission;
@@ -13,11 +22,11 @@ struct building {
     uint32_t *lanes;    /* per rank: lanes so far */
     uint32_t *received; /* per rank: connections it receives by */
     uint32_t *keeps; /* per edge of `up`: scratch chunk plus 1 of the rank's partial sum; 0 = none yet */
-    uint32_t *kept;                      /* per rank: scratch chunks so far */
-    struct ronde_tree_message *messages; /* of one forest */
-    uint32_t *room;                      /* per rank */
-    bool *is_used;                       /* per pair, up and down: a connection there is */
-    bool shares_lanes;                   /* of a pair of ranks */
+    uint32_t *kept;                /* per rank: scratch chunks so far */
+    struct tree_message *messages; /* of one forest */
+    uint32_t *room;                /* per rank */
+    bool *is_used;                 /* per pair, up and down: a connection there is */
+    bool shares_lanes;             /* of a pair of ranks */
     bool *is_held_back; /* per tree: what runs down it leaves its root by the lane that what runs up it enters by */
     uint32_t height;
 };
@@ -37,8 +46,7 @@ static uint32_t row_of(const struct building *building, uint32_t rank)
  * The chunk of a message where a buffer holds the blocks of all roots, or the one block that all trees cut. Turned trees
  * are stated as seen by the sender, which is position 0.
  */
-static uint32_t whole_chunk(const struct building *building,
-                            const struct ronde_tree_message *message)
+static uint32_t whole_chunk(const struct building *building, const struct tree_message *message)
 {
     const struct ronde_emission *emission = building->emission;
     if (!emission->symmetry)
@@ -53,13 +61,61 @@ static uint32_t own_chunk(const struct building *building, uint32_t tree)
     return tree % building->emission->trees;
 }
 
+/* --- edges of trees as messages, in an order in which none waits for a later one --------------- */
+
+/* From the roots down, level by level. */
+static int compare_down(const void *left, const void *right)
+{
+    const struct tree_message *a = left, *b = right;
+    if (a->depth != b->depth)
+        return a->depth < b->depth ? -1 : 1;
+    if (a->height != b->height)
+        return a->height > b->height ? -1 : 1;
+    if (a->tree != b->tree)
+        return a->tree < b->tree ? -1 : 1;
+    return (a->to > b->to) - (a->to < b->to);
+}
+
+/* From the leaves up; of a rank's children those first that wait for fewer others. */
+static int compare_up(const void *left, const void *right)
+{
+    return -compare_down(left, right);
+}
+
+/*
+ * Lists the messages of a forest, level by level: from the roots down, or from the leaves up. `room` has a number for each
+ * rank, `messages` room for each edge of each tree. Returns how many there are, and the height of the highest tree.
+ */
+static uint32_t tree_messages(const struct ronde_forest *forest, bool is_up, uint32_t *room,
+                              struct tree_message *messages, uint32_t *out_height)
+{
+    const uint32_t n = forest->ways->ranks;
+    uint32_t count = 0, highest = 0;
+    for (uint32_t t = 0; t < forest->tree_count; t++) {
+        const uint32_t *parent = forest->parent + (size_t)t * n, root = forest->root[t];
+        ronde_forest_heights(forest, t, room);
+        if (room[root] > highest)
+            highest = room[root];
+        for (uint32_t v = 0; v < n; v++)
+            if (v != root)
+                messages[count++] = (struct tree_message){.tree = t,
+                                                          .from = is_up ? v : parent[v],
+                                                          .to = is_up ? parent[v] : v,
+                                                          .depth = ronde_forest_depth(forest, t, v),
+                                                          .height = room[v]};
+    }
+    *out_height = highest;
+    if (count > 1)
+        qsort(messages, count, sizeof *messages, is_up ? compare_up : compare_down);
+    return count;
+}
+
 /* The edges of a forest in `messages`; returns how many. */
 static uint32_t list_messages(struct building *building, const struct ronde_forest *forest,
                               bool is_up)
 {
     uint32_t height = 0;
-    const uint32_t count =
-        ronde_tree_messages(forest, is_up, building->room, building->messages, &height);
+    const uint32_t count = tree_messages(forest, is_up, building->room, building->messages, &height);
     building->height += height;
     return count;
 }
@@ -90,7 +146,7 @@ static void share_lanes(struct building *building, bool is_up, struct ronde_tran
  * Trees that data runs up and down at once: a root that takes in the next piece only when the one before is on its way down
  * keeps the two together. Else what runs up takes its share of links first, and what runs down has them alone in the end.
  */
-static bool holds_back(struct building *building, const struct ronde_tree_message *message)
+static bool holds_back(struct building *building, const struct tree_message *message)
 {
     const struct ronde_emission *emission = building->emission;
     if (!emission->is_joint || message->from != emission->down->root[message->tree] ||
@@ -100,8 +156,8 @@ static bool holds_back(struct building *building, const struct ronde_tree_messag
     return true;
 }
 
-static void open_lanes(struct building *building, const struct ronde_tree_message *message,
-                       bool is_up, struct ronde_transfer *transfer)
+static void open_lanes(struct building *building, const struct tree_message *message, bool is_up,
+                       struct ronde_transfer *transfer)
 {
     const uint32_t n = building->emission->ranks;
     const uint32_t from = row_of(building, message->from), to = row_of(building, message->to);
@@ -132,7 +188,7 @@ static uint32_t position_of(const struct ronde_emission *emission, uint32_t rank
 
 /* A message between its ranks, or as position 0 sends it. */
 static struct ronde_transfer transfer_of(const struct building *building,
-                                         const struct ronde_tree_message *message)
+                                         const struct tree_message *message)
 {
     const struct ronde_wiring_symmetry *symmetry = building->emission->symmetry;
     struct ronde_transfer transfer = {.from = position_of(building->emission, message->from),
@@ -148,7 +204,7 @@ static struct ronde_transfer transfer_of(const struct building *building,
 
 /* What a rank of a tree passes on: what it received, or the root its own. */
 static struct ronde_operand held(const struct building *building,
-                                 const struct ronde_tree_message *message, bool is_root)
+                                 const struct tree_message *message, bool is_root)
 {
     if (!is_root || building->emission->up)
         return ronde_chunks(RONDE_OUT, whole_chunk(building, message), 1);
@@ -160,7 +216,7 @@ static void state_down(struct building *building)
     const struct ronde_forest *forest = building->emission->down;
     const uint32_t count = list_messages(building, forest, false);
     for (uint32_t i = 0; i < count; i++) {
-        const struct ronde_tree_message *message = &building->messages[i];
+        const struct tree_message *message = &building->messages[i];
         struct ronde_transfer transfer = transfer_of(building, message);
         transfer.source = held(building, message, message->from == forest->root[message->tree]);
         transfer.target = ronde_chunks(RONDE_OUT, whole_chunk(building, message), 1);
@@ -188,8 +244,8 @@ static void state_own(struct building *building)
 /* ---- Up: reductions ---------------------------------------------------------------------------------------------- */
 
 /* Where a rank gathers the sum of a tree: the output if it is its own or everybody's, else scratch. */
-static struct ronde_operand sum_of(struct building *building,
-                                   const struct ronde_tree_message *message, uint32_t rank)
+static struct ronde_operand sum_of(struct building *building, const struct tree_message *message,
+                                   uint32_t rank)
 {
     const struct ronde_emission *emission = building->emission;
     if (emission->down)
@@ -202,11 +258,11 @@ static struct ronde_operand sum_of(struct building *building,
     return ronde_chunks(RONDE_SCRATCH, *keeps - 1, 1);
 }
 
-static void state_up(struct building *building, const struct ronde_tree_message *messages,
-                     uint32_t count, bool *has_sum)
+static void state_up(struct building *building, const struct tree_message *messages, uint32_t count,
+                     bool *has_sum)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const struct ronde_tree_message *message = &messages[i];
+        const struct tree_message *message = &messages[i];
         const struct ronde_operand own = ronde_chunks(RONDE_IN, whole_chunk(building, message), 1);
         const bool sends_sum = has_sum[edge_of(building, message->tree, message->from)];
         bool *adds_sum = &has_sum[edge_of(building, message->tree, message->to)];
@@ -362,50 +418,4 @@ enum ronde_status ronde_emit(const struct ronde_emission *emission, struct ronde
     }
     out_emitted->height = building.height;
     return ronde_schedule_finish(building.builder, NULL, out_schedule, error);
-}
-
-/* Edges of trees as messages. */
-
-/* From the roots down, level by level. */
-static int compare_down(const void *left, const void *right)
-{
-    const struct ronde_tree_message *a = left, *b = right;
-    if (a->depth != b->depth)
-        return a->depth < b->depth ? -1 : 1;
-    if (a->height != b->height)
-        return a->height > b->height ? -1 : 1;
-    if (a->tree != b->tree)
-        return a->tree < b->tree ? -1 : 1;
-    return (a->to > b->to) - (a->to < b->to);
-}
-
-/* From the leaves up; of a rank's children those first that wait for fewer others. */
-static int compare_up(const void *left, const void *right)
-{
-    return -compare_down(left, right);
-}
-
-uint32_t ronde_tree_messages(const struct ronde_forest *forest, bool is_up, uint32_t *room,
-                             struct ronde_tree_message *messages, uint32_t *out_height)
-{
-    const uint32_t n = forest->ways->ranks;
-    uint32_t count = 0, highest = 0;
-    for (uint32_t t = 0; t < forest->tree_count; t++) {
-        const uint32_t *parent = forest->parent + (size_t)t * n, root = forest->root[t];
-        ronde_forest_heights(forest, t, room);
-        if (room[root] > highest)
-            highest = room[root];
-        for (uint32_t v = 0; v < n; v++)
-            if (v != root)
-                messages[count++] =
-                    (struct ronde_tree_message){.tree = t,
-                                                .from = is_up ? v : parent[v],
-                                                .to = is_up ? parent[v] : v,
-                                                .depth = ronde_forest_depth(forest, t, v),
-                                                .height = room[v]};
-    }
-    *out_height = highest;
-    if (count > 1)
-        qsort(messages, count, sizeof *messages, is_up ? compare_up : compare_down);
-    return count;
 }

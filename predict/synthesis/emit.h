@@ -35,42 +35,6 @@ ronde_emit(const struct ronde_emission *emission, struct ronde_store *pool,
            struct ronde_schedule **out_schedule, struct ronde_emitted *out_emitted,
            struct ronde_error *error);
 
-/* The edges of trees as messages, in an order in which none waits for a later one. */
-
-/** An edge of a tree, as a message. */
-struct ronde_tree_message {
-    uint32_t tree;   /**< of the forest */
-    uint32_t from;   /**< rank */
-    uint32_t to;     /**< rank */
-    uint32_t depth;  /**< of the edge's lower end */
-    uint32_t height; /**< of the tree below it */
-};
-
-/**
- * Lists the messages of a forest, level by level: from the roots down, or from the leaves up. `room` has a number for each
- * rank, `messages` room for each edge of each tree. Returns how many there are, and the height of the highest tree.
- */
-uint32_t ronde_tree_messages(const struct ronde_forest *forest, bool is_up, uint32_t *room,
-                             struct ronde_tree_message *messages, uint32_t *out_height);
-
-/* Few neighbours for each rank: whom it may receive from, where trees that were packed freely need more connections
- * than are wanted. */
-
-/** What to choose by. */
-struct ronde_neighbours_task {
-    const struct ronde_wiring *wiring;
-    const struct ronde_forest *up;   /**< trees that data runs up, or NULL; those of all ranks */
-    const struct ronde_forest *down; /**< trees that data runs down, or NULL */
-    uint32_t most;                   /**< ranks that one receives from */
-    bool is_mutual; /**< who receives from a rank sends to it, too; `most` is 2 at least then */
-};
-
-/**
- * Keeps the neighbours that most edges of the trees go to, of those the nearest, and the next rank, so that all reach all.
- * Per route (from * ranks + to) whether messages may take it. NULL: no memory.
- */
-bool *ronde_neighbours_choose(const struct ronde_neighbours_task *task, struct ronde_store *pool);
-
 /* One schedule of the height that is asked for: routes, trees, lanes, proof. */
 
 /** Makes it; out->bound is known. Errors: those of ronde_synthesize. */

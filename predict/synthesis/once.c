@@ -344,6 +344,96 @@ static enum ronde_status pack_plain(struct making *making, struct ronde_synthesi
     return pack_best(making, out, error);
 }
 
+/* --- few neighbours for each rank: whom it may receive from, where trees that were packed freely need more --- */
+
+/* What to choose neighbours by. */
+struct neighbours_task {
+    const struct ronde_wiring *wiring;
+    const struct ronde_forest *up;   /* trees that data runs up, or NULL; those of all ranks */
+    const struct ronde_forest *down; /* trees that data runs down, or NULL */
+    uint32_t most;                   /* ranks that one receives from */
+    bool is_mutual; /* who receives from a rank sends to it, too; `most` is 2 at least then */
+};
+
+/* A route between two ranks. */
+struct candidate {
+    uint32_t from, to;
+    uint32_t uses; /* edges of trees that take it */
+    uint32_t hops; /* links that it has */
+};
+
+static int compare_numbers(uint32_t a, uint32_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* The most used first, of those the shortest. */
+static int compare(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    int order = compare_numbers(b->uses, a->uses);
+    if (order == 0)
+        order = compare_numbers(a->hops, b->hops);
+    if (order == 0)
+        order = compare_numbers(a->from, b->from);
+    return order != 0 ? order : compare_numbers(a->to, b->to);
+}
+
+static void count_uses(const struct ronde_forest *forest, bool goes_up, uint32_t ranks,
+                       struct candidate *routes)
+{
+    const uint32_t edges = forest ? forest->tree_count * ranks : 0;
+    for (uint32_t e = 0; e < edges; e++) {
+        const uint32_t parent = forest->parent[e], child = e % ranks;
+        if (parent != RONDE_NONE)
+            routes[goes_up ? child * ranks + parent : parent * ranks + child].uses++;
+    }
+}
+
+/* Opens a route if its receiver, or either rank where both directions are opened, has room. */
+static void open_route(const struct neighbours_task *task, uint32_t from, uint32_t to,
+                       uint32_t *received, bool *may_take)
+{
+    const uint32_t n = task->wiring->ranks;
+    if (from == to || may_take[from * n + to] || received[to] >= task->most ||
+        (task->is_mutual && received[from] >= task->most))
+        return;
+    may_take[from * n + to] = true;
+    received[to]++;
+    if (task->is_mutual) {
+        may_take[to * n + from] = true;
+        received[from]++;
+    }
+}
+
+/*
+ * Keeps the neighbours that most edges of the trees go to, of those the nearest, and the next rank, so that all reach all.
+ * Per route (from * ranks + to) whether messages may take it. NULL: no memory.
+ */
+static bool *choose_neighbours(const struct neighbours_task *task, struct ronde_store *pool)
+{
+    const struct ronde_wiring *wiring = task->wiring;
+    const uint32_t n = wiring->ranks;
+    const size_t count = (size_t)n * n;
+    struct candidate *routes = ronde_store_new(pool, count, sizeof *routes);
+    uint32_t *received = ronde_store_new(pool, n, sizeof *received);
+    bool *may_take = ronde_store_new(pool, count, sizeof *may_take);
+    if (pool->is_short)
+        return NULL;
+    for (uint32_t r = 0; r < count; r++)
+        routes[r] = (struct candidate){r / n, r % n, 0, wiring->first[r + 1] - wiring->first[r]};
+    count_uses(task->up, true, n, routes);
+    count_uses(task->down, false, n, routes);
+    qsort(routes, count, sizeof *routes, compare);
+    for (uint32_t r = 0; r < n; r++)
+        open_route(task, r, (r + 1) % n, received, may_take);
+    for (size_t r = 0; r < count; r++)
+        open_route(task, routes[r].from, routes[r].to, received, may_take);
+    return may_take;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------- */
+
 /* Packs anew for as few neighbours as there may be connections: those that free trees of all ranks use most. */
 static enum ronde_status pack_few(struct making *making, struct ronde_synthesis *out,
                                   struct ronde_error *error)
@@ -356,14 +446,14 @@ static enum ronde_status pack_few(struct making *making, struct ronde_synthesis 
     RONDE_TRY(is_ready ? RONDE_OK : pack_plain(making, out, error));
     /* All that runs up and down needs a connection each way. */
     const bool is_both = making->request->collective == RONDE_ALL_REDUCE;
-    const struct ronde_neighbours_task task = {.wiring = &making->wiring,
-                                               .up = out->is_joint ? &making->joint.forest
-                                                                   : &making->up.forest,
-                                               .down = out->is_joint ? &making->joint.forest
-                                                                     : &making->down.forest,
-                                               .most = is_both ? connections / 2 : connections,
-                                               .is_mutual = out->is_joint};
-    making->wiring.may_take = ronde_neighbours_choose(&task, making->pool);
+    const struct neighbours_task task = {.wiring = &making->wiring,
+                                         .up = out->is_joint ? &making->joint.forest
+                                                             : &making->up.forest,
+                                         .down = out->is_joint ? &making->joint.forest
+                                                               : &making->down.forest,
+                                         .most = is_both ? connections / 2 : connections,
+                                         .is_mutual = out->is_joint};
+    making->wiring.may_take = choose_neighbours(&task, making->pool);
     if (!making->wiring.may_take)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for neighbours of %u ranks",
                           making->request->ranks);
@@ -411,79 +501,4 @@ enum ronde_status ronde_synthesis_once(const struct ronde_platform *platform,
     const enum ronde_status status = make(&making, platform, out_schedule, out, error);
     ronde_store_clear(&pool);
     return status;
-}
-
-/* Whom a rank may receive from. */
-
-/* A route between two ranks. */
-struct candidate {
-    uint32_t from, to;
-    uint32_t uses; /* edges of trees that take it */
-    uint32_t hops; /* links that it has */
-};
-
-static int compare_numbers(uint32_t a, uint32_t b)
-{
-    return a < b ? -1 : a > b;
-}
-
-/* The most used first, of those the shortest. */
-static int compare(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-    int order = compare_numbers(b->uses, a->uses);
-    if (order == 0)
-        order = compare_numbers(a->hops, b->hops);
-    if (order == 0)
-        order = compare_numbers(a->from, b->from);
-    return order != 0 ? order : compare_numbers(a->to, b->to);
-}
-
-static void count_uses(const struct ronde_forest *forest, bool goes_up, uint32_t ranks,
-                       struct candidate *routes)
-{
-    const uint32_t edges = forest ? forest->tree_count * ranks : 0;
-    for (uint32_t e = 0; e < edges; e++) {
-        const uint32_t parent = forest->parent[e], child = e % ranks;
-        if (parent != RONDE_NONE)
-            routes[goes_up ? child * ranks + parent : parent * ranks + child].uses++;
-    }
-}
-
-/* Opens a route if its receiver, or either rank where both directions are opened, has room. */
-static void open_route(const struct ronde_neighbours_task *task, uint32_t from, uint32_t to,
-                       uint32_t *received, bool *may_take)
-{
-    const uint32_t n = task->wiring->ranks;
-    if (from == to || may_take[from * n + to] || received[to] >= task->most ||
-        (task->is_mutual && received[from] >= task->most))
-        return;
-    may_take[from * n + to] = true;
-    received[to]++;
-    if (task->is_mutual) {
-        may_take[to * n + from] = true;
-        received[from]++;
-    }
-}
-
-bool *ronde_neighbours_choose(const struct ronde_neighbours_task *task, struct ronde_store *pool)
-{
-    const struct ronde_wiring *wiring = task->wiring;
-    const uint32_t n = wiring->ranks;
-    const size_t count = (size_t)n * n;
-    struct candidate *routes = ronde_store_new(pool, count, sizeof *routes);
-    uint32_t *received = ronde_store_new(pool, n, sizeof *received);
-    bool *may_take = ronde_store_new(pool, count, sizeof *may_take);
-    if (pool->is_short)
-        return NULL;
-    for (uint32_t r = 0; r < count; r++)
-        routes[r] = (struct candidate){r / n, r % n, 0, wiring->first[r + 1] - wiring->first[r]};
-    count_uses(task->up, true, n, routes);
-    count_uses(task->down, false, n, routes);
-    qsort(routes, count, sizeof *routes, compare);
-    for (uint32_t r = 0; r < n; r++)
-        open_route(task, r, (r + 1) % n, received, may_take);
-    for (size_t r = 0; r < count; r++)
-        open_route(task, routes[r].from, routes[r].to, received, may_take);
-    return may_take;
 }
