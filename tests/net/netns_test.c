@@ -311,6 +311,9 @@ static enum ronde_status lose_a_link(const struct team_member *member, struct ro
                          shell("ip -n ronde-%d-bridge link set port%u up", rig->owner,
                                rig->hosts - 1),
                          "the link stays down");
+    /* The kernel looks once a second which links are up again. */
+    if (join.rank == 0)
+        sleep(1);
     struct ronde_error unexpected = {0};
     join.port++;
     enum ronde_status second =

@@ -106,7 +106,7 @@ void team_expect(const struct team_result *results, uint32_t ranks, enum ronde_s
 
 uint64_t team_patience(void)
 {
-    return strlen(RONDE_SANITIZE) > 0 ? 10 : 1;
+    return strlen(RONDE_SANITIZE) > 0 ? 10 : 3;
 }
 
 struct ronde_comm_options team_options(uint64_t seconds)

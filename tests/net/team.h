@@ -50,7 +50,10 @@ bool team_check(const struct team_member *member, bool condition, const char *te
 /** Asserts that every member ended by itself, without failed conditions, with this status. */
 void team_expect(const struct team_result *results, uint32_t ranks, enum ronde_status status);
 
-/** A multiple of 1 for time limits of builds that run many times slower under a sanitizer. */
+/**
+ * What time limits are multiplied by: beside programs that never sleep a rank that yields waits seconds for a processor, and
+ * builds run many times slower under a sanitizer.
+ */
 uint64_t team_patience(void);
 
 /** Runs a case once over UCX alone and once with hosts of two ranks; skips it visibly where this build has no UCX. */
