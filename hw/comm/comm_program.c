@@ -35,6 +35,7 @@ static bool may_poll(const struct ronde_lane *lane);
 #include "hw/shm/eager.h"
 #include "ronde/hw.h"
 
+#include <sched.h>
 #include <string.h>
 
 /* The clock is read once in so many sweeps, which may be as short as a reading, until so many were empty in a row. */
@@ -386,9 +387,9 @@ static enum ronde_status watch(struct ronde_comm_program *program, struct ronde_
     return RONDE_OK;
 }
 
-/* One turn of a run: handshake, lanes, messages, the clock. */
-static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out_done,
-                                   struct ronde_error *error)
+/* Handshake, lanes, messages. */
+static enum ronde_status move(struct ronde_comm_program *program, bool *out_moved, bool *out_done,
+                              struct ronde_error *error)
 {
     bool has_moved = false;
     bool is_quiet = false;
@@ -409,10 +410,46 @@ static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out
     if (status == RONDE_OK &&
         program->comm->wire->poll(program, &has_moved, &is_quiet, &why) != RONDE_OK)
         status = fail_run_late(program, &why, error);
-    program->idle = has_moved ? 0 : program->idle + 1;
+    *out_moved = has_moved;
     *out_done = status == RONDE_OK && is_open && program->lane_count == 0 &&
                 ronde_run_handshake_is_complete(program) && is_quiet;
-    return status == RONDE_OK && !*out_done ? watch(program, error) : status;
+    return status;
+}
+
+/*
+ * Whether a run ends well although a rank was lost: that may have ended its program, and have left here what the run
+ * still needs, or with a rank that passes it on.
+ */
+static bool ends_without(struct ronde_comm_program *program)
+{
+    const double until_ns = ronde_clock_ns() + RONDE_CONTROL_GRACE_NS;
+    struct ronde_error ignored = {0};
+    bool is_done = false;
+    while (!is_done && ronde_clock_ns() < until_ns) {
+        bool has_moved = false;
+        if (move(program, &has_moved, &is_done, &ignored) != RONDE_OK)
+            return false;
+        if (!has_moved)
+            sched_yield();
+    }
+    return is_done;
+}
+
+/* One turn of a run, and the clock. */
+static enum ronde_status take_turn(struct ronde_comm_program *program, bool *out_done,
+                                   struct ronde_error *error)
+{
+    bool has_moved = false;
+    struct ronde_error why;
+    RONDE_TRY(move(program, &has_moved, out_done, error));
+    program->idle = has_moved ? 0 : program->idle + 1;
+    if (*out_done)
+        return RONDE_OK;
+    why.status = RONDE_OK;
+    const enum ronde_status status = watch(program, &why);
+    if (status == RONDE_DEVICE)
+        *out_done = ends_without(program);
+    return status == RONDE_OK || *out_done ? RONDE_OK : ronde_fail(error, status, "%s", why.message);
 }
 
 /*
