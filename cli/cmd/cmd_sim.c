@@ -37,6 +37,7 @@ struct session {
     struct ronde_schedule *given;         /* from a file, the same for all placements; else NULL */
     struct ronde_placements placements;
     struct ronde_scenario scenario;
+    struct ronde_platform *healthy; /* the machine without links that are slow; NULL = none is */
     bool has_scenario;
     struct ronde_curves curves; /* of --plot */
 
@@ -46,7 +47,6 @@ struct session {
     struct ronde_bound_share share;   /* of what is predicted, where it is known */
     struct ronde_forecast forecast;
     struct ronde_co_run co_run;
-    bool is_whole; /* beside others: one piece where no slot is given */
     uint32_t placement_index;
     bool is_last_placement;
     bool is_last; /* no size and no placement follow: pictures show this one */
@@ -149,12 +149,11 @@ static enum ronde_status price_size(struct session *session, struct ronde_error 
     struct ronde_result_view view = {.is_kept = false, .share = &session->share};
     enum ronde_status status = RONDE_OK;
     /* A formula belongs to an algorithm; a schedule from a file has none, nor has one that was made for the machine. */
-    if (session->is->algorithm)
+    if (session->is->algorithm) {
         status = ronde_record_closed_form(&session->forecast, &view.record, error);
-    if (status == RONDE_OK && session->is->algorithm)
-        status = ronde_view_print(&view, &session->call->sink, error);
-    if (status == RONDE_OK && session->is->algorithm)
-        status = draw_record(session, &view.record, error);
+        RONDE_THEN(status, ronde_view_print(&view, &session->call->sink, error));
+        RONDE_THEN(status, draw_record(session, &view.record, error));
+    }
     RONDE_THEN(status, ronde_record_dag(&session->forecast, &view.record, error));
     name_record(session, &view.record);
     RONDE_THEN(status, ronde_view_print(&view, &session->call->sink, error));
@@ -168,8 +167,7 @@ static void print_head(const struct session *session)
     const struct ronde_schedule *schedule = session->is->schedule;
     const struct ronde_platform_facts *facts = ronde_platform_facts(session->call->platform);
     const uint64_t slot_bytes = session->forecast.slot_bytes;
-    const bool is_cut = !session->is_whole && (ronde_is_chosen(session->options) ||
-                                               ronde_schedule_is_pipelined(schedule));
+    const bool is_cut = ronde_is_chosen(session->options) || ronde_schedule_is_pipelined(schedule);
     const char *unlimited = is_cut ? "as NCCL's by size (--slot sets them)" : "unlimited";
     char hash[32] = "";
     /* Of a choice every size may have another schedule. */
@@ -199,21 +197,22 @@ static enum ronde_status find_request(struct session *session, struct ronde_erro
     return RONDE_OK;
 }
 
-/* The file is read before compiling, where a bad path is found at once; what --degrade scales is part of the scenario. */
+/* The file is read before compiling, where a bad path is found at once. */
 static enum ronde_status open_session(struct session *session, struct ronde_error *error)
 {
     const struct ronde_options *options = session->options;
+    const bool is_named = options->machine.topo;
     struct ronde_platform **platform = &session->call->platform;
     enum ronde_status status =
-        options->machine.topo ? ronde_open_healthy_platform(options, platform, error) : RONDE_OK;
+        ronde_scenario_of(&own_of(options)->scenario, &session->scenario, error);
+    if (status == RONDE_OK && is_named)
+        status =
+            ronde_open_as_it_is(options, &session->scenario, platform, &session->healthy, error);
     RONDE_THEN(status, find_request(session, error));
     RONDE_THEN(status,
                ronde_placements_parse(options->engine.placement, &session->placements, error));
-    RONDE_THEN(status,
-               ronde_scenario_of(options, &own_of(options)->scenario, &session->scenario, error));
-    session->has_scenario = !ronde_scenario_is_empty(&session->scenario);
-    return status != RONDE_OK || *platform ? status
-                                           : ronde_open_healthy_platform(options, platform, error);
+    session->has_scenario = session->healthy || !ronde_scenario_is_empty(&session->scenario);
+    return status != RONDE_OK || is_named ? status : ronde_open_platform(options, platform, error);
 }
 
 static void close_session(struct session *session)
@@ -221,6 +220,17 @@ static void close_session(struct session *session)
     ronde_curves_free(&session->curves);
     ronde_scenario_free(&session->scenario);
     ronde_schedule_destroy(session->given);
+    ronde_platform_destroy(session->healthy);
+}
+
+/* What else happens beside the collective: its companions have the slots that were asked for, not one that was chosen. */
+static enum ronde_status open_co_run(struct session *session, struct ronde_error *error)
+{
+    const struct ronde_platform *platform = session->call->platform;
+    struct ronde_forecast forecast = session->forecast;
+    forecast.slot_bytes = ronde_forecast_slot(platform, &session->how);
+    return ronde_co_run_open(&session->scenario, session->healthy ? session->healthy : platform,
+                             &forecast, &session->co_run, error);
 }
 
 /* Makes ready what is predicted next, and what else happens. */
@@ -229,21 +239,17 @@ open_forecast(struct session *session, const struct ronde_candidate *candidate,
               const struct ronde_forecast *forecast, struct ronde_error *error)
 {
     const struct ronde_platform *platform = session->call->platform;
+    const struct ronde_scenario *scenario = &session->scenario;
     session->is = candidate;
     session->forecast = *forecast;
-    /* What else happens in a scenario takes links from what the bound is of. */
     session->share = (struct ronde_bound_share){.is_known = false};
-    if (!session->has_scenario)
+    /* What runs beside it takes links from what the bound is of, and what is late is no part of it. */
+    if (scenario->companion_count + scenario->background_count + scenario->straggler_count == 0)
         session->share = ronde_bound_share_find(platform, &candidate->request, candidate->host_of);
-    /* Beside others all algorithms are whole; trees made for a machine are nothing without pieces. */
-    session->is_whole =
-        session->has_scenario && strcmp(candidate->schedule->algorithm, RONDE_SYNTHESIZED) != 0;
     RONDE_TRY(ronde_sim_check_engine(platform, session->options->engine.name,
                                      &session->forecast.sim, error));
     RONDE_TRY(ronde_forecast_check(&session->forecast, error));
-    if (session->has_scenario)
-        RONDE_TRY(ronde_co_run_open(&session->scenario, &session->forecast, &session->co_run, error));
-    return RONDE_OK;
+    return session->has_scenario ? open_co_run(session, error) : RONDE_OK;
 }
 
 /* An algorithm by name, or a schedule from a file, which keeps its own order unless it is asked to be laid. */
@@ -348,35 +354,30 @@ static uint64_t next_bytes(const struct session *session, uint64_t bytes)
 static double weight_of(const struct session *session, uint64_t bytes)
 {
     struct ronde_load load = session->forecast.load;
-    if (ronde_is_chosen(session->options) || session->is_whole)
+    if (ronde_is_chosen(session->options))
         return 1;
     load.count = count_of(session, bytes);
     return (double)ronde_candidate_cut_steps(session->is, &load);
 }
 
-/* How far a walk is, in weights. */
-struct walk {
-    double done, total;
-};
-
-static struct walk walk_of(const struct session *session)
+/* The weights of all sizes. */
+static double total_weight(const struct session *session)
 {
-    struct walk walk = {0, 0};
-    for (uint64_t bytes = session->options->sizes.min_bytes;;) {
-        walk.total += weight_of(session, bytes);
-        bytes = next_bytes(session, bytes);
-        if (bytes == 0)
-            return walk;
-    }
+    double total = 0;
+    for (uint64_t bytes = session->options->sizes.min_bytes; bytes != 0;
+         bytes = next_bytes(session, bytes))
+        total += weight_of(session, bytes);
+    return total;
 }
 
-static void show_progress(const struct session *session, struct walk *walk, uint64_t bytes)
+/* `done` of all weights have been replayed, with those of placements before. */
+static void show_progress(const struct session *session, double done, double weight, double total,
+                          uint64_t bytes)
 {
-    const double placements = session->placements.count, before = walk->done / walk->total;
-    walk->done += weight_of(session, bytes);
-    ronde_progress_part((session->placement_index + before) / placements,
-                        (session->placement_index + walk->done / walk->total) / placements,
-                        "replaying %s", ronde_cell_tick(bytes).text);
+    const double before = session->placement_index, placements = session->placements.count;
+    ronde_progress_part((before + done / total) / placements,
+                        (before + (done + weight) / total) / placements, "replaying %s",
+                        ronde_cell_tick(bytes).text);
 }
 
 static enum ronde_status
@@ -386,16 +387,17 @@ walk_sizes(struct session *session,
 {
     uint64_t bytes = session->options->sizes.min_bytes;
     enum ronde_status status = RONDE_OK;
-    struct walk walk = walk_of(session);
+    const double total = total_weight(session);
+    double done = 0;
     do {
-        show_progress(session, &walk, bytes);
+        const double weight = weight_of(session, bytes);
+        show_progress(session, done, weight, total, bytes);
+        done += weight;
         const uint64_t next = next_bytes(session, bytes), count = count_of(session, bytes);
         session->is_last = next == 0 && session->is_last_placement;
         if (ronde_is_chosen(session->options))
             status = choose(session, count, error);
-        if (session->is_whole)
-            session->forecast.load.count = count;
-        else if (status == RONDE_OK)
+        if (status == RONDE_OK)
             ronde_forecast_set_count(&session->forecast, count);
         RONDE_THEN(status, one_size(session, error));
         bytes = next;

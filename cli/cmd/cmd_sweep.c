@@ -73,10 +73,11 @@ static enum ronde_status request_of(const struct session *session, struct unit u
     return status;
 }
 
-/* What the grid calls it: of a file, its path. */
+/* `name`: what the grid calls it: of a file, its path; `chosen`: what that stands for here, or NULL. */
 static enum ronde_status replay_point(struct ronde_forecast *forecast,
                                       const struct ronde_sweep_point *point, const char *name,
-                                      const char *engine, FILE *out, struct ronde_error *error)
+                                      const char *chosen, const char *engine, FILE *out,
+                                      struct ronde_error *error)
 {
     struct ronde_record record;
     struct ronde_sink sink = {.file = out, .json = true};
@@ -84,6 +85,8 @@ static enum ronde_status replay_point(struct ronde_forecast *forecast,
     enum ronde_status status = ronde_record_replay(forecast, engine, &record, NULL, error);
     if (status == RONDE_OK) {
         record.algorithm = name;
+        if (chosen)
+            ronde_record_label(&record, chosen);
         status = ronde_sink_record(&sink, &record, error);
     }
     fflush(out);
@@ -132,14 +135,16 @@ static bool is_open(const struct ronde_sweep_point *point)
     return point->is_wanted && !point->is_done;
 }
 
-/* Schedules made for the machine are chosen size by size. */
-static enum ronde_status do_forests(const struct session *session, struct unit unit, FILE *out,
-                                    struct ronde_error *error)
+/* Schedules made for the machine, and the best of all for "auto", are chosen size by size; a label says which. */
+static enum ronde_status do_chosen(const struct session *session, struct unit unit, FILE *out,
+                                   struct ronde_error *error)
 {
     struct ronde_tune_options how = ronde_tune_options_of(session->options);
     struct ronde_compile_request request;
     struct ronde_selector selector = {.quotes = NULL};
-    how.only = session->options->what.algorithms[unit.algorithm_index];
+    char chosen[64];
+    const char *name = session->options->what.algorithms[unit.algorithm_index];
+    how.only = ronde_is_synthesized(name) ? name : NULL;
     enum ronde_status status = request_of(session, unit, &request, error);
     RONDE_THEN(status, ronde_selector_open(&how, &request, &selector, error));
     RONDE_THEN(status, ronde_selector_rely(&selector, session->platform, NULL, 0, error));
@@ -153,7 +158,9 @@ static enum ronde_status do_forests(const struct session *session, struct unit u
         if (status != RONDE_OK)
             break;
         struct ronde_forecast forecast = ronde_decision_forecast(&selector, &decision);
-        status = replay_point(&forecast, point, how.only, session->options->engine.name, out, error);
+        snprintf(chosen, sizeof chosen, "by %s", forecast.request.algorithm);
+        status = replay_point(&forecast, point, name, how.only ? NULL : chosen,
+                              session->options->engine.name, out, error);
     }
     ronde_selector_close(&selector);
     return status;
@@ -183,7 +190,8 @@ static enum ronde_status do_unit(const struct session *session, struct unit unit
         const struct ronde_sweep_point *point =
             ronde_sweep_at(&session->sweep, unit.rank_index, unit.algorithm_index, s);
         if (is_open(point))
-            status = replay_point(&forecast, point, name, session->options->engine.name, out, error);
+            status = replay_point(&forecast, point, name, NULL, session->options->engine.name, out,
+                                  error);
     }
     ronde_candidate_close(&candidate, ronde_mem_default());
     ronde_schedule_destroy(given);
@@ -196,10 +204,10 @@ static int work(void *self, uint32_t task, FILE *out)
     const struct session *session = self;
     const struct unit unit = session->units[task];
     struct ronde_error error = {0};
-    const bool is_forest =
-        ronde_is_synthesized(session->options->what.algorithms[unit.algorithm_index]);
+    const bool is_chosen =
+        ronde_sweep_chooses(session->options->what.algorithms[unit.algorithm_index]);
     const enum ronde_status status =
-        is_forest ? do_forests(session, unit, out, &error) : do_unit(session, unit, out, &error);
+        is_chosen ? do_chosen(session, unit, out, &error) : do_unit(session, unit, out, &error);
     if (status == RONDE_OK || (status == RONDE_UNSUPPORTED && session->is_of_all))
         return RONDE_EXIT_OK;
     ronde_note("ronde: %s on %u ranks: %s", session->options->what.algorithms[unit.algorithm_index],
@@ -428,6 +436,10 @@ static enum ronde_status run(struct session *session, struct ronde_error *error)
     show_progress(session);
     RONDE_THEN(status, ronde_pool_run(&pool, error));
     ronde_progress_end();
+    if (status == RONDE_OK && session->sweep.wanted > 0 && session->sweep.done == 0 &&
+        session->failed == 0 && session->sweep.options.shards <= 1)
+        return ronde_fail(error, RONDE_UNSUPPORTED,
+                          "sweep: no algorithm of these serves so many ranks; leave out -a");
     return status == RONDE_OK ? conclude(session, error) : status;
 }
 

@@ -156,18 +156,7 @@ static enum ronde_status add_all(struct ronde_scenario *scenario, const char *ke
     return status;
 }
 
-/* Links of factor 0 are out of the machine itself. */
-static enum ronde_status add_degraded(struct ronde_scenario *scenario,
-                                      const struct ronde_options *options, struct ronde_error *error)
-{
-    for (uint32_t i = 0; i < options->machine.degrade.count; i++)
-        if (!ronde_degrade_is_out(options->machine.degrade.list[i]))
-            RONDE_TRY(add_all(scenario, "degrade", &options->machine.degrade.list[i], 1, error));
-    return RONDE_OK;
-}
-
-enum ronde_status ronde_scenario_of(const struct ronde_options *options,
-                                    const struct ronde_scenario_options *said,
+enum ronde_status ronde_scenario_of(const struct ronde_scenario_options *said,
                                     struct ronde_scenario *out_scenario, struct ronde_error *error)
 {
     struct ronde_scenario *all = out_scenario;
@@ -175,8 +164,20 @@ enum ronde_status ronde_scenario_of(const struct ronde_options *options,
     RONDE_TRY(said->file ? ronde_scenario_read(all, said->file, error) : RONDE_OK);
     RONDE_TRY(add_all(all, "with", said->with.list, said->with.count, error));
     RONDE_TRY(add_all(all, "background", said->background.list, said->background.count, error));
-    RONDE_TRY(add_degraded(all, options, error));
     return add_all(all, "straggler", said->straggler.list, said->straggler.count, error);
+}
+
+enum ronde_status ronde_open_as_it_is(const struct ronde_options *options,
+                                      const struct ronde_scenario *scenario,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_platform **out_healthy, struct ronde_error *error)
+{
+    RONDE_TRY(ronde_open_healthy_platform(options, out_platform, error));
+    if (!ronde_degrades_links(options) && scenario->degraded_count == 0)
+        return RONDE_OK;
+    RONDE_TRY(ronde_platform_copy(*out_platform, ronde_mem_default(), out_healthy, error));
+    RONDE_TRY(ronde_degrade_links(options, *out_platform, error));
+    return ronde_scenario_degrade(scenario, *out_platform, error);
 }
 
 /* "2/8": the third of eight. */

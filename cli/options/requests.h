@@ -60,12 +60,21 @@ struct ronde_benchmark_options ronde_benchmark_options_of(const struct ronde_opt
 struct ronde_calibrate_options ronde_calibrate_options_of(const struct ronde_options *options);
 
 /**
- * The statements of --scenario's file and of --with, --background, --degrade, --straggler. The caller frees *out_scenario by
- * ronde_scenario_free in every case. Errors: as ronde_scenario_read and ronde_scenario_add, naming the option.
+ * The statements of --scenario's file and of --with, --background and --straggler; what --degrade scales is the machine's. The
+ * caller frees *out_scenario by ronde_scenario_free in every case. Errors: as ronde_scenario_read and ronde_scenario_add, naming the option.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_scenario_of(const struct ronde_scenario_options *said,
+                                                     struct ronde_scenario *out_scenario,
+                                                     struct ronde_error *error);
+
+/**
+ * The machine of --topo as it is, with what --degrade and the scenario scale, and the one without, NULL where nothing is scaled.
+ * Owner: the caller destroys both. Errors: as ronde_open_platform and ronde_scenario_degrade.
  */
 RONDE_MUST_CHECK enum ronde_status
-ronde_scenario_of(const struct ronde_options *options, const struct ronde_scenario_options *said,
-                  struct ronde_scenario *out_scenario, struct ronde_error *error);
+ronde_open_as_it_is(const struct ronde_options *options, const struct ronde_scenario *scenario,
+                    struct ronde_platform **out_platform, struct ronde_platform **out_healthy,
+                    struct ronde_error *error);
 
 /**
  * What `ronde sweep` asks for: the collective, -N, -a, -d, the sizes, --shard. It points into the options. Errors:

@@ -256,18 +256,28 @@ static enum ronde_status parse_degrade(const char *text, char *name, double *out
     *out_factor = sign ? strtod(sign + 1, &end) : 0;
     if (!sign || sign == text || end == sign + 1 || *end != '\0' ||
         (size_t)(sign - text) >= NAME_BYTES)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "--degrade %s: expected LINK=FACTOR", text);
+        return ronde_fail(error, RONDE_BAD_ARGUMENT,
+                          "--degrade: \"%s\" is not LINK=FACTOR, e.g. nic0=0.5", text);
     memcpy(name, text, (size_t)(sign - text));
     name[sign - text] = '\0';
     return RONDE_OK;
 }
 
-bool ronde_degrade_is_out(const char *text)
+/* Whether a --degrade takes its link out: LINK=0. */
+static bool is_out(const char *text)
 {
     char name[NAME_BYTES];
     double factor = 1;
     struct ronde_error ignored = {0};
     return parse_degrade(text, name, &factor, &ignored) == RONDE_OK && factor == 0;
+}
+
+bool ronde_degrades_links(const struct ronde_options *options)
+{
+    for (uint32_t i = 0; i < options->machine.degrade.count; i++)
+        if (!is_out(options->machine.degrade.list[i]))
+            return true;
+    return false;
 }
 
 enum ronde_status ronde_degrade_links(const struct ronde_options *options,
@@ -313,7 +323,7 @@ static enum ronde_status collect_names(const struct ronde_options *options, stru
     for (uint32_t i = 0; file && i < without->count; i++)
         fprintf(file, "%s,", without->list[i]);
     for (uint32_t i = 0; file && i < degrade->count; i++)
-        if (ronde_degrade_is_out(degrade->list[i]))
+        if (is_out(degrade->list[i]))
             fprintf(file, "%.*s,", (int)(strrchr(degrade->list[i], '=') - degrade->list[i]),
                     degrade->list[i]);
     if (!file || fclose(file) != 0)

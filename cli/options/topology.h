@@ -26,8 +26,8 @@ RONDE_MUST_CHECK enum ronde_status ronde_degrade_links(const struct ronde_option
                                                        struct ronde_platform *platform,
                                                        struct ronde_error *error);
 
-/** Whether a --degrade takes its link out: LINK=0. */
-bool ronde_degrade_is_out(const char *text);
+/** Whether --degrade scales any link; LINK=0 takes one out. */
+bool ronde_degrades_links(const struct ronde_options *options);
 
 /** Opens what describes a node, for a platform of several: a description, a dump, or this machine. Errors: those of the readers. */
 RONDE_MUST_CHECK enum ronde_status ronde_node_open(const struct ronde_import_request *request,
@@ -60,7 +60,7 @@ RONDE_MUST_CHECK enum ronde_status
 ronde_open_argument(const struct ronde_options *options, uint32_t argument,
                     struct ronde_platform **out_platform, struct ronde_error *error);
 
-/** Opens the machine of --topo with all its links as fast as they are in the file, for what degrades them itself. Errors: the same. */
+/** Opens the machine of --topo with all its links as fast as they are in the file, for what compares with that. Errors: the same. */
 RONDE_MUST_CHECK enum ronde_status ronde_open_healthy_platform(const struct ronde_options *options,
                                                                struct ronde_platform **out_platform,
                                                                struct ronde_error *error);

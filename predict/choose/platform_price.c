@@ -67,18 +67,6 @@ static enum ronde_status network_of(const struct ronde_platform_pricer *platform
                                   error);
 }
 
-/** Whether two messages of a candidate may be in a port at once, of which neither its formula nor its longest path knows. */
-static bool shares_ports(const struct ronde_candidate *candidate)
-{
-    const struct ronde_price_case what = {.ranks = candidate->request.ranks,
-                                          .channels = candidate->schedule->channel_count,
-                                          .pieces = 1,
-                                          .depth = 1,
-                                          .port_flows = 1};
-    return candidate->algorithm && candidate->algorithm->shares_ports &&
-           candidate->algorithm->shares_ports(&what);
-}
-
 /** Formula or longest path. */
 static enum ronde_status price_on_network(const struct ronde_platform_pricer *platform_pricer,
                                           struct ronde_candidate *candidate,
@@ -92,7 +80,8 @@ static enum ronde_status price_on_network(const struct ronde_platform_pricer *pl
                            error));
     /* A longest path is one of messages that each go alone, which only the routes can certify. */
     out_quote->is_exact = out_quote->is_exact && platform_pricer->is_uniform &&
-                          !shares_ports(candidate) && strcmp(out_quote->engine, "closed_form") == 0;
+                          !ronde_forecast_shares_ports(forecast, candidate->algorithm) &&
+                          strcmp(out_quote->engine, "closed_form") == 0;
     return RONDE_OK;
 }
 

@@ -278,6 +278,17 @@ static void limit_by_links(const struct ronde_forecast *forecast,
     add_label(prediction, "link_limited");
 }
 
+bool ronde_forecast_shares_ports(const struct ronde_forecast *forecast,
+                                 const struct ronde_algorithm *algorithm)
+{
+    const struct ronde_price_case what = {.ranks = forecast->schedule->ranks,
+                                          .channels = forecast->schedule->channel_count,
+                                          .pieces = 1,
+                                          .depth = 1,
+                                          .port_flows = 1};
+    return algorithm && algorithm->shares_ports && algorithm->shares_ports(&what);
+}
+
 enum ronde_status ronde_forecast_closed_form(const struct ronde_forecast *forecast,
                                              struct ronde_prediction *out_prediction,
                                              struct ronde_error *error)
@@ -294,7 +305,8 @@ enum ronde_status ronde_forecast_closed_form(const struct ronde_forecast *foreca
     prediction.time_ns = price.time_ns;
     if (!is_uniform)
         limit_by_links(forecast, &prediction);
-    const bool is_exact = price.is_exact && is_uniform && !ronde_time_is_sized(&network.time);
+    const bool is_exact = price.is_exact && is_uniform && !ronde_time_is_sized(&network.time) &&
+                          !ronde_forecast_shares_ports(forecast, algorithm);
     add_label(&prediction, is_exact ? "exact" : "approximate");
     *out_prediction = prediction;
     return RONDE_OK;

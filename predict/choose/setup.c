@@ -361,7 +361,7 @@ static bool is_same_set_up(const struct ronde_candidate *a, const struct ronde_c
             (a->host_of && b->host_of && memcmp(a->host_of, b->host_of, bytes) == 0));
 }
 
-/** Adds a set-up, unless it is one of those from `first` on. What does not serve the request is left out. */
+/** Adds a set-up, unless it is one of those from `first` on. What does not serve the request, or has no way, is left out. */
 static enum ronde_status add(struct setting_up *up, const struct ronde_candidate *base,
                              const struct ronde_setup *setup, uint32_t first)
 {
@@ -376,11 +376,16 @@ static enum ronde_status add(struct setting_up *up, const struct ronde_candidate
         return RONDE_OK;
     if (status != RONDE_OK)
         return ronde_fail(up->error, status, "%s", why.message);
-    for (uint32_t i = first; i < up->all.count; i++)
-        if (is_same_set_up(&candidate, &up->all.candidates[i])) {
-            ronde_candidate_close(&candidate, mem);
-            return RONDE_OK;
-        }
+    /* Hosts that nobody named may have been cut off, while those of the first placement were not. */
+    bool is_out =
+        setup->is_placed && !up->options->is_placed && candidate.host_of &&
+        !ronde_hosts_are_joined(up->site.platform, candidate.host_of, candidate.request.ranks, mem);
+    for (uint32_t i = first; i < up->all.count && !is_out; i++)
+        is_out = is_same_set_up(&candidate, &up->all.candidates[i]);
+    if (is_out) {
+        ronde_candidate_close(&candidate, mem);
+        return RONDE_OK;
+    }
     struct ronde_candidate *room;
     const enum ronde_status added = ronde_choice_add(&up->all, &room, up->error);
     if (added == RONDE_OK)

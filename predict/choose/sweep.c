@@ -12,6 +12,11 @@
 /* Room for the texts of a record: names, and the path of a platform. */
 #define TEXT_BYTES 4352
 
+bool ronde_sweep_chooses(const char *algorithm)
+{
+    return strcmp(algorithm, "auto") == 0 || ronde_is_synthesized(algorithm);
+}
+
 static size_t size_of(const struct ronde_sweep *sweep)
 {
     return (size_t)sweep->options.rank_counts * sweep->options.algorithm_count *
@@ -23,6 +28,20 @@ struct ronde_sweep_point *ronde_sweep_at(const struct ronde_sweep *sweep, uint32
 {
     const size_t unit = (size_t)rank_index * sweep->options.algorithm_count + algorithm_index;
     return &sweep->points[unit * sweep->options.size_count + size_index];
+}
+
+/* A grid of which the machine has a part is swept; one of which it has none is refused before anything is replayed. */
+static enum ronde_status check_ranks(const struct ronde_sweep_options *options,
+                                     const struct ronde_platform *platform,
+                                     struct ronde_error *error)
+{
+    const uint32_t hosts = ronde_platform_facts(platform)->hosts;
+    uint32_t fewest = options->ranks[0];
+    for (uint32_t r = 1; r < options->rank_counts; r++)
+        fewest = options->ranks[r] < fewest ? options->ranks[r] : fewest;
+    return fewest <= hosts ? RONDE_OK
+                           : ronde_fail(error, RONDE_BAD_INPUT, "%s: %u ranks, but it has %u hosts",
+                                        ronde_platform_path(platform), fewest, hosts);
 }
 
 static enum ronde_status check(const struct ronde_sweep_options *options, struct ronde_error *error)
@@ -37,7 +56,7 @@ static enum ronde_status check(const struct ronde_sweep_options *options, struct
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "shard %u is not below %u", options->shard,
                           options->shards);
     for (uint32_t a = 0; a < options->algorithm_count; a++)
-        if (!ronde_is_file(options->algorithms[a]) && !ronde_is_synthesized(options->algorithms[a]) &&
+        if (!ronde_is_file(options->algorithms[a]) && !ronde_sweep_chooses(options->algorithms[a]) &&
             !ronde_parse_algorithm(options->collective, options->algorithms[a], error))
             return RONDE_BAD_ARGUMENT;
     return RONDE_OK;
@@ -69,6 +88,7 @@ enum ronde_status ronde_sweep_open(const struct ronde_sweep_options *options,
                                       .topology = ronde_platform_path(platform),
                                       .machine = ronde_platform_facts(platform)->name};
     RONDE_TRY(check(options, error));
+    RONDE_TRY(check_ranks(options, platform, error));
     out_sweep->points =
         ronde_mem_new(ronde_mem_default(), size_of(out_sweep), sizeof *out_sweep->points);
     if (!out_sweep->points)

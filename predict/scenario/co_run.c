@@ -26,16 +26,11 @@ struct parts {
     uint32_t count;
 };
 
-/* What a companion runs on so many hosts: a file has its own number of ranks, an algorithm serves any. */
-static enum ronde_status compile_companion(const struct ronde_companion *companion, uint32_t hosts,
-                                           struct ronde_schedule **out_schedule,
-                                           struct ronde_error *error)
+/* The schedule of a companion from a file, which has its own number of ranks. */
+static enum ronde_status read_companion(const struct ronde_companion *companion, uint32_t hosts,
+                                        struct ronde_schedule **out_schedule,
+                                        struct ronde_error *error)
 {
-    const struct ronde_compile_request request = {.collective = companion->collective,
-                                                  .algorithm = companion->algorithm,
-                                                  .ranks = hosts};
-    if (!companion->path[0])
-        return ronde_compile(&request, ronde_mem_default(), NULL, out_schedule, error);
     RONDE_TRY(ronde_schedule_file_open(companion->path, NULL, out_schedule, error));
     if ((*out_schedule)->ranks != hosts)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
@@ -46,7 +41,30 @@ static enum ronde_status compile_companion(const struct ronde_companion *compani
     return RONDE_OK;
 }
 
-/* A companion's ranks: one per host it names, else as many as the main collective has. */
+static enum ronde_status check_hosts(const struct ronde_host_list *hosts,
+                                     const struct ronde_platform *platform,
+                                     struct ronde_error *error)
+{
+    const uint32_t there = ronde_platform_facts(platform)->hosts;
+    for (uint32_t i = 0; hosts->all && i < hosts->count; i++)
+        if (hosts->all[i] >= there)
+            return ronde_fail(error, RONDE_BAD_INPUT, "--with: host %u of %u hosts of %s",
+                              hosts->all[i], there, ronde_platform_path(platform));
+    return RONDE_OK;
+}
+
+/* A companion's ranks: one per host it names, else where those of the main collective are. NULL: no memory. */
+static uint32_t *hosts_of(const struct ronde_host_list *hosts,
+                          const struct ronde_forecast *forecast, uint32_t ranks)
+{
+    const uint32_t *all = hosts->all ? hosts->all : forecast->sim.host_of;
+    uint32_t *host_of = ronde_mem_new(ronde_mem_default(), ranks, sizeof *host_of);
+    for (uint32_t r = 0; host_of && r < ranks; r++)
+        host_of[r] = all ? all[r] : r;
+    return host_of;
+}
+
+/* A companion is set up as it would be alone, so that it takes what `sim` says of it. */
 static enum ronde_status open_companion(struct ronde_co_run *co_run, uint32_t index,
                                         const struct ronde_forecast *forecast,
                                         struct ronde_error *error)
@@ -54,24 +72,44 @@ static enum ronde_status open_companion(struct ronde_co_run *co_run, uint32_t in
     const struct ronde_companion *companion = &co_run->scenario->companions[index];
     const struct ronde_host_list *hosts = &companion->hosts;
     const uint32_t ranks = hosts->all ? hosts->count : forecast->schedule->ranks;
-    RONDE_TRY(compile_companion(companion, ranks, &co_run->schedules[index], error));
+    struct ronde_setup setup = {.platform = forecast->platform,
+                                .request = {.collective = companion->collective,
+                                            .algorithm = companion->algorithm,
+                                            .ranks = ranks}};
+    RONDE_TRY(check_hosts(hosts, forecast->platform, error));
+    if (companion->path[0]) {
+        RONDE_TRY(read_companion(companion, ranks, &co_run->given[index], error));
+        setup.given = co_run->given[index];
+        setup.request = ronde_schedule_file_request(setup.given);
+    }
+    uint32_t *host_of = hosts_of(hosts, forecast, ranks);
+    if (!host_of)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks);
+    setup.host_of = host_of;
+    const enum ronde_status status =
+        ronde_candidate_open(&setup, ronde_mem_default(), &co_run->companions[index], error);
+    ronde_mem_free(ronde_mem_default(), host_of, ranks, sizeof *host_of);
+    if (status != RONDE_OK)
+        return status;
     struct ronde_forecast *own = &co_run->forecasts[index];
     *own = *forecast;
-    own->schedule = co_run->schedules[index];
-    own->request = ronde_schedule_file_request(own->schedule);
-    own->sim.host_of = hosts->all ? hosts->all : forecast->sim.host_of;
-    own->load.count =
-        ronde_record_count(own->request.collective, ranks, companion->bytes, own->load.dtype);
+    own->schedule = co_run->companions[index].schedule;
+    own->request = co_run->companions[index].request;
+    own->sim.host_of = co_run->companions[index].host_of;
+    ronde_forecast_set_count(own, ronde_record_count(setup.request.collective, ranks,
+                                                     companion->bytes, own->load.dtype));
     return RONDE_OK;
 }
 
 enum ronde_status ronde_co_run_open(const struct ronde_scenario *scenario,
+                                    const struct ronde_platform *healthy,
                                     const struct ronde_forecast *forecast,
                                     struct ronde_co_run *out_co_run, struct ronde_error *error)
 {
     const uint32_t ranks = forecast->schedule->ranks;
     memset(out_co_run, 0, sizeof *out_co_run);
     out_co_run->scenario = scenario;
+    out_co_run->healthy = healthy;
     for (uint32_t i = 0; i < scenario->straggler_count; i++)
         if (scenario->stragglers[i].rank >= ranks)
             return ronde_scenario_refuse(scenario, RONDE_SCENARIO_STRAGGLER, i,
@@ -79,14 +117,6 @@ enum ronde_status ronde_co_run_open(const struct ronde_scenario *scenario,
                                                     "--straggler: rank %u of %u ranks",
                                                     scenario->stragglers[i].rank, ranks),
                                          error);
-    RONDE_TRY(
-        ronde_platform_copy(forecast->platform, ronde_mem_default(), &out_co_run->machine, error));
-    for (uint32_t i = 0; i < scenario->degraded_count; i++)
-        RONDE_TRY(ronde_scenario_refuse(scenario, RONDE_SCENARIO_DEGRADE, i,
-                                        ronde_platform_degrade(out_co_run->machine,
-                                                               scenario->degraded[i].link,
-                                                               scenario->degraded[i].factor, error),
-                                        error));
     for (uint32_t i = 0; i < scenario->companion_count; i++)
         RONDE_TRY(ronde_scenario_refuse(scenario, RONDE_SCENARIO_WITH, i,
                                         open_companion(out_co_run, i, forecast, error), error));
@@ -111,14 +141,14 @@ static enum ronde_status add_collective(struct ronde_co_run *co_run,
                                         struct parts *parts, struct ronde_error *error)
 {
     struct ronde_co_run_part *part = &co_run->parts[parts->count];
-    struct ronde_forecast as_it_is = *forecast;
+    struct ronde_forecast alone = *forecast;
     struct ronde_record record;
-    RONDE_TRY(ronde_record_replay(forecast, engine, &record, NULL, error));
+    alone.platform = co_run->healthy;
+    RONDE_TRY(ronde_record_replay(&alone, engine, &record, NULL, error));
     memset(part, 0, sizeof *part);
     name_collective(part, forecast);
     part->alone_ns = record.time_ns;
-    as_it_is.platform = co_run->machine;
-    RONDE_TRY(ronde_forecast_graph(&as_it_is, &parts->dags[parts->count], error));
+    RONDE_TRY(ronde_forecast_graph(forecast, &parts->dags[parts->count], error));
     parts->scene_parts[parts->count] =
         (struct ronde_scene_part){parts->dags[parts->count], forecast->sim.host_of};
     parts->count++;
@@ -158,7 +188,8 @@ static enum ronde_status set_repeats(const struct ronde_background *flow, double
 }
 
 /* First guess: as many as fit into the longest collective alone. */
-static enum ronde_status guess_repeats(const struct ronde_co_run *co_run, struct parts *parts,
+static enum ronde_status guess_repeats(const struct ronde_co_run *co_run,
+                                       const struct ronde_platform *machine, struct parts *parts,
                                        struct ronde_error *error)
 {
     double longest_ns = 0;
@@ -168,7 +199,7 @@ static enum ronde_status guess_repeats(const struct ronde_co_run *co_run, struct
     for (uint32_t i = 0; i < co_run->scenario->background_count && status == RONDE_OK; i++) {
         const struct ronde_background *flow = &co_run->scenario->backgrounds[i];
         double rate = 0;
-        status = rate_of(co_run->machine, flow, &rate, error);
+        status = rate_of(machine, flow, &rate, error);
         RONDE_THEN(status, set_repeats(flow, ceil(longest_ns * rate / (double)flow->bytes) + 1,
                                        &parts->repeats[i], error));
         status =
@@ -214,7 +245,7 @@ static enum ronde_status replay_once(struct ronde_co_run *co_run, const struct p
     kept->sim = forecast->sim;
     kept->sim.host_of = kept->scene->host_of;
     kept->sim.release_ns = scenario->straggler_count > 0 ? kept->scene->release_ns : NULL;
-    RONDE_TRY(ronde_scene_keep(kept, co_run->machine, engine, error));
+    RONDE_TRY(ronde_scene_keep(kept, forecast->platform, engine, error));
     for (uint32_t i = 0; i < parts->count; i++)
         co_run->parts[i].together_ns = ronde_scene_end_ns(kept->scene, kept->sim.out_finish_ns, i);
     return RONDE_OK;
@@ -250,7 +281,7 @@ static enum ronde_status replay_all(struct ronde_co_run *co_run, struct parts *p
                                     struct ronde_kept *kept, struct ronde_error *error)
 {
     bool lasted = false;
-    RONDE_TRY(guess_repeats(co_run, parts, error));
+    RONDE_TRY(guess_repeats(co_run, forecast->platform, parts, error));
     while (!lasted) {
         RONDE_TRY(add_flows(co_run, parts, error));
         RONDE_TRY(replay_once(co_run, parts, forecast, engine, kept, error));
@@ -293,14 +324,14 @@ run_as_job(struct ronde_co_run *co_run, const struct ronde_forecast *forecast, c
            struct ronde_record *out_record, struct ronde_kept *out_kept, struct ronde_error *error)
 {
     const uint32_t ranks = forecast->schedule->ranks;
-    struct ronde_forecast as_it_is = *forecast;
+    struct ronde_forecast alone = *forecast, as_it_is = *forecast;
     struct ronde_co_run_part *part = &co_run->parts[0];
     double *release_ns = releases_of(co_run->scenario, ranks);
     if (!release_ns)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u ranks", ranks);
-    as_it_is.platform = co_run->machine;
+    alone.platform = co_run->healthy;
     as_it_is.sim.release_ns = co_run->scenario->straggler_count > 0 ? release_ns : NULL;
-    enum ronde_status status = ronde_record_replay(forecast, engine, out_record, NULL, error);
+    enum ronde_status status = ronde_record_replay(&alone, engine, out_record, NULL, error);
     *part = (struct ronde_co_run_part){.alone_ns = out_record->time_ns};
     RONDE_THEN(status, ronde_record_replay(&as_it_is, engine, out_record, &out_kept->result, error));
     ronde_mem_free(ronde_mem_default(), release_ns, ranks, sizeof *release_ns);
@@ -344,7 +375,8 @@ enum ronde_status ronde_co_run_run(struct ronde_co_run *co_run,
     out_kept->result.time_ns = co_run->parts[0].together_ns;
     out_kept->result.busiest_utilisation = why->link_count > 0 ? why->utilisation[0] : 0;
     snprintf(out_kept->result.busiest_link, sizeof out_kept->result.busiest_link, "%s",
-             why->link_count > 0 ? ronde_platform_link(co_run->machine, why->links[0])->name : "");
+             why->link_count > 0 ? ronde_platform_link(forecast->platform, why->links[0])->name
+                                 : "");
     *out_record = ronde_record_replayed(forecast, &out_kept->result);
     ronde_record_label(out_record, "scenario");
     return RONDE_OK;
@@ -362,9 +394,10 @@ uint32_t ronde_co_run_groups(const struct ronde_co_run *co_run, const struct ron
 
 void ronde_co_run_close(struct ronde_co_run *co_run)
 {
-    for (uint32_t i = 0; i < RONDE_SCENARIO_STATEMENTS; i++)
-        ronde_schedule_destroy(co_run->schedules[i]);
-    ronde_platform_destroy(co_run->machine);
+    for (uint32_t i = 0; i < RONDE_SCENARIO_STATEMENTS; i++) {
+        ronde_candidate_close(&co_run->companions[i], ronde_mem_default());
+        ronde_schedule_destroy(co_run->given[i]);
+    }
     memset(co_run, 0, sizeof *co_run);
 }
 

@@ -1,5 +1,6 @@
 /**
  * A scenario run: each collective alone on the healthy machine, and all of it together on the machine as it is.
+ * Algorithms, ranks and rings are set up for the machine as it is.
  */
 #ifndef RONDE_PREDICT_CO_RUN_H
 #define RONDE_PREDICT_CO_RUN_H
@@ -8,6 +9,7 @@
 #include "ronde/predicted.h"
 #include "ronde/record.h"
 #include "ronde/scenario.h"
+#include "ronde/setup.h"
 #include "ronde/trace.h"
 
 /** Parts of a scenario at most: the main collective, companions, background flows. */
@@ -24,22 +26,23 @@ struct ronde_co_run_part {
 /** What stays the same over all sizes of the main collective. */
 struct ronde_co_run {
     const struct ronde_scenario *scenario; /**< what happens */
-    struct ronde_platform *machine;        /**< as it is: with degraded links; its own */
-    struct ronde_schedule *schedules[RONDE_SCENARIO_STATEMENTS]; /**< of the companions */
-    struct ronde_forecast
-        forecasts[RONDE_SCENARIO_STATEMENTS]; /**< of the companions, on the healthy machine */
+    const struct ronde_platform *healthy;  /**< the machine without the scenario */
+    struct ronde_schedule *given[RONDE_SCENARIO_STATEMENTS];      /**< of companions from files */
+    struct ronde_candidate companions[RONDE_SCENARIO_STATEMENTS]; /**< how they are set up */
+    struct ronde_forecast forecasts[RONDE_SCENARIO_STATEMENTS];   /**< of the companions */
     struct ronde_co_run_part parts[RONDE_MAX_PARTS]; /**< of the last run; the main collective first */
     uint32_t part_count;                             /**< how many */
 };
 
 /**
- * Reads the forecast's platform file once more, degrades its links and compiles the companions, which are predicted as
- * `forecast` is. The scenario outlives *out_co_run, which the caller closes in every case. Errors: as ronde_platform_read,
- * ronde_platform_degrade and ronde_compile; BAD_ARGUMENT for a straggler that is no rank of the forecast.
+ * Sets up the companions on the forecast's machine, which has the scenario's degraded links; they are predicted as
+ * `forecast` is, with its slot. Scenario and machines outlive *out_co_run, which the caller closes in every case. Errors: as
+ * ronde_candidate_open; BAD_ARGUMENT for a straggler that is no rank of the forecast, BAD_INPUT for hosts that are not there.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
-ronde_co_run_open(const struct ronde_scenario *scenario, const struct ronde_forecast *forecast,
-                  struct ronde_co_run *out_co_run, struct ronde_error *error);
+ronde_co_run_open(const struct ronde_scenario *scenario, const struct ronde_platform *healthy,
+                  const struct ronde_forecast *forecast, struct ronde_co_run *out_co_run,
+                  struct ronde_error *error);
 
 /**
  * Runs a size of the main collective; the record is that of the main collective together with the rest. `keeps`: times of steps

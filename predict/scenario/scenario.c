@@ -349,6 +349,17 @@ enum ronde_status ronde_scenario_read(struct ronde_scenario *scenario, const cha
     return status;
 }
 
+enum ronde_status ronde_scenario_degrade(const struct ronde_scenario *scenario,
+                                         struct ronde_platform *platform, struct ronde_error *error)
+{
+    for (uint32_t i = 0; i < scenario->degraded_count; i++)
+        RONDE_TRY(ronde_scenario_refuse(scenario, RONDE_SCENARIO_DEGRADE, i,
+                                        ronde_platform_degrade(platform, scenario->degraded[i].link,
+                                                               scenario->degraded[i].factor, error),
+                                        error));
+    return RONDE_OK;
+}
+
 bool ronde_scenario_is_empty(const struct ronde_scenario *scenario)
 {
     return scenario->companion_count + scenario->background_count + scenario->degraded_count +

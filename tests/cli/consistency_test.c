@@ -1,6 +1,6 @@
 /*
  * One question has one answer: the time of an algorithm, and the best algorithm with its time, are the same numbers from
- * `sim`, `sweep` and `plan`, on machines of eleven kinds, from 1 KiB to 1 GiB: with parts missing, and described, too.
+ * `sim`, `sweep` and `plan`, on machines of twelve kinds, from 1 KiB to 1 GiB: with parts missing or slow, and described, too.
  */
 #include "support/buffers.h"
 #include "support/built_with.h"
@@ -32,6 +32,7 @@ static const struct machine {
 } machines[] = {
     {SCRATCH "-pod.xml", "topo generate dgx-h100 --nodes 2 --fabric rail", "16", NULL},
     {SCRATCH "-pod.xml", NULL, "16", "--without n0g3_c"},
+    {SCRATCH "-pod.xml", NULL, "16", "--degrade n0g3_c=.1"},
     {SCRATCH "-pod.xml", NULL, "15", "--without n1g7"},
     {SCRATCH "-pod.xml", NULL, "16", "--nics 4"},
     {"fat-tree-2to1-64", NULL, "16", NULL},

@@ -138,6 +138,30 @@ static void bounds_are_of_the_hosts_that_take_part(void)
                 "\"bound_share\": 0.5");
 }
 
+/* Ranks 0 to 16 are on hosts that reach each other; scattered ones would not be, and nobody asked for these. */
+static void hosts_that_are_cut_off_are_not_tried(void)
+{
+    if (!has_everything())
+        return;
+    said_expect_row("plan send_recv -N 17 --topo fat-tree-2to1-64 --without up4 -b 4K -e 4K", 0,
+                    "4096 direct 1.34");
+    said_refuses("plan send_recv -N 17 --topo fat-tree-2to1-64 --without up1 -b 4K -e 4K", 2,
+                 "no way is left from h0 to h8");
+}
+
+/* What an extra rank sends meets others' messages in a port, as the replay shows. */
+static void a_formula_without_shared_ports_is_not_exact_where_they_are_shared(void)
+{
+    if (!has_everything())
+        return;
+    said_expect_row("sim --engine price all_reduce -a recursive_doubling -N 5 -b 1M -e 1M "
+                    "--topo dgx-h100",
+                    0, "closed_form approximate");
+    said_expect_row("sim --engine price all_reduce -a recursive_doubling -N 4 -b 1M -e 1M "
+                    "--topo dgx-h100",
+                    0, "closed_form exact");
+}
+
 static void a_plan_has_every_candidate_for_programs(void)
 {
     if (!has_everything())
@@ -330,6 +354,9 @@ int main(void)
         {"a_plan_knows_that_flows_share_links", a_plan_knows_that_flows_share_links},
         {"a_price_is_no_less_than_what_links_take", a_price_is_no_less_than_what_links_take},
         {"bounds_are_of_the_hosts_that_take_part", bounds_are_of_the_hosts_that_take_part},
+        {"hosts_that_are_cut_off_are_not_tried", hosts_that_are_cut_off_are_not_tried},
+        {"a_formula_without_shared_ports_is_not_exact_where_they_are_shared",
+         a_formula_without_shared_ports_is_not_exact_where_they_are_shared},
         {"a_plan_has_every_candidate_for_programs", a_plan_has_every_candidate_for_programs},
         {"a_plan_is_drawn", a_plan_is_drawn},
         {"own_schedules_are_drawn", own_schedules_are_drawn},

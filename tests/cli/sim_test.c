@@ -80,6 +80,8 @@ static void why_says_what_the_time_is_made_of(void)
     expect(RING "--why --csv", "share_wait_fraction");
 }
 
+#define CHAIN "sim broadcast -a chain -N 16 --topo crossbar-64 -b 64M -e 64M "
+
 /* A port at half its rate: its messages take twice as long, and every chunk comes by. */
 static void a_degraded_link_slows_the_ring(void)
 {
@@ -100,7 +102,8 @@ static void a_degraded_link_slows_the_ring(void)
     said_refuses(RING "--degrade hosts_link_3=0", 2, "no way is left from h2 to h3");
     said_refuses(RING "--degrade hosts_link_3", 2, "LINK=FACTOR");
     said_refuses(RING "--degrade hosts_link_3=-1", 2, "factor");
-    said_refuses(RING "--degrade hosts_link_3=1e-320", 2, "factor \"1e-320\" is not from 1e-06");
+    said_refuses(RING "--degrade hosts_link_3=1e-320", 2,
+                 "factor 9.99989e-321, expected 1e-06 to 1000");
     said_refuses(RING "--straggler rank=1,delay=1e308s", 2, "is more than 1e+09s");
 }
 
@@ -108,6 +111,8 @@ static void a_late_rank_delays_by_its_delay(void)
 {
     if (!suite_has_components())
         return;
+    /* A pipeline is cut beside a scenario as without one. */
+    expect_number(CHAIN "--straggler rank=1,delay=0ns", "time_ns", number_of(CHAIN, "time_ns"));
     const double time_ns = number_of(RING, "time_ns");
     expect_number(RING "--straggler rank=7,delay=2ms", "time_ns", 2e6 + time_ns);
     expect_number(RING "--straggler rank=7,delay=2ms --engine simgrid", "time_ns", 2e6 + time_ns);

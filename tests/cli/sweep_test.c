@@ -148,6 +148,10 @@ static void bad_sweeps_are_refused(void)
     expect_refusal(folder, "all_reduc --topo crossbar-64", "did you mean all_reduce?");
     expect_refusal(folder, "all_reduce -N 8 -a rong --topo crossbar-64", "did you mean");
     expect_refusal(folder, GRID " --bytes 8:1M", "not of the form");
+    expect_refusal(folder, "all_reduce -N 70,80 --topo crossbar-64",
+                   "70 ranks, but it has 64 hosts");
+    expect_refusal(folder, "all_gather -a recursive_doubling_swing -N 5 --topo crossbar-64",
+                   "no algorithm of these serves so many ranks");
     free(sweep(folder, GRID " --output all.jsonl", 0));
     expect_refusal(folder, GRID " --output all.jsonl", "go on with --resume");
     free(shell(folder, "sed s/all_reduce/reduce/ all.jsonl > other.jsonl"));
@@ -199,6 +203,24 @@ static void what_is_not_named_is_everything(void)
     said = shell(folder, "grep -c '\"algorithm\": \"ring\"' r.jsonl");
     CU_ASSERT_EQUAL(atoi(said), 1);
     free(said);
+    remove_folder(folder);
+}
+
+/* What plan says, as a line of the grid: a label has the algorithm. */
+static void auto_is_what_is_planned(void)
+{
+    char folder[64];
+    if (!is_possible())
+        return;
+    make_folder(folder);
+    free(sweep(folder, "all_reduce -a auto,ring -N 8 -b 1M -e 1M --topo dgx-h100 --output r.jsonl",
+               0));
+    char *said = shell(folder, "grep '\"algorithm\": \"auto\"' r.jsonl");
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "\"time_ns\": 4677.79"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "\"by forest_wide\""));
+    free(said);
+    said_expect("plan all_reduce -N 8 -b 1M -e 1M --topo dgx-h100 --json", 0,
+                "\"algorithm\": \"forest_wide\"");
     remove_folder(folder);
 }
 
@@ -387,6 +409,7 @@ int main(void)
         {"bad_sweeps_are_refused", bad_sweeps_are_refused},
         {"a_full_disk_leaves_no_empty_file", a_full_disk_leaves_no_empty_file},
         {"what_is_not_named_is_everything", what_is_not_named_is_everything},
+        {"auto_is_what_is_planned", auto_is_what_is_planned},
         {"what_fails_leaves_the_rest", what_fails_leaves_the_rest},
         {"pictures_are_drawn", pictures_are_drawn},
         {"a_pool_survives_its_processes", a_pool_survives_its_processes},

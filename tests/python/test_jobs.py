@@ -33,6 +33,8 @@ class JobsTest(unittest.TestCase):
         self.assertEqual((record["alone_ns"], record["op"], record["topology"]), (alone, "max", self.machine.path))
         self.assertGreater(record["slowdown"], 1.6)
         chain = ronde.compile("broadcast", "chain", ranks=4)
+        for record in (ronde.simulate(chain, self.machine, "4M")[0], ronde.simulate(chain, self.machine, "4M", scenario=half)[0]):
+            self.assertIsNone(record["op"])
         many = ronde.Scenario(others=[(chain, "16M", range(4))], background=[(0, 9, "1M")], late_ns={1: 1e4}, slow={2: 1.5})
         self.assertEqual(len(ronde.simulate(self.ring, self.machine, "4M", scenario=many)[0]["parts"]), 3)
         self.assertIn("<svg", ronde.timeline(self.ring, self.machine, "4M", scenario=half).svg)

@@ -26,6 +26,39 @@ bool ronde_placement_parse(const char *text, enum ronde_placement *out_placement
     return false;
 }
 
+static bool has_links_out(const struct ronde_platform *platform)
+{
+    const uint32_t count = ronde_platform_link_count(platform);
+    for (uint32_t i = 0; i < count; i++)
+        if (ronde_platform_link(platform, i)->rate_GBps <= 0)
+            return true;
+    return false;
+}
+
+/* Routes that only SimGrid knows are taken to be there. */
+static bool has_way(struct ronde_router *router, uint32_t src, uint32_t dst)
+{
+    uint32_t link, count;
+    struct ronde_error ignored = {0};
+    return src == dst ||
+           ronde_router_route(router, src, dst, 1, &link, &count, &ignored) != RONDE_BAD_INPUT;
+}
+
+bool ronde_hosts_are_joined(const struct ronde_platform *platform, const uint32_t *hosts,
+                            uint32_t count, const struct ronde_mem *mem)
+{
+    struct ronde_router *router = NULL;
+    struct ronde_error ignored = {0};
+    bool are_joined = true;
+    if (!has_links_out(platform) ||
+        ronde_router_create(platform, mem, &router, &ignored) != RONDE_OK)
+        return true;
+    for (uint32_t i = 1; i < count && are_joined; i++)
+        are_joined = has_way(router, hosts[0], hosts[i]) && has_way(router, hosts[i], hosts[0]);
+    ronde_router_destroy(router);
+    return are_joined;
+}
+
 /* Round after round every node gives its next host, until it has none left. */
 static void scatter(const struct ronde_nodes *nodes, uint32_t ranks, uint32_t *out_host_of)
 {

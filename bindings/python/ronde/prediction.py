@@ -79,12 +79,16 @@ def _by_command(more: tuple[str, ...], schedule: Schedule, topology: Topology, s
                 op: str, **how: Any) -> Records:
     """Replays that the command makes: those that are explained, placed or disturbed."""
     records = Records()
-    # A machine that was made here has no file. Which operator it is changes no time, and the command is not told.
-    ours = {"topology": machine_of(topology).path, "op": _text(lib.ronde_op_text(names.op(op)))}
+    # A machine that was made here has no file. Which operator reduces changes no time, and the command is not told.
+    path, operator = machine_of(topology).path, _text(lib.ronde_op_text(names.op(op)))
+
+    def ours(row: dict[str, Any]) -> dict[str, Any]:
+        return {**row, "topology": path, "op": None if row["op"] is None else operator}
+
     with replay_words(schedule, topology, **how) as words:
         for size in sizes_of(sizes):
             said = _command.output(*words, *more, "--json", "-b", size, "-e", size)
-            records.extend({**json.loads(line), **ours} for line in said.splitlines())
+            records.extend(ours(json.loads(line)) for line in said.splitlines())
     return records
 
 

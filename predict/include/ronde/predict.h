@@ -49,6 +49,10 @@ struct ronde_prediction {
     struct ronde_sim_result result; /**< of the engine; zeroes where nothing was replayed */
 };
 
+/** Whether two messages may be in a port at once by an algorithm, NULL of a file: its formula, which knows no sharing, is less then. */
+RONDE_API bool ronde_forecast_shares_ports(const struct ronde_forecast *forecast,
+                                           const struct ronde_algorithm *algorithm);
+
 /** Whether a prediction has a label. */
 RONDE_API bool ronde_prediction_has(const struct ronde_prediction *prediction, const char *label);
 

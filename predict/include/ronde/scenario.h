@@ -91,6 +91,11 @@ RONDE_API enum ronde_status
 ronde_scenario_refuse(const struct ronde_scenario *scenario, enum ronde_scenario_kind kind,
                       uint32_t index, enum ronde_status status, struct ronde_error *error);
 
+/** Scales the degraded links of a machine. Errors: as ronde_platform_degrade, naming the statement's line. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_scenario_degrade(const struct ronde_scenario *scenario, struct ronde_platform *platform,
+                       struct ronde_error *error);
+
 /** Whether nothing happens. */
 RONDE_API bool ronde_scenario_is_empty(const struct ronde_scenario *scenario);
 

@@ -29,7 +29,7 @@ struct ronde_sweep_options {
     enum ronde_dtype dtype;           /**< element type */
     const uint32_t *ranks;            /**< rank counts; outlive the sweep */
     uint32_t rank_counts;             /**< how many, at least 1 */
-    const char *const *algorithms;    /**< names, or files of schedules; outlive the sweep */
+    const char *const *algorithms;    /**< names, auto, or files of schedules; outlive the sweep */
     uint32_t algorithm_count;         /**< how many, at least 1 */
     uint64_t sizes[RONDE_MAX_SIZES];  /**< size column, bytes, ascending */
     uint32_t size_count;              /**< how many, at least 1 */
@@ -47,10 +47,13 @@ struct ronde_sweep {
     size_t done;                        /**< of those with a result */
 };
 
+/** Whether a name's schedule is chosen size by size: auto, and what is made for the machine. */
+RONDE_API bool ronde_sweep_chooses(const char *algorithm);
+
 /**
  * Lays out the grid of the options on a platform, which outlives it. Owner: the caller closes *out_sweep in every case.
  * Errors: BAD_ARGUMENT (no ranks, algorithms or sizes, too many sizes, an unknown algorithm, a shard beyond the shards),
- * NO_MEMORY.
+ * BAD_INPUT where all ranks are more than the hosts, NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_sweep_open(const struct ronde_sweep_options *options, const struct ronde_platform *platform,

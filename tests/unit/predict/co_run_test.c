@@ -15,7 +15,7 @@
 
 /* An all_reduce of a mebibyte on hosts 0 to 7 of 64 on a crossbar. */
 struct fixture {
-    struct ronde_platform *platform;
+    struct ronde_platform *platform, *healthy;
     struct ronde_schedule *schedule;
     struct ronde_forecast forecast;
     struct ronde_scenario scenario;
@@ -36,6 +36,9 @@ static bool begin(struct fixture *fixture)
         return false;
     fixture->platform = platform_text_open("topologies/crossbar-64.xml");
     CU_ASSERT_PTR_NOT_NULL_FATAL(fixture->platform);
+    CU_ASSERT_EQUAL_FATAL(ronde_platform_copy(fixture->platform, ronde_mem_default(),
+                                              &fixture->healthy, &fixture->error),
+                          RONDE_OK);
     CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &fixture->schedule,
                                         &fixture->error),
                           RONDE_OK);
@@ -52,8 +55,11 @@ static void add(struct fixture *fixture, const char *keyword, const char *value)
 
 static enum ronde_status run(struct fixture *fixture)
 {
-    enum ronde_status status = ronde_co_run_open(&fixture->scenario, &fixture->forecast,
-                                                 &fixture->co_run, &fixture->error);
+    enum ronde_status status =
+        ronde_scenario_degrade(&fixture->scenario, fixture->platform, &fixture->error);
+    if (status == RONDE_OK)
+        status = ronde_co_run_open(&fixture->scenario, fixture->healthy, &fixture->forecast,
+                                   &fixture->co_run, &fixture->error);
     if (status == RONDE_OK)
         status = ronde_co_run_run(&fixture->co_run, &fixture->forecast, "flat_fifo", true,
                                   &fixture->record, &fixture->kept, &fixture->error);
@@ -76,8 +82,8 @@ static void end(struct fixture *fixture)
     ronde_co_run_close(&fixture->co_run);
     ronde_scenario_free(&fixture->scenario);
     ronde_schedule_destroy(fixture->schedule);
-    if (fixture->platform)
-        ronde_platform_destroy(fixture->platform);
+    ronde_platform_destroy(fixture->platform);
+    ronde_platform_destroy(fixture->healthy);
 }
 
 static bool is_about(double a, double b)
@@ -109,6 +115,42 @@ static void hosts_apart_do_not_disturb_each_other(void)
     CU_ASSERT_STRING_EQUAL(fixture.co_run.parts[1].name, "broadcast binomial 1M on 8 ranks");
     CU_ASSERT_STRING_EQUAL(fixture.co_run.parts[2].name, "all_to_all direct 64K on 4 ranks");
     end(&fixture);
+}
+
+/* As alone on its hosts: with the rings that the machine has ways for, in the pieces that the size asks for. */
+static void a_companion_is_set_up_as_alone(void)
+{
+    static const struct {
+        const char *value;
+        enum ronde_collective collective;
+        const char *algorithm;
+    } rows[] = {{"broadcast:chain:64M:8-15", RONDE_BROADCAST, "chain"},
+                {"all_reduce:ring:1M:16-31", RONDE_ALL_REDUCE, "ring"}};
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        struct fixture fixture;
+        if (!begin(&fixture))
+            return;
+        add(&fixture, "with", rows[k].value);
+        expect_run(&fixture, 2);
+        const struct ronde_setup setup = {.platform = fixture.platform,
+                                          .request = {.collective = rows[k].collective,
+                                                      .algorithm = rows[k].algorithm,
+                                                      .ranks = 8u << k}};
+        const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32, .op = RONDE_SUM};
+        struct ronde_candidate alone;
+        struct ronde_prediction prediction;
+        CU_ASSERT_EQUAL_FATAL(ronde_candidate_open(&setup, ronde_mem_default(), &alone,
+                                                   &fixture.error),
+                              RONDE_OK);
+        struct ronde_forecast forecast =
+            ronde_candidate_forecast(&alone, fixture.platform, &options);
+        ronde_forecast_set_count(&forecast, k == 0 ? 1u << 24 : 1u << 18);
+        CU_ASSERT_EQUAL(ronde_forecast_replay(&forecast, "auto", &prediction, &fixture.error),
+                        RONDE_OK);
+        CU_ASSERT(is_about(fixture.co_run.parts[1].alone_ns, prediction.time_ns));
+        ronde_candidate_close(&alone, ronde_mem_default());
+        end(&fixture);
+    }
 }
 
 /* The same collective on the same hosts: each port carries twice as much. */
@@ -206,8 +248,8 @@ static void a_slow_link_slows_what_crosses_it_and_the_healthy_machine_stays(void
     /* Most of its time is bytes, so a quarter of the rate is most of four times as long. */
     CU_ASSERT(part->together_ns > 2.0 * part->alone_ns);
     CU_ASSERT(part->together_ns < 4.0 * part->alone_ns * (1 + 1e-6));
-    CU_ASSERT_EQUAL(ronde_platform_link(fixture.platform, links[0])->rate_GBps, rate);
-    CU_ASSERT_EQUAL(ronde_platform_link(fixture.co_run.machine, links[0])->rate_GBps, rate / 4);
+    CU_ASSERT_EQUAL(ronde_platform_link(fixture.healthy, links[0])->rate_GBps, rate);
+    CU_ASSERT_EQUAL(ronde_platform_link(fixture.platform, links[0])->rate_GBps, rate / 4);
     end(&fixture);
 }
 
@@ -289,6 +331,7 @@ int main(void)
         {"alone_and_together_are_the_same_where_nothing_happens",
          alone_and_together_are_the_same_where_nothing_happens},
         {"hosts_apart_do_not_disturb_each_other", hosts_apart_do_not_disturb_each_other},
+        {"a_companion_is_set_up_as_alone", a_companion_is_set_up_as_alone},
         {"the_same_twice_takes_up_to_twice_as_long", the_same_twice_takes_up_to_twice_as_long},
         {"a_flow_lasts_as_long_as_the_collectives", a_flow_lasts_as_long_as_the_collectives},
         {"a_flow_on_the_ring_slows_it_and_one_elsewhere_does_not",

@@ -71,6 +71,10 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_place(const struct ronde_nodes *nodes, enum ronde_placement placement, uint32_t ranks,
             uint32_t *out_host_of, struct ronde_error *error);
 
+/** Whether each host reaches the first and is reached by it, which what is taken out of a machine may end. */
+RONDE_API bool ronde_hosts_are_joined(const struct ronde_platform *platform, const uint32_t *hosts,
+                                      uint32_t count, const struct ronde_mem *mem);
+
 /** Most axes of a torus. */
 #define RONDE_MAX_AXES 6u
 
