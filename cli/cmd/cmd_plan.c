@@ -58,8 +58,8 @@ static void print_changes(const struct ronde_plan *plan, FILE *file)
 
 static bool is_second_faster(const struct ronde_plan_row *row)
 {
-    return row->decision.second != RONDE_NONE && row->quotes[row->decision.second].time_ns <
-                                                     .995 * row->quotes[row->decision.best].time_ns;
+    return row->decision.second != RONDE_NONE &&
+           row->decision.second_ns < .995 * row->quotes[row->decision.best].time_ns;
 }
 
 /* A lead that is printed as less than 1. */
@@ -182,7 +182,7 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     const struct ronde_decision *decision = &row->decision;
     const struct ronde_quote *best = &row->quotes[decision->best];
     const bool has_second = decision->second != RONDE_NONE;
-    const double second_ns = has_second ? row->quotes[decision->second].time_ns : NAN;
+    const double second_ns = has_second ? decision->second_ns : NAN;
     const double algbw_GBps = best->time_ns > 0 ? (double)row->bytes / best->time_ns : 0;
     const struct ronde_candidate *candidate = &plan->selector->choice.candidates[decision->best];
     const struct ronde_schedule *schedule = candidate->schedule;

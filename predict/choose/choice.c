@@ -229,6 +229,28 @@ static double time_of(const struct ronde_choice *choice, const struct ronde_quot
 }
 
 /**
+ * Whose price is the cheapest of: those that have a time, of these those without copies of channels; those that have a bound or
+ * promise less than their time, of these who is not long to replay.
+ */
+enum priced { TIMED, SINGLE, OPEN, OPEN_SHORT };
+
+/** What is to be settled of a quote: its bound, or what it promises. INFINITY: nothing. */
+static double open_ns(const struct ronde_quote *quote)
+{
+    return quote->is_bound          ? quote->time_ns
+           : quote->promised_ns > 0 ? quote->promised_ns
+                                    : INFINITY;
+}
+
+static double priced_ns(const struct ronde_choice *choice, const struct ronde_quote *quotes,
+                        uint32_t candidate, enum priced priced)
+{
+    const struct ronde_quote *quote = &quotes[candidate];
+    return ronde_candidate_compared(&choice->candidates[candidate],
+                                    priced >= OPEN ? open_ns(quote) : quote->time_ns);
+}
+
+/**
  * Copies of channels are of interest where what they are copies of is as near the best without any, where they promise as much as is
  * worth their replay, and more than FIRST doublings where fewer have gained.
  */
@@ -256,28 +278,22 @@ static bool is_idle_copy(const struct ronde_choice *choice, const struct ronde_q
     const double of_ns = compared_ns(choice, quotes, of);
     return doublings > 0 && (quotes[of].is_bound || of_ns > NEAR * best->single_ns ||
                              (doublings > FIRST && least_ns > GAINED * of_ns) ||
-                             compared_ns(choice, quotes, candidate) > WORTH * best->all_ns);
+                             priced_ns(choice, quotes, candidate, OPEN) > WORTH * best->all_ns);
 }
-
-/**
- * Whose price is the cheapest of: those that have a time, of these those without copies of channels; those that have a bound, of
- * these who is not long to replay.
- */
-enum priced { TIMED, SINGLE, BOUND, BOUND_SHORT };
 
 static bool is_priced(const struct ronde_choice *choice, const struct ronde_quote *quotes,
                       const struct ronde_load *load, const struct best *best, uint32_t candidate,
                       enum priced priced)
 {
     const struct ronde_candidate *one = &choice->candidates[candidate];
-    return one->is_eligible && isfinite(quotes[candidate].time_ns) &&
-           quotes[candidate].is_bound == (priced >= BOUND) &&
+    return one->is_eligible && isfinite(priced_ns(choice, quotes, candidate, priced)) &&
+           (priced >= OPEN || !quotes[candidate].is_bound) &&
            (priced != SINGLE || one->turns_of == 0) &&
-           (priced < BOUND || !is_idle_copy(choice, quotes, candidate, best)) &&
-           (priced != BOUND_SHORT || ronde_candidate_cut_steps(one, load) < RONDE_LONG_STEPS);
+           (priced < OPEN || !is_idle_copy(choice, quotes, candidate, best)) &&
+           (priced != OPEN_SHORT || ronde_candidate_cut_steps(one, load) < RONDE_LONG_STEPS);
 }
 
-/** The cheapest of those; of bounds, load and known say who is long, and which copies are of interest. */
+/** The cheapest of those; of open ones, load and known say who is long, and which copies are of interest. */
 static uint32_t find_cheapest(const struct ronde_choice *choice, const struct ronde_quote *quotes,
                               const struct ronde_load *load, const struct best *known,
                               uint32_t without, enum priced priced)
@@ -288,8 +304,9 @@ static uint32_t find_cheapest(const struct ronde_choice *choice, const struct ro
         if (is_of(choice, i, without) || !is_priced(choice, quotes, load, known, i, priced))
             continue;
         /* Equal but for rounding is equal, so that the last bit of a sum decides nothing. */
-        const double least_ns = time_of(choice, quotes, best);
-        const double ns = compared_ns(choice, quotes, i);
+        const double least_ns =
+            best == RONDE_NONE ? INFINITY : priced_ns(choice, quotes, best, priced);
+        const double ns = priced_ns(choice, quotes, i, priced);
         const bool is_as_fast = ns <= least_ns * (1.0 + ROUNDING);
         if (ns < least_ns * (1.0 - ROUNDING) ||
             (is_as_fast && is_simpler(candidates[i].schedule, candidates[best].schedule)))
@@ -304,7 +321,7 @@ uint32_t ronde_choice_best(const struct ronde_choice *choice, const struct ronde
     return find_cheapest(choice, quotes, NULL, NULL, without, TIMED);
 }
 
-/** A closer bound, or the time instead of one, if that is not above the time of another, which may not be the fastest. */
+/** A closer bound, or the time instead of one, if that is not above the time of another, which may not be the fastest; a promise kept. */
 static enum ronde_status settle(const struct ronde_choice *choice, uint32_t candidate,
                                 const struct ronde_load *load, const struct ronde_pricer *pricer,
                                 double other_ns, struct ronde_quote *quotes,
@@ -318,8 +335,8 @@ static enum ronde_status settle(const struct ronde_choice *choice, uint32_t cand
 }
 
 /**
- * Settles the cheapest bound until some time is less than all that are left, or less than `slack` of itself above them. Long
- * replays wait for a time that can end them.
+ * Settles the cheapest bound or promise until some time is less than all that are left, or less than `slack` of itself above them.
+ * Long replays wait for a time that can end them.
  */
 static enum ronde_status
 settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
@@ -338,10 +355,10 @@ settle_best(const struct ronde_choice *choice, const struct ronde_load *load,
                                       find_cheapest(choice, quotes, NULL, NULL, without, SINGLE))};
         uint32_t next = RONDE_NONE;
         if (best == RONDE_NONE)
-            next = find_cheapest(choice, quotes, load, &known, without, BOUND_SHORT);
+            next = find_cheapest(choice, quotes, load, &known, without, OPEN_SHORT);
         if (next == RONDE_NONE)
-            next = find_cheapest(choice, quotes, load, &known, without, BOUND);
-        if (next == RONDE_NONE || best_ns * (1.0 - slack) <= compared_ns(choice, quotes, next))
+            next = find_cheapest(choice, quotes, load, &known, without, OPEN);
+        if (next == RONDE_NONE || best_ns * (1.0 - slack) <= priced_ns(choice, quotes, next, OPEN))
             break;
         RONDE_TRY(settle(choice, next, load, pricer, best_ns, quotes, error));
     }
@@ -384,7 +401,7 @@ enum ronde_status ronde_choice_settle(const struct ronde_choice *choice,
 {
     for (uint32_t i = 0; i < choice->count; i++) {
         uint32_t least = ronde_choice_least_of(choice, quotes, i);
-        while (quotes[least].is_bound) {
+        while (isfinite(open_ns(&quotes[least]))) {
             RONDE_TRY(settle(choice, least, load, pricer, INFINITY, quotes, error));
             least = ronde_choice_least_of(choice, quotes, i);
         }
@@ -398,7 +415,7 @@ enum ronde_status ronde_choice_time(const struct ronde_choice *choice, uint32_t 
 {
     RONDE_TRY(pricer->price(pricer->self, &choice->candidates[candidate], load, choice->mem,
                             out_quote, error));
-    while (out_quote->is_bound)
+    while (isfinite(open_ns(out_quote)))
         RONDE_TRY(pricer->settle(pricer->self, &choice->candidates[candidate], load, INFINITY,
                                  INFINITY, out_quote, error));
     return RONDE_OK;

@@ -163,14 +163,13 @@ static uint32_t least_slot(const struct slots *slots)
     return longest;
 }
 
-/* Notes a slot; false where it was noted before: a load is replayed once with each. */
-static bool note_slot(struct search *search, uint64_t slot_bytes)
+/* Whether a slot is not worth a replay: a load is replayed once with each, and not where fewer steps were too much work. */
+static bool is_out(const struct search *search, uint64_t slot_bytes)
 {
-    for (uint32_t i = 0; i < search->tried_count; i++)
-        if (search->tried[i] == slot_bytes)
-            return false;
-    search->tried[search->tried_count++] = slot_bytes;
-    return true;
+    bool is = steps_of(search->forecast, slot_bytes) >= search->refused_steps;
+    for (uint32_t i = 0; !is && i < search->tried_count; i++)
+        is = search->tried[i] == slot_bytes;
+    return is;
 }
 
 static void note_found(struct search *search, const struct ronde_quote *found)
@@ -204,8 +203,9 @@ static enum ronde_status try_slot(struct search *search, uint64_t slot_bytes,
     struct ronde_error why = {RONDE_OK, 0, ""};
     const double until_ns = fmin(search->quote->time_ns, search->most_ns);
     const uint64_t steps = steps_of(&cut, slot_bytes);
-    if (steps >= search->refused_steps || !note_slot(search, slot_bytes))
+    if (is_out(search, slot_bytes))
         return RONDE_OK;
+    search->tried[search->tried_count++] = slot_bytes;
     cut.load.slot_bytes = slot_bytes;
     cut.sim.until_ns = isfinite(until_ns) ? until_ns : 0;
     cut.sim.work_limit = work_limit_of(search, steps);
@@ -263,17 +263,26 @@ static enum ronde_status try_best(struct search *search, struct slots slots,
     return status;
 }
 
-/** A slot so short that its replay is long, where as much above its estimate as a longer one is it is still the fastest. */
-static enum ronde_status try_long(struct search *search, const struct slots *slots,
-                                  struct ronde_error *error)
+/**
+ * A slot so short that its replay is long, where as much above its estimate as a longer one is it is still the fastest: put off
+ * until others have been looked at, of which a quick one may be faster.
+ */
+static enum ronde_status promise_long(struct search *search, const struct slots *slots,
+                                      struct ronde_error *error)
 {
+    struct ronde_quote *quote = search->quote;
     const uint32_t least = least_slot(slots);
     const double least_ns = search->off * slots->estimated_ns[least];
     search->work_limit = MOST_LONG_WORK;
-    return steps_of(search->forecast, slots->bytes[least]) > search->most_steps &&
-                   least_ns < NEAR * fmin(search->quote->time_ns, search->fastest_ns)
-               ? try_slot(search, slots->bytes[least], error)
-               : RONDE_OK;
+    if (steps_of(search->forecast, slots->bytes[least]) <= search->most_steps ||
+        is_out(search, slots->bytes[least]) ||
+        least_ns >= NEAR * fmin(quote->time_ns, search->fastest_ns))
+        return RONDE_OK;
+    if (isinf(quote->time_ns))
+        return try_slot(search, slots->bytes[least], error);
+    quote->promised_ns = least_ns;
+    quote->promised_slot_bytes = slots->bytes[least];
+    return RONDE_OK;
 }
 
 /* What everyone shows of an algorithm that is named, where it promises more than what was found of those that are quicker to replay. */
@@ -398,8 +407,8 @@ static enum ronde_status find_time(struct search *search, bool is_open,
         status = try_pieces(search, candidate->outline, error);
     if (status == RONDE_OK && slots.count > 0)
         status = search->is_packed ? try_shortest(search, &slots, error)
-                                   : try_long(search, &slots, error);
-    if (status == RONDE_OK && !search->is_packed)
+                                   : promise_long(search, &slots, error);
+    if (status == RONDE_OK && !search->is_packed && quote->promised_ns <= 0)
         status = try_default(search, &slots, error);
     if (isinf(quote->time_ns) && isfinite(search->beyond_ns))
         *quote = (struct ronde_quote){.time_ns = search->beyond_ns,
@@ -427,4 +436,20 @@ enum ronde_status ronde_slots_find_time(const struct ronde_forecast *forecast,
                                                                   : 0,
                             .refused_steps = UINT64_MAX};
     return find_time(&search, is_open, candidate, error);
+}
+
+enum ronde_status ronde_slots_keep_promise(const struct ronde_forecast *forecast, double most_ns,
+                                           double fastest_ns, struct ronde_quote *quote,
+                                           struct ronde_error *error)
+{
+    struct search search = {.forecast = forecast,
+                            .quote = quote,
+                            .most_ns = most_ns,
+                            .work_limit = MOST_LONG_WORK,
+                            .refused_steps = UINT64_MAX};
+    const double promised_ns = quote->promised_ns;
+    quote->promised_ns = 0;
+    return promised_ns < NEAR * fmin(quote->time_ns, fastest_ns)
+               ? try_slot(&search, quote->promised_slot_bytes, error)
+               : RONDE_OK;
 }

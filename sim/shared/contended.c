@@ -21,8 +21,12 @@
 #define WINDOWS_PIECES 48u
 #define LEAST_PERIODS 32u
 
-/* Pieces from which on their windows, some 480 pieces if all are needed, are tried before the whole load is replayed. */
+/*
+ * Pieces from which on their windows, some 480 pieces if all are needed, are tried before the whole load is replayed. While the first
+ * piece is on its way, each of those behind it meets others than the one before: no windows are alike that are shorter than the way.
+ */
 #define MANY_PIECES 768.0
+#define LONGEST_WAY 48u
 
 /* Pieces of the load on which queues are held against fair sharing, and what they may be off. */
 #define PROBE_PIECES 8u
@@ -248,10 +252,20 @@ enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t m
                 : ronde_sim_folded)(run->job, &limited, run->mem, run->result, error);
 }
 
+/* Whether windows come first: always where they are of steps. */
+static bool has_many_pieces(const struct ronde_sim_job_state *run)
+{
+    const struct ronde_schedule *schedule = run->job->schedule;
+    struct ronde_sim_phase phases[RONDE_SIM_MAX_PHASES];
+    return pieces_of(run) >= MANY_PIECES &&
+           (schedule->proof.critical_path <= LONGEST_WAY ||
+            ronde_sim_phases(schedule, LEAST_PERIODS - 1, phases) > 0);
+}
+
 enum ronde_status ronde_sim_job_contended(struct ronde_sim_job_state *run)
 {
     struct ronde_error refusal = {RONDE_OK, 0, ""};
-    const bool has_many = pieces_of(run) >= MANY_PIECES;
+    const bool has_many = has_many_pieces(run);
     enum ronde_status status = ronde_sim_job_fold(run, RONDE_SIM_MOST_WORK, &refusal);
     if (ronde_sim_job_is_refusal(status) && has_many)
         status = extrapolate(run, RONDE_SIM_MOST_WORK, &refusal);

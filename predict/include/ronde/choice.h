@@ -68,6 +68,8 @@ struct ronde_quote {
     bool is_bound; /**< it takes no less: what it does take is for the pricer's `settle` to find */
     enum ronde_bound_of bound_of; /**< of a bound */
     uint64_t work;                /**< of a replay (ronde_sim_result); 0 = next to none */
+    double promised_ns; /**< less than its time, which a long replay that `settle` has put off may find; 0 = none was */
+    uint64_t promised_slot_bytes; /**< of that replay */
 };
 
 /** Whoever says what a candidate takes: a formula, a replay, a table. */
@@ -80,7 +82,8 @@ struct ronde_pricer {
     /**
      * The time itself where `price` gave a bound, which is never more, or a closer bound; NULL where it never gives one. It
      * may take long, so it is asked for only while the bound is the cheapest; a bound above most_ns will do, where the time
-     * takes long to find, and what takes longest is done only where it promises less than fastest_ns. Errors: its own.
+     * takes long to find, and what takes longest is put off, and done only where it promises less than fastest_ns. Errors: its
+     * own.
      */
     enum ronde_status (*settle)(const void *self, struct ronde_candidate *candidate,
                                 const struct ronde_load *load, double most_ns, double fastest_ns,

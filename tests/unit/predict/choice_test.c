@@ -334,6 +334,57 @@ static void long_replays_end_where_another_has_won(void)
     ronde_choice_fini(&choice);
 }
 
+/** All take 20; whose bound is not 0 promises that much. */
+static enum ronde_status promise(const void *self, struct ronde_candidate *candidate,
+                                 const struct ronde_load *load, const struct ronde_mem *mem,
+                                 struct ronde_quote *out_quote, struct ronde_error *error)
+{
+    (void)load, (void)mem, (void)error;
+    *out_quote = (struct ronde_quote){.time_ns = 20,
+                                      .engine = "time",
+                                      .promised_ns = bounded_of(self, candidate)->bound_ns};
+    return RONDE_OK;
+}
+
+static enum ronde_status keep_promise(const void *self, struct ronde_candidate *candidate,
+                                      const struct ronde_load *load, double most_ns,
+                                      double fastest_ns, struct ronde_quote *out_quote,
+                                      struct ronde_error *error)
+{
+    const struct bounded *row = bounded_of(self, candidate);
+    (void)load, (void)most_ns, (void)error;
+    ++*row->asked;
+    if (out_quote->promised_ns < fastest_ns)
+        out_quote->time_ns = row->time_ns;
+    out_quote->promised_ns = 0;
+    return RONDE_OK;
+}
+
+/* What promises least is asked first; who promises more than that took has nothing to win, but where nobody else is asked. */
+static void promises_are_kept_while_they_may_win(void)
+{
+    unsigned asked = 0;
+    const struct bounded rows[] = {{"ring", 5, 6, &asked},
+                                   {"tree", 2, 3, &asked},
+                                   {NULL, 0, 20, &asked}};
+    const struct ronde_pricer pricer = {.self = rows, .price = promise, .settle = keep_promise};
+    const struct ronde_load load = {.count = 1, .dtype = RONDE_FLOAT32};
+    struct ronde_choice choice = open_choice(RONDE_ALL_REDUCE, 4);
+    struct ronde_quote quotes[MOST_CANDIDATES];
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL_FATAL(ronde_choice_price(&choice, &load, &pricer, quotes, &error), RONDE_OK);
+    const uint32_t ring = ronde_choice_find(&choice, "ring");
+    const uint32_t tree = ronde_choice_find(&choice, "tree");
+    CU_ASSERT_EQUAL(ronde_choice_best(&choice, quotes, RONDE_NONE), tree);
+    CU_ASSERT_EQUAL(quotes[tree].time_ns, 3);
+    CU_ASSERT_EQUAL(quotes[ring].time_ns, 20);
+    CU_ASSERT_EQUAL(asked, 2);
+    CU_ASSERT_EQUAL(ronde_choice_time(&choice, ring, &load, &pricer, &quotes[ring], &error),
+                    RONDE_OK);
+    CU_ASSERT_EQUAL(quotes[ring].time_ns, 6);
+    ronde_choice_fini(&choice);
+}
+
 /* A user's own schedule competes, with its longest path; one of other ranks does not. */
 static void offered_schedule_competes(void)
 {
@@ -414,6 +465,7 @@ int main(void)
         {"rank_dependent_bits_never_win", rank_dependent_bits_never_win},
         {"bounds_are_settled_while_they_may_win", bounds_are_settled_while_they_may_win},
         {"long_replays_end_where_another_has_won", long_replays_end_where_another_has_won},
+        {"promises_are_kept_while_they_may_win", promises_are_kept_while_they_may_win},
         {"offered_schedule_competes", offered_schedule_competes},
         {"simpler_of_equals_is_chosen", simpler_of_equals_is_chosen},
         {"impossible_requests_are_refused", impossible_requests_are_refused},
