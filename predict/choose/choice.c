@@ -237,9 +237,9 @@ enum priced { TIMED, SINGLE, OPEN, OPEN_SHORT };
 /** What is to be settled of a quote: its bound, or what it promises. INFINITY: nothing. */
 static double open_ns(const struct ronde_quote *quote)
 {
-    return quote->is_bound          ? quote->time_ns
-           : quote->promised_ns > 0 ? quote->promised_ns
-                                    : INFINITY;
+    return quote->is_bound                  ? quote->time_ns
+           : quote->promised_slot_bytes > 0 ? quote->promised_ns
+                                            : INFINITY;
 }
 
 static double priced_ns(const struct ronde_choice *choice, const struct ronde_quote *quotes,

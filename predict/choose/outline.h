@@ -121,8 +121,9 @@ enum ronde_status ronde_slots_find_time(const struct ronde_forecast *forecast,
                                         double most_ns, double fastest_ns,
                                         struct ronde_quote *quote, struct ronde_error *error);
 
-/** The long replay that was put off, if it still promises less than that and than the fastest; the quote promises nothing then. */
-enum ronde_status ronde_slots_keep_promise(const struct ronde_forecast *forecast, double most_ns,
+/** Does the long replays that were put off, if they still promise less than the fastest takes; else the promise stays as an estimate. */
+enum ronde_status ronde_slots_keep_promise(const struct ronde_forecast *forecast,
+                                           const struct ronde_candidate *candidate,
                                            double fastest_ns, struct ronde_quote *quote,
                                            struct ronde_error *error);
 

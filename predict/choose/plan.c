@@ -302,7 +302,7 @@ static bool is_quick_alone(const struct ronde_plan *plan, const struct ronde_pla
     struct ronde_load load = row->decision.load;
     load.slot_bytes = row->quotes[index].slot_bytes;
     const uint64_t steps = ronde_candidate_steps(candidate, &load);
-    return row->quotes[index].promised_ns <= 0 &&
+    return row->quotes[index].promised_slot_bytes == 0 &&
            (steps <= most || (steps <= MOST_CHANGE_STEPS && !row->quotes[index].is_bound &&
                               row->quotes[index].work <= MOST_CHANGE_WORK));
 }

@@ -148,7 +148,7 @@ static enum ronde_status settle(const void *self, struct ronde_candidate *candid
 {
     const struct ronde_forecast forecast = forecast_of(self, candidate, load);
     if (!quote->is_bound)
-        return ronde_slots_keep_promise(&forecast, most_ns, fastest_ns, quote, error);
+        return ronde_slots_keep_promise(&forecast, candidate, fastest_ns, quote, error);
     if (quote->bound_of < RONDE_BOUND_OF_OUTLINE)
         return look(&forecast, candidate->outline, quote, error);
     const bool is_open = load->slot_bytes == 0;

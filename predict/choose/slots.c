@@ -32,6 +32,9 @@
 #define NEAR 0.97
 #define QUICK_NEAR 1.03
 
+/* Estimates of the finest pieces are up to 8 % too high: of a chain over 128 GPUs by 1 GiB. */
+#define CREDIBLE 0.92
+
 /* What a second's replay has to promise. */
 #define WORTH_WORK 0.975
 
@@ -280,7 +283,7 @@ static enum ronde_status promise_long(struct search *search, const struct slots 
         return RONDE_OK;
     if (isinf(quote->time_ns))
         return try_slot(search, slots->bytes[least], error);
-    quote->promised_ns = least_ns;
+    quote->promised_ns = CREDIBLE * least_ns;
     quote->promised_slot_bytes = slots->bytes[least];
     return RONDE_OK;
 }
@@ -438,18 +441,25 @@ enum ronde_status ronde_slots_find_time(const struct ronde_forecast *forecast,
     return find_time(&search, is_open, candidate, error);
 }
 
-enum ronde_status ronde_slots_keep_promise(const struct ronde_forecast *forecast, double most_ns,
+enum ronde_status ronde_slots_keep_promise(const struct ronde_forecast *forecast,
+                                           const struct ronde_candidate *candidate,
                                            double fastest_ns, struct ronde_quote *quote,
                                            struct ronde_error *error)
 {
     struct search search = {.forecast = forecast,
                             .quote = quote,
-                            .most_ns = most_ns,
+                            .most_ns = INFINITY,
                             .work_limit = MOST_LONG_WORK,
                             .refused_steps = UINT64_MAX};
+    const uint64_t slot_bytes = quote->promised_slot_bytes;
     const double promised_ns = quote->promised_ns;
+    struct slots slots = {.count = 0};
+    quote->promised_slot_bytes = 0;
+    if (promised_ns >= fmin(quote->time_ns, fastest_ns))
+        return RONDE_OK;
     quote->promised_ns = 0;
-    return promised_ns < NEAR * fmin(quote->time_ns, fastest_ns)
-               ? try_slot(&search, quote->promised_slot_bytes, error)
-               : RONDE_OK;
+    RONDE_TRY(try_slot(&search, slot_bytes, error));
+    RONDE_TRY(list_slots(forecast, candidate, &slots, error));
+    search.off = promised_ns / CREDIBLE / slots.estimated_ns[least_slot(&slots)];
+    return try_default(&search, &slots, error);
 }

@@ -68,8 +68,8 @@ struct ronde_quote {
     bool is_bound; /**< it takes no less: what it does take is for the pricer's `settle` to find */
     enum ronde_bound_of bound_of; /**< of a bound */
     uint64_t work;                /**< of a replay (ronde_sim_result); 0 = next to none */
-    double promised_ns; /**< less than its time, which a long replay that `settle` has put off may find; 0 = none was */
-    uint64_t promised_slot_bytes; /**< of that replay */
+    double promised_ns; /**< an estimate, less than its time, of what long replays would find; 0 = none */
+    uint64_t promised_slot_bytes; /**< of such a replay, which `settle` has put off; 0 = it is not to be done any more */
 };
 
 /** Whoever says what a candidate takes: a formula, a replay, a table. */

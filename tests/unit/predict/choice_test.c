@@ -340,9 +340,11 @@ static enum ronde_status promise(const void *self, struct ronde_candidate *candi
                                  struct ronde_quote *out_quote, struct ronde_error *error)
 {
     (void)load, (void)mem, (void)error;
-    *out_quote = (struct ronde_quote){.time_ns = 20,
-                                      .engine = "time",
-                                      .promised_ns = bounded_of(self, candidate)->bound_ns};
+    *out_quote =
+        (struct ronde_quote){.time_ns = 20,
+                             .engine = "time",
+                             .promised_ns = bounded_of(self, candidate)->bound_ns,
+                             .promised_slot_bytes = bounded_of(self, candidate)->bound_ns > 0};
     return RONDE_OK;
 }
 
@@ -356,7 +358,7 @@ static enum ronde_status keep_promise(const void *self, struct ronde_candidate *
     ++*row->asked;
     if (out_quote->promised_ns < fastest_ns)
         out_quote->time_ns = row->time_ns;
-    out_quote->promised_ns = 0;
+    out_quote->promised_slot_bytes = 0;
     return RONDE_OK;
 }
 
