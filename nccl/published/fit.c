@@ -121,7 +121,8 @@ void ronde_published_fit_constants(const struct ronde_published *published, uint
     struct published_fit fit = {.published = published,
                                 .constants = constants,
                                 .state = RONDE_PUBLISHED_PREDICTED,
-                                .start_weight = start_weight};
+                                .start_weight = start_weight,
+                                .is_of_all = true};
     take_constants(&fit, constants);
     for (uint32_t s = 0; s < published->system_count; s++) {
         weigh(&fit, s);
