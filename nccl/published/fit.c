@@ -16,7 +16,7 @@
 static const double guess_spread = .6, share_spread = .1;
 
 /** The weight of a start: of constants of all machines where a search begins, and of one system's own numbers, whose rows err alike. */
-static const double start_weight = .02, own_start_weight = .04;
+static const double start_weight = .005, own_start_weight = .04;
 
 /**
  * The same of one system's own numbers. Rates carry over from one call to others of the machine, so they may go far, and so may the rate
