@@ -17,7 +17,8 @@
  *   time        launch + latency (+) (bytes + chunks under way) / B for the peers inside a node and those outside, of which
  *               the slower counts. B is the least of a GPU's link or NICs and its channels. Under way is the first chunk of
  *               each channel, which the receiver has to wait for.
- *   latency     hops, one after another, of as many batches as it takes to hand 8 messages to every channel; a proxy needs
+ *   latency     hops, one after another, of as many batches as it takes to hand 8 messages to every channel; of gather and
+ *               scatter, whose calls overlap, one by Simple and no first chunk; a proxy needs
  *               p2p_message_us for each message to another node besides, by LL the next while one is on its way
  */
 #include "setting.h"
@@ -189,12 +190,31 @@ static double rate_of(const struct ronde_nccl_setting *setting, const struct mes
     return ronde_nccl_slower(own * share, channels * fmin(block, proxied) * share);
 }
 
+/**
+ * Whether each rank only sends or only takes in. Then who sends is ahead of who takes in by what the slots hold, call after call, as
+ * in a chain: nobody waits for a first chunk (two P100 take 211, 407, 764 us to gather 1, 2, 4 MiB through host memory).
+ */
+static bool is_one_way(const struct ronde_nccl_setting *setting)
+{
+    return setting->call->collective == RONDE_GATHER || setting->call->collective == RONDE_SCATTER;
+}
+
+/** Hops that calls which follow each other do not hide: of each batch, or, one way, by Simple the one that wakes the other side. */
+static double shown_hops(const struct ronde_nccl_setting *setting, double batches)
+{
+    if (is_one_way(setting))
+        return setting->protocol == RONDE_NCCL_SIMPLE ? 1 : 0;
+    return batches;
+}
+
 /** What a message's receiver waits for before it has anything: one chunk. */
 static double first_chunk(const struct ronde_nccl_setting *setting, const struct messages *messages,
                           double channels)
 {
     const double step = chunk_bytes(setting);
     double chunk = step;
+    if (is_one_way(setting))
+        return 0;
     if (setting->protocol == RONDE_NCCL_LL)
         return fmin(ronde_nccl_round_bytes[RONDE_NCCL_LL], messages->bytes / channels);
     if (messages->is_across)
@@ -223,7 +243,7 @@ static double messages_us(const struct ronde_nccl_setting *setting, const struct
     const double each = channels_of_message(setting, messages->bytes, most);
     const double works = each * messages->peers;
     const double rate = rate_of(setting, messages, fmin(most, works));
-    const double batches = ceil(works / most / batch);
+    const double hops = shown_hops(setting, ceil(works / most / batch));
     const double hop = messages->is_across ? ronde_nccl_between_us(setting) : setting->hop_us;
     const double handled_us = messages->is_across ? NCCL_COMMON(setting, p2p_message_us) : 0;
     /* Chunks of several messages meet in the NICs anyway, of which one is waited for. */
@@ -231,7 +251,7 @@ static double messages_us(const struct ronde_nccl_setting *setting, const struct
     const double moved =
         messages->peers * messages->bytes + waited * first_chunk(setting, messages, each);
     const double moved_us = moved / 1e3 / rate;
-    return ronde_nccl_overlapped(batches * hop + handled_us,
+    return ronde_nccl_overlapped(hops * hop + handled_us,
                                  moved_us + waited_us(setting, messages, handled_us, moved_us),
                                  setting->overlap);
 }

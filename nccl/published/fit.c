@@ -16,7 +16,7 @@
 static const double guess_spread = .6, share_spread = .1;
 
 /** The weight of a start: of constants of all machines where a search begins, and of one system's own numbers, whose rows err alike. */
-static const double start_weight = .02, own_start_weight = .04;
+static const double start_weight = .005, own_start_weight = .04;
 
 /**
  * The same of one system's own numbers. Rates carry over from one call to others of the machine, so they may go far, and so may the rate
@@ -121,7 +121,8 @@ void ronde_published_fit_constants(const struct ronde_published *published, uint
     struct published_fit fit = {.published = published,
                                 .constants = constants,
                                 .state = RONDE_PUBLISHED_PREDICTED,
-                                .start_weight = start_weight};
+                                .start_weight = start_weight,
+                                .is_of_all = true};
     take_constants(&fit, constants);
     for (uint32_t s = 0; s < published->system_count; s++) {
         weigh(&fit, s);

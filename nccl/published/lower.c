@@ -1,17 +1,19 @@
 /**
  * The least loss by steps of Levenberg and Marquardt over the logarithms of numbers. See lower.h.
  *
- * The loss of a row is log(1 + (log(predicted / measured) / scale)^2), which a few wild rows cannot sway. A step solves the
- * normal equations of all rows, each weighed by how wild it is; it is damped until the loss falls. Derivatives are differences
- * over 2 %, since NCCL's least of several rates has corners.
+ * With x = log(predicted / measured) / scale the loss of a row is log(1 + x^2) in a fit of one system, which a few wild rows cannot
+ * sway, and x^2 / (1 + x^2) in one of all machines (Geman and McClure 1987): there whole series are wild, of what the model does not
+ * have, and what they still pull by log(1 + x^2) the constants give to all others. A step solves the normal equations of all
+ * rows, each weighed by how wild it is; it is damped until the loss falls. Derivatives are differences over 2 %, since NCCL's least
+ * of several rates has corners.
  */
 #include "lower.h"
 
 #include <math.h>
 #include <string.h>
 
-/** Error of a row beyond which it weighs less and less. */
-static const double row_scale = .2;
+/** Error of a row, in the logarithm, beyond which it weighs less and less: of all machines' constants, and of one system's own. */
+static const double all_row_scale = .4, own_row_scale = .2;
 
 /** How far a fit may go from a start, and in one step. */
 static const double farthest = 6, longest_step = .3;
@@ -19,6 +21,11 @@ static const double farthest = 6, longest_step = .3;
 static const double difference = .02, least_gain = 1e-4;
 static const double first_damping = 1e-2, most_damping = 1e6;
 static const unsigned most_steps = 40;
+
+static double row_scale(const struct published_fit *fit)
+{
+    return fit->is_of_all ? all_row_scale : own_row_scale;
+}
 
 static double log_predicted(const struct published_fit *fit, const struct ronde_published_row *row)
 {
@@ -54,13 +61,32 @@ static double knobs_loss(const struct published_fit *fit)
     return fit->start_weight * loss;
 }
 
+/** How far a row is off, in scales. */
+static double off_of(const struct published_fit *fit, double log_us,
+                     const struct ronde_published_row *row)
+{
+    return (log_us - log(row->measured_us)) / row_scale(fit);
+}
+
+/** What that costs. */
+static double row_loss(const struct published_fit *fit, double off)
+{
+    return fit->is_of_all ? off * off / (1 + off * off) : log1p(off * off);
+}
+
+/** Half of what it costs more if the row is off by a little more, over what it is off by. */
+static double row_weight(const struct published_fit *fit, double off)
+{
+    return 1 / (fit->is_of_all ? pow(1 + off * off, 2) : 1 + off * off);
+}
+
 static double loss_of(const struct published_fit *fit)
 {
     size_t at = 0, seen[RONDE_PUBLISHED_MAX_SYSTEMS] = {0};
     double loss = knobs_loss(fit);
     for (const struct ronde_published_row *row; (row = next_row(fit, &at, seen));) {
-        const double off = (log_predicted(fit, row) - log(row->measured_us)) / row_scale;
-        loss += fit->weight[row->system] * log1p(off * off);
+        const double off = off_of(fit, log_predicted(fit, row), row);
+        loss += fit->weight[row->system] * row_loss(fit, off);
     }
     return loss;
 }
@@ -71,8 +97,8 @@ static void add_row(const struct published_fit *fit, const struct ronde_publishe
     double slope[PUBLISHED_MOST_KNOBS];
     size_t felt[PUBLISHED_MOST_KNOBS], count = 0;
     const double here = log_predicted(fit, row);
-    const double off = (here - log(row->measured_us)) / row_scale;
-    const double weight = 2 * fit->weight[row->system] / (1 + off * off);
+    const double off = off_of(fit, here, row);
+    const double weight = 2 * fit->weight[row->system] * row_weight(fit, off);
     for (size_t k = 0; k < fit->count; k++) {
         const double before = *fit->knobs[k].value;
         *fit->knobs[k].value = before * (1 + difference);
@@ -80,7 +106,7 @@ static void add_row(const struct published_fit *fit, const struct ronde_publishe
         *fit->knobs[k].value = before;
         if (change == 0)
             continue;
-        slope[k] = change / log1p(difference) / row_scale;
+        slope[k] = change / log1p(difference) / row_scale(fit);
         felt[count++] = k;
     }
     for (size_t i = 0; i < count; i++) {

@@ -25,6 +25,7 @@ struct published_fit {
     const struct ronde_nccl_constants *constants; /**< knobs' values are in there */
     enum ronde_published_state state;             /**< rows that count */
     double start_weight;
+    bool is_of_all; /**< constants of all machines, not three numbers of one */
     double weight[RONDE_PUBLISHED_MAX_SYSTEMS]; /**< of a row; 0 = the system does not count */
     size_t stride[RONDE_PUBLISHED_MAX_SYSTEMS]; /**< every so manieth row of the system counts */
     struct published_knob knobs[PUBLISHED_MOST_KNOBS];
