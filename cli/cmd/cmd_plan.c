@@ -58,11 +58,11 @@ static void print_changes(const struct ronde_plan *plan, FILE *file)
 
 static bool is_second_faster(const struct ronde_plan_row *row)
 {
-    return row->decision.second != RONDE_NONE &&
-           row->decision.second_ns < .995 * row->quotes[row->decision.best].time_ns;
+    return row->decision.second != RONDE_NONE && row->quotes[row->decision.second].time_ns <
+                                                     .995 * row->quotes[row->decision.best].time_ns;
 }
 
-/* A lead that is printed as less than 1. */
+/* A lead that is printed as less than 1, and one that is not known to be as much as is printed. */
 static void explain_leads(const struct ronde_plan *plan, const struct ronde_sink *sink)
 {
     for (uint32_t i = 0; i < plan->row_count; i++)
@@ -74,7 +74,15 @@ static void explain_leads(const struct ronde_plan *plan, const struct ronde_sink
                            "lead below 1: a schedule made for this machine has to be brought to "
                            "a library and counts as %.3g %% slower than it is",
                            100 * (compared - 1));
-            return;
+            break;
+        }
+    for (uint32_t i = 0; i < plan->row_count; i++)
+        if (plan->rows[i].decision.may_be_nearer) {
+            ronde_sink_say(sink,
+                           "lead is at most that where finer pieces of the runner-up are long to "
+                           "replay and promise no more than the winner, first at %s",
+                           ronde_cell_tick(plan->rows[i].bytes).text);
+            break;
         }
 }
 
@@ -119,7 +127,7 @@ static void print_head(const struct ronde_plan *plan, const struct ronde_sink *s
 }
 
 #define QUOTE_FIELDS 8u
-#define ROW_FIELDS 29u
+#define ROW_FIELDS 30u
 
 /* A printed row; it points into itself. */
 struct sheet {
@@ -182,7 +190,7 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     const struct ronde_decision *decision = &row->decision;
     const struct ronde_quote *best = &row->quotes[decision->best];
     const bool has_second = decision->second != RONDE_NONE;
-    const double second_ns = has_second ? decision->second_ns : NAN;
+    const double second_ns = has_second ? row->quotes[decision->second].time_ns : NAN;
     const double algbw_GBps = best->time_ns > 0 ? (double)row->bytes / best->time_ns : 0;
     const struct ronde_candidate *candidate = &plan->selector->choice.candidates[decision->best];
     const struct ronde_schedule *schedule = candidate->schedule;
@@ -199,6 +207,7 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     field[at++] = ronde_field_text("runner_up", has_second ? name_of(plan, decision->second) : NULL);
     field[at++] = ronde_field_real("runner_up_ns", second_ns);
     field[at++] = ronde_field_real("lead", best->time_ns > 0 ? second_ns / best->time_ns : NAN);
+    field[at++] = ronde_field_boolean("lead_at_most", decision->may_be_nearer);
     field[at++] = ronde_field_real("algbw_GBps", algbw_GBps);
     field[at++] = ronde_field_real("busbw_GBps",
                                    algbw_GBps * ronde_collective_bus_factor(schedule->collective,

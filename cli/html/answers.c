@@ -67,7 +67,8 @@ void ronde_answer_plan(struct ronde_html *html, const struct ronde_plan *plan)
     for (uint32_t r = 0; r < plan->row_count; r++) {
         const struct ronde_plan_row *row = &plan->rows[r];
         close += row->decision.second != RONDE_NONE &&
-                 row->decision.second_ns < close_lead * row->quotes[row->decision.best].time_ns;
+                 row->quotes[row->decision.second].time_ns <
+                     close_lead * row->quotes[row->decision.best].time_ns;
     }
     ronde_html_answer(html, "%s.", sentence.text);
     ronde_html_sure(html,

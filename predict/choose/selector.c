@@ -265,10 +265,8 @@ enum ronde_status ronde_selector_decide(struct ronde_selector *selector, uint64_
     decision.second = ronde_choice_best(&selector->choice, selector->quotes, decision.best);
     if (decision.best == RONDE_NONE)
         return fail_to_decide(selector, error);
-    if (decision.second != RONDE_NONE) {
-        const struct ronde_quote *second = &selector->quotes[decision.second];
-        decision.second_ns = second->promised_ns > 0 ? second->promised_ns : second->time_ns;
-    }
+    decision.may_be_nearer =
+        decision.second != RONDE_NONE && selector->quotes[decision.second].promised_ns > 0;
     decision.slot_bytes = selector->platform_pricer.platform
                               ? selector->quotes[decision.best].slot_bytes
                               : decision.load.slot_bytes;

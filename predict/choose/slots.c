@@ -278,13 +278,12 @@ static enum ronde_status promise_long(struct search *search, const struct slots 
     const double least_ns = search->off * slots->estimated_ns[least];
     search->work_limit = MOST_LONG_WORK;
     if (steps_of(search->forecast, slots->bytes[least]) <= search->most_steps ||
-        is_out(search, slots->bytes[least]) ||
-        least_ns >= NEAR * fmin(quote->time_ns, search->fastest_ns))
+        is_out(search, slots->bytes[least]) || least_ns >= NEAR * quote->time_ns)
         return RONDE_OK;
     if (isinf(quote->time_ns))
         return try_slot(search, slots->bytes[least], error);
     quote->promised_ns = CREDIBLE * least_ns;
-    quote->promised_slot_bytes = slots->bytes[least];
+    quote->promised_slot_bytes = quote->promised_ns < search->fastest_ns ? slots->bytes[least] : 0;
     return RONDE_OK;
 }
 

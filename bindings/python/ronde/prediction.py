@@ -182,7 +182,7 @@ def _decision(selector: Any, request: Any, size: int) -> dict[str, Any]:
         "time_ns": quotes[best].time_ns,
         "engine": _text(quotes[best].engine), "exact": bool(quotes[best].is_exact),
         "runner_up": _text(candidates[second].request.algorithm) if has_second else None,
-        "runner_up_ns": decision.second_ns if has_second else None}
+        "runner_up_ns": quotes[second].time_ns if has_second else None}
 
 
 def plan(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]], *, ranks: int = 0, root: int = 0,

@@ -47,7 +47,7 @@ struct ronde_selector {
 struct ronde_decision {
     uint32_t best;          /**< the winner */
     uint32_t second;        /**< the runner-up; RONDE_NONE = nobody else serves the request */
-    double second_ns;       /**< what it takes; where its finest pieces are long to replay, an estimate of them */
+    bool may_be_nearer;     /**< the runner-up, by finer pieces: long to replay, and not expected to win */
     struct ronde_load load; /**< for which */
     uint64_t slot_bytes;    /**< that the winner takes so long with; 0 = one piece */
 };
