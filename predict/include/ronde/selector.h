@@ -45,9 +45,9 @@ struct ronde_selector {
 
 /** What was decided for a load; the indices are those of the choice. */
 struct ronde_decision {
-    uint32_t best;          /**< the winner */
-    uint32_t second;        /**< the runner-up; RONDE_NONE = nobody else serves the request */
-    bool may_be_nearer;     /**< the runner-up, by finer pieces: long to replay, and not expected to win */
+    uint32_t best;      /**< the winner */
+    uint32_t second;    /**< the runner-up; RONDE_NONE = nobody else serves the request */
+    bool may_be_nearer; /**< the runner-up, by finer pieces: long to replay, and not expected to win */
     struct ronde_load load; /**< for which */
     uint64_t slot_bytes;    /**< that the winner takes so long with; 0 = one piece */
 };
