@@ -1,6 +1,7 @@
 /* ronde convert: the text of a schedule, in its own format or another tool's. */
 #include "cli/options/option_groups.h"
 #include "cli/options/requests.h"
+#include "cli/options/topology.h"
 #include "cli/print/report.h"
 #include "commands.h"
 #include "styles.h"
@@ -9,6 +10,7 @@
 #include "ronde/hw.h"
 #include "ronde/mscclpp.h"
 #include "ronde/nccl_graph_file.h"
+#include "ronde/setup.h"
 #include "ronde/text.h"
 
 #include <string.h>
@@ -160,18 +162,37 @@ static enum ronde_status choose(const struct ronde_options *options,
     return status;
 }
 
+/* The channels that `sim` gives an algorithm on the machine, and how their rings go. */
+static enum ronde_status set_up(const struct ronde_options *options,
+                                struct ronde_schedule **out_schedule, struct ronde_error *error)
+{
+    struct ronde_platform *platform = NULL;
+    struct ronde_setup setup = {.platform = NULL};
+    struct ronde_candidate candidate = {.own = NULL};
+    enum ronde_status status = ronde_open_platform(options, &platform, error);
+    RONDE_THEN(status, ronde_single_request(options, platform, false, &setup.request, error));
+    setup.platform = platform;
+    RONDE_THEN(status, ronde_candidate_open(&setup, ronde_mem_default(), &candidate, error));
+    *out_schedule = candidate.own;
+    candidate.own = NULL;
+    ronde_candidate_close(&candidate, ronde_mem_default());
+    ronde_platform_destroy(platform);
+    return status;
+}
+
 /*
  * What is converted. Without -a it is the registry's first: a text that did not change with a table's numbers is what files
- * are kept for.
+ * are kept for. A graph of NCCL's is of one node, whose orders are asked for.
  */
-static enum ronde_status open_schedule(const struct ronde_options *options,
+static enum ronde_status open_schedule(const struct ronde_options *options, enum format format,
                                        struct ronde_schedule **out_schedule,
                                        struct ronde_error *error)
 {
-    const bool is_auto =
-        options->what.algorithm_count == 1 && strcmp(options->what.algorithms[0], "auto") == 0;
-    return is_auto || ronde_is_forest(options)
-               ? choose(options, out_schedule, error)
+    const bool is_named = options->what.algorithm_count == 1 && !ronde_is_schedule_file(options);
+    if (ronde_is_forest(options) || (is_named && strcmp(options->what.algorithms[0], "auto") == 0))
+        return choose(options, out_schedule, error);
+    return is_named && options->machine.topo && !options->what.nccl_log && format != FORMAT_NCCL_GRAPH
+               ? set_up(options, out_schedule, error)
                : ronde_schedule_file_or_compiled(options, out_schedule, error);
 }
 
@@ -181,7 +202,7 @@ static enum ronde_status print_as(const struct ronde_options *options, enum form
 {
     const struct ronde_mem *mem = ronde_mem_default();
     struct ronde_schedule *schedule = NULL;
-    enum ronde_status status = open_schedule(options, &schedule, error);
+    enum ronde_status status = open_schedule(options, format, &schedule, error);
     if (status == RONDE_OK && format == FORMAT_NCCL_GRAPH)
         status = print_graph(options, schedule, out_text, out_bytes, error);
     else if (status == RONDE_OK && format == FORMAT_MSCCLPP)
@@ -196,11 +217,11 @@ static enum ronde_status print_as(const struct ronde_options *options, enum form
 
 /* Formats of messages and byte counts. */
 static enum ronde_status convert_to_workload(const struct ronde_options *options,
-                                             struct ronde_error *error)
+                                             enum format format, struct ronde_error *error)
 {
     struct ronde_schedule *schedule = NULL;
     struct ronde_workload *workload = NULL;
-    enum ronde_status status = open_schedule(options, &schedule, error);
+    enum ronde_status status = open_schedule(options, format, &schedule, error);
     RONDE_THEN(status, ronde_workload_exported(options, schedule, &workload, error));
     RONDE_THEN(status, ronde_workload_write(options, format_of(options)->to, workload, error));
     ronde_workload_destroy(workload);
@@ -220,7 +241,7 @@ static enum ronde_status convert_command(struct ronde_invocation *call, struct r
     RONDE_TRY(find_format(&own, &format, error));
     RONDE_TRY(find_style(&own, format, &style, error));
     if (format == FORMAT_GOAL || format == FORMAT_CHAKRA)
-        return convert_to_workload(&own, error);
+        return convert_to_workload(&own, format, error);
     RONDE_TRY(print_as(&own, format, &style, &text, &bytes, error));
     return ronde_schedule_text_write(&own, text, bytes, error);
 }

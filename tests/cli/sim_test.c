@@ -17,6 +17,7 @@
 
 #define MACHINE RONDE_SCRATCH_DIR "/machine.xml"
 #define LARGE RONDE_SCRATCH_DIR "/crossbar-8192.xml"
+#define FILED RONDE_SCRATCH_DIR "/filed.ronde"
 /* Four ranks; see docs/guide/plugin.md. */
 #define GIVEN RONDE_SOURCE_DIR "/docs/examples/two_nodes.ronde"
 /* 4 MB on 16 ranks of 50 GB/s ports. */
@@ -456,6 +457,25 @@ static void steps_show_who_sends_what(void)
     said_refuses("sim -a ring -N 4 --steps --topo crossbar-64", 2, "leave out --topo");
 }
 
+/* An algorithm that was converted on a machine has that machine's channels and rings, as the algorithm by name has. */
+static void a_file_takes_what_its_algorithm_takes(void)
+{
+    static const char *const algorithms[] = {"ring", "nccl_tree", "double_tree"};
+    if (!suite_has_components())
+        return;
+    expect("topo generate rail --nodes 2 -o " MACHINE, "");
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
+        char command[1024];
+        snprintf(command, sizeof command, "convert all_reduce -a %s --topo " MACHINE " -o " FILED,
+                 algorithms[i]);
+        expect(command, "");
+        snprintf(command, sizeof command, "sim all_reduce -a %s --topo " MACHINE " --bytes 64M",
+                 algorithms[i]);
+        expect_number("sim " FILED " --topo " MACHINE " --bytes 64M", "time_ns",
+                      number_of(command, "time_ns"));
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -470,6 +490,7 @@ int main(void)
         SUITE_CASE(given_schedules_are_companions_too),
         SUITE_CASE(background_flows_last_as_long_as_the_run),
         SUITE_CASE(scenario_files_say_where_they_are_wrong),
+        SUITE_CASE(a_file_takes_what_its_algorithm_takes),
         SUITE_CASE(steps_show_who_sends_what),
         SUITE_CASE(pictures_are_written),
         SUITE_CASE(simgrids_options_reach_it_and_are_labelled),
