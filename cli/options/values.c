@@ -95,9 +95,12 @@ enum ronde_status ronde_sizes_parse(const char *text, uint64_t *out_min, uint64_
     *out_step = 0;
     RONDE_TRY(ronde_size_parse(parts.low, out_min, error));
     RONDE_TRY(ronde_size_parse(parts.high, out_max, error));
-    return parts.multiplies
-               ? ronde_number_parse("factor", parts.step, 2, 1u << 20, out_factor, error)
-               : ronde_size_parse(parts.step, out_step, error);
+    if (parts.multiplies)
+        return ronde_number_parse("factor", parts.step, 2, 1u << 20, out_factor, error);
+    RONDE_TRY(ronde_size_parse(parts.step, out_step, error));
+    return *out_step > 0 ? RONDE_OK
+                         : ronde_fail(error, RONDE_BAD_ARGUMENT,
+                                      "bytes \"%.64s\": a step of 0 comes to no other size", text);
 }
 
 /* What an item of -N counts through. */

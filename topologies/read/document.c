@@ -210,7 +210,8 @@ static int read_bytes(void *context, char *out, int room)
     }
     parsing->used += got;
     if (parsing->file && ferror(parsing->file))
-        parsing->status = ronde_fail(parsing->error, RONDE_IO, "%s: cannot be read", parsing->path);
+        parsing->status = ronde_fail(parsing->error, RONDE_IO, "%s: cannot be read: %s",
+                                     parsing->path, strerror(errno));
     else if (parsing->used > MAX_FILE_BYTES)
         parsing->status = ronde_fail(parsing->error, RONDE_BAD_INPUT, "%s: larger than %u bytes",
                                      parsing->path, MAX_FILE_BYTES);

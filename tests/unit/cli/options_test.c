@@ -119,8 +119,8 @@ static void ranks_take_numbers_lists_and_ranges(void)
 
 static void a_sweep_of_sizes_is_one_word(void)
 {
-    static const char *const junk[] = {"",          "8:1G",   "8:1G:2", "8:1G:x1", "8:1G:",
-                                       "8:1G:x2:3", ":1G:x2", "8:x2",   "8:1G:+-1"};
+    static const char *const junk[] = {"",      "8:1G",      "8:1G:2", "8:1G:x1", "8:1G:+0",
+                                       "8:1G:", "8:1G:x2:3", ":1G:x2", "8:x2",    "8:1G:+-1"};
     uint64_t low = 0, high = 0, step = 0, factor = 4;
     struct ronde_error error = {0};
     CU_ASSERT(ronde_sizes_parse("8:1G:x2", &low, &high, &step, &factor, &error) == RONDE_OK);
