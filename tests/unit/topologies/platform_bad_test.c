@@ -153,7 +153,7 @@ static void read_refuses_absent_files_and_folders(void)
     CU_ASSERT_STRING_EQUAL(absent.message,
                            "/no/such/file.xml: cannot be opened: No such file or directory");
     CU_ASSERT_EQUAL(ronde_platform_read("/", ronde_mem_default(), &platform, &folder), RONDE_IO);
-    CU_ASSERT_STRING_EQUAL(folder.message, "/: cannot be read");
+    CU_ASSERT_STRING_EQUAL(folder.message, "/: cannot be read: Is a directory");
 }
 
 static void read_refuses_the_shared_bad_files(void)
