@@ -300,8 +300,9 @@ const char *ronde_candidate_options(const struct ronde_candidate *candidate,
     if (candidate->placement != RONDE_PLACE_AUTO)
         used += (size_t)snprintf(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used,
                                  " --placement %s", ronde_placement_text(candidate->placement));
-    /* 0: its messages are whole by itself, whatever slot was asked for. */
-    if (slot_bytes > 0 && slot_bytes != by_default.slot_bytes)
+    /* 0: its messages are whole by itself, whatever slot was asked for. By name, what is made for the machine is cut anew. */
+    if (slot_bytes > 0 &&
+        (slot_bytes != by_default.slot_bytes || ronde_is_synthesized(candidate->request.algorithm)))
         snprintf(out_text + used, RONDE_SETUP_OPTIONS_BYTES - used, " --slot %s",
                  ronde_size_text(slot_bytes, slot));
     if (out_text[0] == ' ')
