@@ -1,4 +1,4 @@
-/* ronde topo generate and import: a platform file of one of the usual kinds, of any size; one of a machine that is described. */
+/* ronde topo generate and import: platform files of the usual kinds, of any size, and of machines that are described. */
 #include "cli/options/topology.h"
 #include "commands.h"
 

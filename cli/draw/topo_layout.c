@@ -1,4 +1,7 @@
-/* A platform as a picture: a torus as a grid (topo_torus.c), anything else as rows and frames. Lengths are in units of the picture, about a pixel on a laptop. */
+/*
+ * A platform as a picture: a torus as a grid (topo_torus.c), anything else as rows and frames. Lengths are in units of the
+ * picture, about a pixel on a laptop.
+ */
 #include "topo_view.h"
 
 #include "ronde/mem.h"

@@ -57,7 +57,7 @@ void python_run_module(const char *module, const char *needed)
     said = NULL;
     const int status = files_command(command, &said);
     CU_ASSERT_EQUAL(status, 0);
-    /* What failed stands at the end. */
+    /* unittest prints what failed last. */
     const size_t bytes = said ? strlen(said) : 0;
     if (said && status != 0)
         suite_note("%s: %s", module, said + (bytes > MOST_SAID ? bytes - MOST_SAID : 0));
