@@ -177,6 +177,28 @@ enum ronde_status ronde_detours_make(struct ronde_meet *meet, struct ronde_detou
     return RONDE_OK;
 }
 
+struct ronde_detours *ronde_detours_view(const struct ronde_detours *whole, const uint32_t *hosts,
+                                         uint32_t count, const struct ronde_mem *mem)
+{
+    struct ronde_detours *view = ronde_mem_new(mem, 1, sizeof *view);
+    if (!view)
+        return NULL;
+    *view = *whole;
+    view->store = (struct ronde_store){.mem = mem};
+    view->host_count = count;
+    view->place_of = ronde_store_new(&view->store, count, sizeof *view->place_of);
+    view->number_of = ronde_store_new(&view->store, count, sizeof *view->number_of);
+    if (view->store.is_short) {
+        ronde_detours_free(view, mem);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        view->place_of[i] = whole->place_of[hosts[i]];
+        view->number_of[i] = whole->number_of[hosts[i]];
+    }
+    return view;
+}
+
 void ronde_detours_free(struct ronde_detours *detours, const struct ronde_mem *mem)
 {
     if (!detours)

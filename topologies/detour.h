@@ -48,6 +48,12 @@ struct ronde_detour_search {
  */
 enum ronde_status ronde_detours_make(struct ronde_meet *meet, struct ronde_detours **out_detours);
 
+/**
+ * The same of so many of the hosts, in this order; shares the rest with `whole`, which outlives it. NULL when there is no memory. Owner: the caller frees.
+ */
+struct ronde_detours *ronde_detours_view(const struct ronde_detours *whole, const uint32_t *hosts,
+                                         uint32_t count, const struct ronde_mem *mem);
+
 /** Frees them; NULL is allowed. */
 void ronde_detours_free(struct ronde_detours *detours, const struct ronde_mem *mem);
 

@@ -45,8 +45,13 @@ void ronde_platform_destroy(struct ronde_platform *platform)
         return;
     const struct ronde_mem *mem = platform->mem;
     ronde_detours_free(platform->detours, mem);
-    ronde_mem_free(mem, platform->is_out, platform->links.count, sizeof *platform->is_out);
+    ronde_list_free(mem, &platform->hosts, sizeof(uint32_t));
     ronde_list_free(mem, &platform->node_labels, sizeof(uint32_t));
+    if (platform->is_view) {
+        ronde_mem_free(mem, platform, 1, sizeof *platform);
+        return;
+    }
+    ronde_mem_free(mem, platform->is_out, platform->links.count, sizeof *platform->is_out);
     ronde_list_free(mem, &platform->without, sizeof(const char *));
     ronde_list_free(mem, &platform->zones, sizeof(struct ronde_zone));
     ronde_list_free(mem, &platform->points, sizeof(struct ronde_netpoint));
@@ -54,7 +59,6 @@ void ronde_platform_destroy(struct ronde_platform *platform)
     ronde_list_free(mem, &platform->reverses, sizeof(uint32_t));
     ronde_list_free(mem, &platform->hops, sizeof(uint32_t));
     ronde_list_free(mem, &platform->routes, sizeof(struct ronde_route));
-    ronde_list_free(mem, &platform->hosts, sizeof(uint32_t));
     ronde_list_free(mem, &platform->members, sizeof(uint32_t));
     ronde_names_free(&platform->point_names, mem);
     ronde_names_free(&platform->link_names, mem);

@@ -105,6 +105,7 @@ struct ronde_platform {
     uint32_t configs, disks, pstates; /**< what is in the file and changes nothing here */
     struct ronde_list
         node_labels; /**< uint32_t beside hosts: nodes of a file whose hosts are not all there; or empty */
+    bool is_view; /**< all but the hosts, their labels and detours is another platform's (view.c) */
 };
 
 /** The element of a list. */

@@ -14,8 +14,9 @@ struct turn {
     uint32_t *point_from; /* per point, who takes its place, or NONE */
     uint32_t *link_to;    /* per link, likewise */
     uint32_t *link_from;
-    uint32_t *queue; /* points whose routes have not been followed yet */
+    uint32_t *queue; /* points that have a place, in the order in which they were given one */
     uint32_t queue_count;
+    uint32_t followed_count; /* of those, whose routes have been followed */
     struct ronde_store store;
     bool holds; /* nothing has been found yet that differs */
 };
@@ -82,10 +83,11 @@ static void pair_ends(struct turn *turn, uint32_t from, uint32_t to)
     }
 }
 
+/* The hosts that were given come first: what lies beside them is certain where a switch between several could only guess. */
 static void follow_routes(struct turn *turn)
 {
-    while (turn->queue_count > 0 && turn->holds) {
-        const uint32_t from = turn->queue[--turn->queue_count];
+    while (turn->followed_count < turn->queue_count && turn->holds) {
+        const uint32_t from = turn->queue[turn->followed_count++];
         pair_ends(turn, from, turn->point_to[from]);
     }
 }

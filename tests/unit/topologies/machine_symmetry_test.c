@@ -117,6 +117,26 @@ static void rotations_are_found_where_they_are_symmetries(void)
     }
 }
 
+/** Hosts in reverse: of a switch between rails all are alike, so that only the hosts beside them say which becomes which. */
+static void a_mirror_image_is_a_symmetry(void)
+{
+    static const char *const files[] = {"topologies/crossbar-64.xml",
+                                        "topologies/fat-tree-2to1-64.xml",
+                                        "topologies/dgx-h100.xml", "topologies/dgx-h100-pod.xml"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct stage stage;
+        if (!begin(&stage, files[i]))
+            return;
+        for (uint32_t host = 0; host < stage.hosts; host++) {
+            stage.from[host] = host;
+            stage.to[host] = stage.hosts - 1 - host;
+        }
+        CU_ASSERT_TRUE_FATAL(ask(&stage, stage.hosts));
+        expect_routes(&stage, stage.hosts > 100 ? 997 : 1);
+        end(&stage);
+    }
+}
+
 /** A link with another number, in any place, leaves no symmetry that moves it. */
 static void one_slow_link_is_enough(void)
 {
@@ -167,6 +187,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"rotations_are_found_where_they_are_symmetries",
          rotations_are_found_where_they_are_symmetries},
+        {"a_mirror_image_is_a_symmetry", a_mirror_image_is_a_symmetry},
         {"one_slow_link_is_enough", one_slow_link_is_enough},
         {"a_part_of_the_hosts_may_move", a_part_of_the_hosts_may_move},
     };

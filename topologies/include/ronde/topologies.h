@@ -135,6 +135,16 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_platform_copy(const struct ronde_platform *platform, const struct ronde_mem *mem,
                     struct ronde_platform **out_copy, struct ronde_error *error);
 
+/**
+ * The machine as some of its hosts see it, for programs whose ranks sit on these: host i of it is hosts[i] of `whole`, each once.
+ * Its links, rates and routes are those of the whole, which outlives it and is not changed meanwhile; so are its nodes, unless each
+ * host is on a node of its own. Owner: the caller destroys it. Errors: BAD_INPUT for a host that is not there; as ronde_nodes_find; NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_platform_view(const struct ronde_platform *whole, const uint32_t *hosts, uint32_t count,
+                    const struct ronde_mem *mem, struct ronde_platform **out_view,
+                    struct ronde_error *error);
+
 /** Frees a platform; NULL is allowed. */
 RONDE_API void ronde_platform_destroy(struct ronde_platform *platform);
 
