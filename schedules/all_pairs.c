@@ -72,3 +72,44 @@ struct ronde_price ronde_pairs_root_price(const struct ronde_compile_request *re
     };
     return ronde_pipeline_price(&pieces, network, &pipeline);
 }
+
+static bool is_coprime(uint32_t a, uint32_t b)
+{
+    while (b > 0) {
+        const uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a == 1;
+}
+
+/** The stride after another one below half of the ranks, by which a walk meets all of them; after the last one the first. */
+static uint32_t next_stride(uint32_t stride, uint32_t ranks)
+{
+    for (uint32_t next = stride + 1; 2 * next < ranks; next++)
+        if (is_coprime(next, ranks))
+            return next;
+    return 1;
+}
+
+void ronde_pairs_channels(const struct ronde_compile_request *request, struct ronde_builder *builder)
+{
+    const uint32_t n = request->ranks, channels = ronde_compile_request_channels(request);
+    const struct ronde_mem *mem = ronde_builder_mem(builder);
+    if (channels < 2 || n < 3 || request->channel_orders)
+        return;
+    uint32_t *order = ronde_mem_new(mem, n, sizeof *order);
+    uint32_t strides[2] = {1, next_stride(1, n)};
+    if (!order)
+        ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for an order of %u ranks", n);
+    /* By two strides, then by both the other way round, then by the next two. */
+    for (uint32_t c = 0; order && c < channels; c++) {
+        const uint64_t step = c % 4 < 2 ? strides[c % 2] : n - strides[c % 2];
+        for (uint32_t position = 0; position < n; position++)
+            order[position] = (uint32_t)(position * step % n);
+        ronde_builder_channel(builder, 1, order);
+        if (c % 4 >= 2)
+            strides[c % 2] = next_stride(next_stride(strides[c % 2], n), n);
+    }
+    ronde_mem_free(mem, order, n, sizeof *order);
+}

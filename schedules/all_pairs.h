@@ -51,6 +51,13 @@ struct ronde_price ronde_pairs_round_price(const struct ronde_compile_request *r
                                            const struct ronde_load *load,
                                            const struct ronde_network *network, bool reduces);
 
+/**
+ * Where several channels are asked for and no orders are given: each goes round the ranks by a stride of its own, so that at any time
+ * a rank sends to as many others as there are channels, over as many links. Before any fact.
+ */
+void ronde_pairs_channels(const struct ronde_compile_request *request,
+                          struct ronde_builder *builder);
+
 /** The price of a root that sends every other position a block, n-1 messages one after another in one lane. */
 struct ronde_price ronde_pairs_root_price(const struct ronde_compile_request *request,
                                           const struct ronde_load *load,
