@@ -48,8 +48,9 @@ enum ronde_status ronde_sim_job_graph(struct ronde_sim_job_state *run, struct ro
 #define RONDE_SIM_MOST_WORK UINT64_C(300000000)
 
 /**
- * Folds or turns a schedule that SimGrid would not be done with at once, for so much work (0: as much as options say). Errors:
- * UNSUPPORTED where that is not so, has been tried before, or cannot be; those of ronde_sim_folded.
+ * Folds or turns a schedule that SimGrid would not be done with at once, for so much work and what making the whole graph would
+ * take (0: as much as options say). Errors: UNSUPPORTED where that is not so, has been tried before, or cannot be; those of
+ * ronde_sim_folded.
  */
 enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t most_work,
                                      struct ronde_error *error);

@@ -3,23 +3,17 @@
 
 #include "check.h"
 #include "routes.h"
-
-#include "ronde/split.h"
+#include "shared/shorten.h"
 
 #include <inttypes.h>
 
 uint64_t ronde_sim_job_steps(const struct ronde_sim_job *job)
 {
     const struct ronde_schedule *schedule = job->schedule;
-    const struct ronde_load *load = job->load;
     uint64_t steps = 0;
     for (uint32_t p = 0; p < schedule->ranks; p++)
         steps += schedule->programs[schedule->program_of ? schedule->program_of[p] : 0].step_count;
-    const uint64_t pieces =
-        load->slot_bytes == 0 ? 1
-                              : ronde_piece_count(schedule, load->count,
-                                                  ronde_dtype_bytes(load->dtype), load->slot_bytes);
-    return steps * schedule->channel_count * pieces;
+    return steps * schedule->channel_count * ronde_sim_pieces(schedule, job->load);
 }
 
 bool ronde_sim_job_is_refusal(enum ronde_status status)

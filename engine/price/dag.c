@@ -459,7 +459,7 @@ ronde_dag_create_turned(const struct ronde_schedule *schedule, const struct rond
                         const struct ronde_mem *mem, struct ronde_dag **out_dag,
                         struct ronde_error *error)
 {
-    struct walk walk = {.params = params, .turn = turn};
+    struct walk walk = {.params = params, .is_named = true, .turn = turn};
     const enum ronde_status status = create(schedule, load, &walk, mem, out_dag, error);
     if (status == RONDE_OK)
         (*out_dag)->is_turned = true;

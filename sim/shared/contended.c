@@ -34,6 +34,9 @@
 /* Steps from which on a probe comes before the whole graph: fewer are replayed in less than a second. */
 #define LEAST_FORESEEN (UINT64_C(1) << 20)
 
+/* A step of a graph that is made and replayed once, by queues, takes as long as so many visits: 0.5 us, of 8 ns each. */
+#define STEP_WORK 60u
+
 #define LENGTH_TIMES 8u
 #define MOST_OFF 0.10
 
@@ -107,10 +110,7 @@ enum ronde_status ronde_sim_job_foresee(struct ronde_sim_job_state *run, bool *o
     if (status != RONDE_OK || !run->probe.dag || run->probe.dag->group_of)
         return RONDE_OK;
     status = ronde_sim_flat(run->job->platform, run->probe.dag, &limited, run->mem, &free, &refusal);
-    if (status == RONDE_OK && !free.is_contention_free) {
-        status = share_probe(run, &refusal);
-        *out_is_contended = status == RONDE_OK;
-    }
+    *out_is_contended = status == RONDE_OK && !free.is_contention_free;
     return fail_if_over(run, status, &refusal);
 }
 
@@ -225,6 +225,9 @@ static enum ronde_status share_links(struct ronde_sim_job_state *run, struct ron
     const struct ronde_sim_options limited =
         ronde_sim_job_limited(run->options, RONDE_SIM_MOST_WORK);
     *refusal = (struct ronde_error){RONDE_OK, 0, ""};
+    if (run->probe.dag && !run->dag)
+        RONDE_TRY(fail_if_over(run, share_probe(run, refusal), refusal));
+    *refusal = (struct ronde_error){RONDE_OK, 0, ""};
     RONDE_TRY(run->dag ? RONDE_OK : ronde_sim_job_graph(run, refusal));
     if (run->probe.whole_work > (double)limited.work_limit)
         return ronde_fail(refusal, RONDE_UNSUPPORTED,
@@ -232,6 +235,13 @@ static enum ronde_status share_links(struct ronde_sim_job_state *run, struct ron
                           run->probe.whole_work, (double)limited.work_limit);
     return ronde_sim_share_links(run->job->platform, run->dag, &limited, run->mem, run->result,
                                  refusal);
+}
+
+/* Work that folding may take more than others: what comes after it makes the whole graph first. */
+static uint64_t graph_work(const struct ronde_sim_job_state *run)
+{
+    const uint64_t steps = ronde_sim_job_steps(run->job);
+    return run->dag || steps > RONDE_SIM_MOST_AUTO_OPS ? 0 : steps * STEP_WORK;
 }
 
 enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t most_work,
@@ -246,7 +256,7 @@ enum ronde_status ronde_sim_job_fold(struct ronde_sim_job_state *run, uint64_t m
                           schedule->algorithm, schedule->ranks);
     run->has_folded = true;
     if (most_work > 0)
-        limited = ronde_sim_job_limited(run->options, most_work);
+        limited = ronde_sim_job_limited(run->options, most_work + graph_work(run));
     return (schedule->symmetry == RONDE_SYMMETRY_NONE
                 ? ronde_sim_turned
                 : ronde_sim_folded)(run->job, &limited, run->mem, run->result, error);

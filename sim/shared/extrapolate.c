@@ -245,29 +245,6 @@ static enum ronde_status ends_of_load(struct extrapolation *run, const struct ro
     return status;
 }
 
-/* Pieces of the load; 1 where nothing cuts it. */
-static uint64_t pieces_of(const struct ronde_schedule *schedule, const struct ronde_load *load)
-{
-    return load->slot_bytes == 0
-               ? 1
-               : ronde_piece_count(schedule, load->count, ronde_dtype_bytes(load->dtype),
-                                   load->slot_bytes);
-}
-
-/*
- * The same load with fewer pieces. Every chunk of every channel loses whole pieces and keeps its odd end: with equal
- * weights the split rule moves by exactly `channels * chunks` times what each chunk loses.
- */
-static struct ronde_load with_pieces(const struct extrapolation *run, uint64_t have, uint64_t want)
-{
-    const struct ronde_schedule *schedule = run->job->schedule;
-    const uint64_t piece =
-        ronde_piece_bytes(schedule, run->load.slot_bytes) / ronde_dtype_bytes(run->load.dtype);
-    struct ronde_load load = run->load;
-    load.count -= (have - want) * piece * schedule->chunks_per_block * schedule->channel_count;
-    return load;
-}
-
 /* Channels of unequal weight run out of pieces at different times. */
 static bool has_equal_channels(const struct ronde_schedule *schedule)
 {
@@ -283,7 +260,8 @@ static enum ronde_status continue_pieces(struct extrapolation *run, uint64_t pie
 {
     for (uint32_t k = 0; k < 3; k++) {
         const uint64_t window = first_window(run, pieces) + k * run->window;
-        const struct ronde_load load = with_pieces(run, pieces, window);
+        const struct ronde_load load =
+            ronde_sim_fewer_pieces(run->job->schedule, &run->load, pieces - window);
         RONDE_TRY(ends_of_load(run, &load, ends->of[k]));
     }
     memcpy(ends->sum, ends->of[0], run->job->schedule->ranks * sizeof *ends->sum);
@@ -344,7 +322,8 @@ static enum ronde_status try_windows(struct extrapolation *run, struct ronde_sim
         run->load = run->phase_count > 0 && has_equal_channels(schedule)
                         ? with_equal_chunks(run->job)
                         : *run->job->load;
-        const uint64_t pieces = has_equal_channels(schedule) ? pieces_of(schedule, &run->load) : 1;
+        const uint64_t pieces =
+            has_equal_channels(schedule) ? ronde_sim_pieces(schedule, &run->load) : 1;
         if (run->phase_count == 0 && pieces < LEAST(run->window))
             break;
         *run->error = (struct ronde_error){RONDE_OK, 0, ""};

@@ -22,7 +22,7 @@ bool ronde_sim_forward_finish(struct ronde_sim_forward *walk, struct ronde_sim_o
         walk->scene.options->out_finish_ns[over.op] = over.finish_ns;
     walk->end_ns = ronde_sim_later(walk->end_ns, over.finish_ns);
     walk->over[walk->over_count++] = over;
-    __builtin_prefetch(&walk->graph.first_next[over.op]);
+    __builtin_prefetch(&walk->graph.first_next[over.op >> walk->graph.piece_bits]);
     __builtin_prefetch(&walk->graph.kinds[over.kind].latency_ns);
     return true;
 }
@@ -30,28 +30,35 @@ bool ronde_sim_forward_finish(struct ronde_sim_forward *walk, struct ronde_sim_o
 /* All predecessors are over. What flows becomes an event, the rest is over after its delay. */
 static bool start(struct ronde_sim_forward *walk, uint32_t op)
 {
-    const struct ronde_sim_forward_node *node = &walk->graph.nodes[op];
-    const struct ronde_sim_forward_kind *kind = &walk->graph.kinds[node->kind];
-    const double leaves_ns = node->ready_ns + kind->delay_ns;
+    const struct ronde_sim_forward_node node = *ronde_sim_forward_node(&walk->graph, op);
+    const struct ronde_sim_forward_kind *kind = &walk->graph.kinds[node.kind];
+    const double leaves_ns = node.ready_ns + kind->delay_ns;
+    if (walk->graph.steps)
+        ronde_sim_forward_pass(&walk->graph, op);
     if (walk->scene.options->out_start_ns)
-        walk->scene.options->out_start_ns[op] = node->ready_ns;
+        walk->scene.options->out_start_ns[op] = node.ready_ns;
     if (kind->hop_count == 0)
-        return ronde_sim_forward_finish(walk, (struct ronde_sim_over){leaves_ns, op, node->kind});
+        return ronde_sim_forward_finish(walk, (struct ronde_sim_over){leaves_ns, op, node.kind});
     return ronde_sim_queue_push(&walk->queue, leaves_ns,
-                                (struct ronde_sim_arrival){leaves_ns, op, node->kind, 0});
+                                (struct ronde_sim_arrival){leaves_ns, op, node.kind, 0});
 }
 
 /* Updates the successors of an operation; those that waited only for it start. */
 static bool update_successors(struct ronde_sim_forward *walk, struct ronde_sim_over over)
 {
-    const struct ronde_sim_forward_graph *graph = &walk->graph;
+    struct ronde_sim_forward_graph *graph = &walk->graph;
     const double arrival_ns = over.finish_ns + graph->kinds[over.kind].latency_ns;
-    const uint32_t *first_next = &graph->first_next[over.op];
+    const uint32_t *first_next = &graph->first_next[over.op >> graph->piece_bits];
     bool fits = true;
     for (uint32_t k = first_next[0]; k < first_next[1] && fits; k++) {
         const uint32_t next = graph->next[k];
-        const uint32_t successor = next & ~RONDE_SIM_FORWARD_MESSAGE;
-        struct ronde_sim_forward_node *node = &graph->nodes[successor];
+        const uint32_t successor = ronde_sim_forward_successor(graph, over.op, next);
+        if (successor == RONDE_NONE)
+            continue;
+        if (graph->steps && !ronde_sim_forward_reaches(graph, successor) &&
+            !ronde_sim_forward_widen(graph, successor, walk->scene.mem))
+            return false;
+        struct ronde_sim_forward_node *node = ronde_sim_forward_node(graph, successor);
         node->ready_ns =
             ronde_sim_later(node->ready_ns,
                             next & RONDE_SIM_FORWARD_MESSAGE ? arrival_ns : over.finish_ns);
@@ -69,11 +76,18 @@ static void look_ahead(const struct ronde_sim_forward *walk, uint32_t from, uint
 {
     const struct ronde_sim_forward_graph *graph = &walk->graph;
     for (uint32_t at = from; at < to; at++)
-        __builtin_prefetch(&graph->next[graph->first_next[walk->over[at].op]]);
+        __builtin_prefetch(&graph->next[graph->first_next[walk->over[at].op >> graph->piece_bits]]);
     for (uint32_t at = from; at < to; at++) {
-        const uint32_t *first_next = &graph->first_next[walk->over[at].op];
-        for (uint32_t k = first_next[0]; k < first_next[1]; k++)
-            __builtin_prefetch(&graph->nodes[graph->next[k] & ~RONDE_SIM_FORWARD_MESSAGE], 1);
+        const uint32_t op = walk->over[at].op;
+        const uint32_t *first_next = &graph->first_next[op >> graph->piece_bits];
+        for (uint32_t k = first_next[0]; k < first_next[1]; k++) {
+            const uint32_t next = ronde_sim_forward_successor(graph, op, graph->next[k]);
+            if (next == RONDE_NONE)
+                continue;
+            __builtin_prefetch(ronde_sim_forward_node(graph, next), 1);
+            if (graph->steps)
+                __builtin_prefetch(&graph->steps[next >> graph->piece_bits], 1);
+        }
     }
 }
 
@@ -93,10 +107,12 @@ bool ronde_sim_forward_settle(struct ronde_sim_forward *walk)
 
 bool ronde_sim_forward_begin(struct ronde_sim_forward *walk)
 {
+    const struct ronde_sim_forward_graph *graph = &walk->graph;
+    const size_t steps = ronde_sim_forward_steps(graph);
     bool fits = true;
-    for (uint32_t op = 0; op < walk->graph.node_count && fits; op++)
-        if (walk->graph.nodes[op].waits == 0)
-            fits = start(walk, op);
+    for (uint32_t step = 0; step < steps && fits; step++)
+        if (ronde_sim_forward_node(graph, step << graph->piece_bits)->waits == 0)
+            fits = start(walk, step << graph->piece_bits);
     return fits && ronde_sim_forward_settle(walk);
 }
 

@@ -222,7 +222,9 @@ void ronde_sim_forward_graph_free(struct ronde_sim_forward_graph *graph, const s
 {
     ronde_mem_free(mem, graph->links, graph->link_count, sizeof *graph->links);
     ronde_mem_free(mem, graph->next, graph->next_count, sizeof *graph->next);
-    ronde_mem_free(mem, graph->first_next, graph->node_count + 1, sizeof *graph->first_next);
+    ronde_mem_free(mem, graph->first_next, ronde_sim_forward_steps(graph) + 1,
+                   sizeof *graph->first_next);
+    ronde_mem_free(mem, graph->steps, ronde_sim_forward_steps(graph), sizeof *graph->steps);
     ronde_mem_free(mem, graph->nodes, graph->node_count, sizeof *graph->nodes);
     ronde_mem_free(mem, graph->kinds, graph->kind_capacity, sizeof *graph->kinds);
     ronde_sim_routes_free(&graph->routes, mem);

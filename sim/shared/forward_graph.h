@@ -37,17 +37,34 @@ struct ronde_sim_forward_link {
     double backlog_ns; /**< when it will have worked off what has arrived */
 };
 
-/** The graph; start from zeroes. */
+/** A step, where a graph is rolled up: what all pieces have in common. */
+struct ronde_sim_forward_step {
+    uint32_t kind;      /**< of all pieces but the last */
+    uint32_t last_kind; /**< of the last */
+    uint32_t waits;     /**< predecessors, once there are pieces enough before */
+    uint32_t started;   /**< pieces of it that have started: they do so in order */
+};
+
+/**
+ * The graph; start from zeroes. Where a schedule does the same with one piece after another it can be rolled up: the graph of a
+ * piece stands for all. An operation is then step << piece_bits | piece, an entry of `next` the successor's step and how many
+ * pieces later it is, and a step has nodes for as many pieces as are under way at once. Else every operation is a step of
+ * the one piece there is: the bits are 0.
+ */
 struct ronde_sim_forward_graph {
     struct ronde_sim_routes routes;       /**< of all operations */
     struct ronde_sim_forward_kind *kinds; /**< kind_count entries */
     size_t kind_capacity;                 /**< reserved */
     uint32_t kind_count;                  /**< used */
-    struct ronde_sim_forward_node *nodes; /**< per operation */
+    struct ronde_sim_forward_node *nodes; /**< per step, 2^ring_bits of them */
     size_t node_count;                    /**< its entries */
-    uint32_t *first_next; /**< per operation and one more, into next: where its successors begin */
+    uint32_t *first_next; /**< per step and one more, into next: where its successors begin */
     uint32_t *next;       /**< successors, those of messages marked */
     size_t next_count;    /**< its entries */
+    struct ronde_sim_forward_step *steps; /**< of a graph that is rolled up, else NULL */
+    uint32_t piece_bits;                  /**< of the number of a piece */
+    uint32_t ring_bits;                   /**< of that of a node in its step */
+    uint32_t last_piece;                  /**< its number */
     struct ronde_sim_forward_link *links; /**< per link of the platform */
     uint32_t link_count;                  /**< its entries */
 };
@@ -58,6 +75,58 @@ struct ronde_sim_forward_graph {
  */
 enum ronde_status ronde_sim_forward_graph_make(const struct ronde_sim_scene *scene,
                                                struct ronde_sim_forward_graph *out_graph);
+
+/** Steps of a graph. */
+static inline size_t ronde_sim_forward_steps(const struct ronde_sim_forward_graph *graph)
+{
+    return graph->node_count >> graph->ring_bits;
+}
+
+/** The node of an operation that has not started. */
+static inline struct ronde_sim_forward_node *
+ronde_sim_forward_node(const struct ronde_sim_forward_graph *graph, uint32_t op)
+{
+    const uint32_t place = op & ((1u << graph->ring_bits) - 1);
+    return &graph->nodes[((size_t)(op >> graph->piece_bits) << graph->ring_bits) + place];
+}
+
+/** The successor of an operation that an entry of `next` means, or NONE where there are no pieces as late as that. */
+static inline uint32_t ronde_sim_forward_successor(const struct ronde_sim_forward_graph *graph,
+                                                   uint32_t op, uint32_t next)
+{
+    const uint32_t pieces = (1u << graph->piece_bits) - 1;
+    const uint32_t piece = op & pieces;
+    return (next & pieces) + piece <= graph->last_piece ? (next & ~RONDE_SIM_FORWARD_MESSAGE) + piece
+                                                        : RONDE_NONE;
+}
+
+/* Graphs that are rolled up (rolled_graph.c). */
+
+/** The least pieces that a graph to be rolled up has, where connections have so many slots. */
+#define RONDE_SIM_ROLLED_PIECES(depth) ((depth) + 2)
+
+/**
+ * Rolls up the graph of a schedule's first pieces, as many as RONDE_SIM_ROLLED_PIECES and the last one of its load, for
+ * `pieces` of them; scene->dag, of which it was made, has origins. Errors: UNSUPPORTED where its pieces are not alike, or
+ * there are too many operations; NO_MEMORY.
+ */
+enum ronde_status ronde_sim_forward_graph_roll(const struct ronde_sim_scene *scene, uint32_t pieces,
+                                               struct ronde_sim_forward_graph *graph);
+
+/** Whether an operation of a graph that is rolled up has a node: it is not too many pieces ahead of those of its step. */
+static inline bool ronde_sim_forward_reaches(const struct ronde_sim_forward_graph *graph,
+                                             uint32_t op)
+{
+    const uint32_t piece = op & ((1u << graph->piece_bits) - 1);
+    return piece - graph->steps[op >> graph->piece_bits].started < 1u << graph->ring_bits;
+}
+
+/** Makes nodes for more pieces, until an operation has one; false where there is no memory. */
+bool ronde_sim_forward_widen(struct ronde_sim_forward_graph *graph, uint32_t op,
+                             const struct ronde_mem *mem);
+
+/** An operation of a graph that is rolled up has started: its node is that of a later piece now. */
+void ronde_sim_forward_pass(struct ronde_sim_forward_graph *graph, uint32_t op);
 
 /** Fills in what a kind has of its route. */
 void ronde_sim_forward_kind_finish(struct ronde_sim_forward_kind *kind,

@@ -12,6 +12,9 @@
 /* A link is tight where it is asked for more than it has by this much, relative: less is rounding. */
 #define TIGHT 1e-12
 
+/* What rounding to single precision takes away at most, relative. */
+#define SINGLE 1e-7
+
 /* What a link has where others seem to leave nothing; they are looked at again then. */
 #define LEAST_GBps 1e-300
 
@@ -108,9 +111,9 @@ static uint32_t *place_of(const struct ronde_sim_share *share, struct ronde_sim_
 /* The next solution looks at this link. */
 static bool touch(struct ronde_sim_share *share, struct ronde_sim_shared_link *link)
 {
-    if (link->touched == share->solution)
+    if (link->is_touched)
         return true;
-    link->touched = share->solution;
+    link->is_touched = true;
     return push(share->mem, &share->touched, (uint32_t)(link - share->links));
 }
 
@@ -218,26 +221,60 @@ static bool affect_all(struct ronde_sim_share *share, const struct ronde_sim_sha
     return fits;
 }
 
+/*
+ * Flows and links of a solution lie all over their memory, and each is read for a moment only: whatever comes next is asked
+ * for as a whole before the first of it is looked at.
+ */
+static void prefetch_flows(const struct ronde_sim_share *share,
+                           const struct ronde_sim_shared_link *link)
+{
+    for (uint32_t i = 0; i < link->count; i++)
+        __builtin_prefetch(&share->flows[link->flows[i].flow], 1);
+}
+
+/* Leaves those of the touched links that are or were tight. */
+static void find_tight(struct ronde_sim_share *share)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < share->touched.count; i++) {
+        struct ronde_sim_shared_link *link = &share->links[share->touched.all[i]];
+        const bool was_tight = link->is_tight;
+        link->is_touched = false;
+        link->is_tight = link->demand_GBps > link->rate_GBps * (1 + TIGHT);
+        if (!was_tight && !link->is_tight)
+            continue;
+        prefetch_flows(share, link);
+        share->touched.all[count++] = share->touched.all[i];
+    }
+    share->touched.count = count;
+}
+
 /* Flows that are new, and those on links where flows came or went that are or were tight. */
 static bool collect(struct ronde_sim_share *share)
 {
     bool fits = true;
+    find_tight(share);
     for (uint32_t i = 0; i < share->fresh.count && fits; i++)
         fits = affect(share, share->fresh.all[i]);
-    for (uint32_t i = 0; i < share->touched.count && fits; i++) {
-        struct ronde_sim_shared_link *link = &share->links[share->touched.all[i]];
-        const bool was_tight = link->is_tight;
-        link->is_tight = link->demand_GBps > link->rate_GBps * (1 + TIGHT);
-        if (was_tight || link->is_tight)
-            fits = affect_all(share, link);
-    }
+    for (uint32_t i = 0; i < share->touched.count && fits; i++)
+        fits = affect_all(share, &share->links[share->touched.all[i]]);
     return fits;
+}
+
+static void prefetch_links(const struct ronde_sim_share *share, uint32_t first)
+{
+    for (uint32_t i = first; i < share->affected.count; i++) {
+        const struct ronde_sim_flow *flow = &share->flows[share->affected.all[i]];
+        for (uint32_t hop = 0; hop < flow->hop_count; hop++)
+            __builtin_prefetch(ronde_sim_share_link(share, flow, hop), 1);
+    }
 }
 
 /* Takes the tight links of flows from `first` on into the solution. */
 static bool take_links(struct ronde_sim_share *share, uint32_t first)
 {
     bool fits = true;
+    prefetch_links(share, first);
     for (uint32_t i = first; i < share->affected.count && fits; i++) {
         const struct ronde_sim_flow *flow = &share->flows[share->affected.all[i]];
         share->visits += flow->hop_count + 1;
@@ -246,6 +283,7 @@ static bool take_links(struct ronde_sim_share *share, uint32_t first)
             if (!link->is_tight || link->solved == share->solution)
                 continue;
             link->solved = share->solution;
+            __builtin_prefetch(link->flows);
             fits = push(share->mem, &share->taken, (uint32_t)(link - share->links));
         }
     }
@@ -266,18 +304,24 @@ static bool take_all(struct ronde_sim_share *share)
 /* What the flows of a link that are no part of the solution leave. */
 static void open_link(const struct ronde_sim_share *share, struct ronde_sim_shared_link *link)
 {
-    double left_GBps = link->rate_GBps;
+    const uint32_t index = (uint32_t)(link - share->links);
+    double left_GBps = link->rate_GBps, most_GBps = 0;
     uint32_t open = 0;
+    link->limits_some = false;
     for (uint32_t k = 0; k < link->count; k++) {
         const struct ronde_sim_flow *flow = &share->flows[link->flows[k].flow];
-        if (flow->solved == share->solution)
+        if (flow->solved == share->solution) {
             open++;
-        else
-            left_GBps -= flow->rate_GBps;
+            continue;
+        }
+        left_GBps -= flow->rate_GBps;
+        most_GBps = ronde_sim_later(most_GBps, flow->rate_GBps);
+        link->limits_some |= flow->by == index;
     }
     link->left_GBps = left_GBps;
     link->level_GBps = 0;
     link->open = open;
+    link->most_GBps = (float)most_GBps;
     link->has_others = link->count > open;
 }
 
@@ -288,6 +332,8 @@ static bool open_solution(struct ronde_sim_share *share)
                                share->taken.count, sizeof *share->levels);
     share->ranks.count = 0;
     share->level_count = 0;
+    for (uint32_t i = 0; i < share->taken.count; i++)
+        prefetch_flows(share, &share->links[share->taken.all[i]]);
     for (uint32_t i = 0; i < share->affected.count && fits; i++) {
         struct ronde_sim_flow *flow = &share->flows[share->affected.all[i]];
         if (share->rank_head[flow->rank] == RONDE_NONE)
@@ -414,6 +460,14 @@ static double rate_of(const struct ronde_sim_share *share, const struct ronde_si
     return flow->solved == share->solution ? flow->found_GBps : flow->rate_GBps;
 }
 
+/* Whether flows of a link that a solution was found without need to be looked at: one has more than others, or is limited. */
+static bool may_be_unfair(const struct ronde_sim_shared_link *link)
+{
+    const bool may_have_more =
+        link->level_GBps > 0 && (double)link->most_GBps * (1 + SINGLE) > link->level_GBps;
+    return may_have_more || link->limits_some;
+}
+
 /*
  * Takes flows of a link into the solution that it was found without, where their rates are not fair any more: they have
  * more than the link gives others, or it limited them and does so no longer.
@@ -423,7 +477,7 @@ static bool look_again(struct ronde_sim_share *share, const struct ronde_sim_sha
     const uint32_t index = (uint32_t)(link - share->links);
     double sum_GBps = 0, most_GBps = 0;
     bool fits = true;
-    if (!link->has_others)
+    if (!link->has_others || !may_be_unfair(link))
         return true;
     for (uint32_t k = 0; k < link->count; k++) {
         const double rate_GBps = rate_of(share, &share->flows[link->flows[k].flow]);

@@ -42,10 +42,12 @@ struct ronde_sim_shared_link {
     uint32_t count;     /**< crossings */
     uint32_t capacity;  /**< reserved */
     uint32_t open;      /**< crossings of flows whose rate is not found yet */
-    uint32_t touched;   /**< number of the solution before which flows came or went */
     uint32_t solved;    /**< number of the last solution it took part in */
-    bool is_tight;      /**< when rates were last found */
-    bool has_others; /**< the last solution it took part in left some of its flows as they were */
+    float most_GBps; /**< to single precision, of its flows that the last solution left as they were */
+    bool is_touched;  /**< flows came or went since the last solution */
+    bool is_tight;    /**< when rates were last found */
+    bool has_others;  /**< the last solution it took part in left some of its flows as they were */
+    bool limits_some; /**< of these */
 };
 
 /** A link by the rate it could give each of its open flows. */

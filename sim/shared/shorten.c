@@ -7,6 +7,7 @@
 #include "shorten.h"
 
 #include "ronde/cursor.h"
+#include "ronde/split.h"
 
 #include <string.h>
 
@@ -135,4 +136,22 @@ bool ronde_sim_shorten(const struct ronde_schedule *schedule, const struct ronde
     for (uint32_t i = 0; i < from->dependency_count; i++)
         to->dependencies[i] = new_place(&cut, from->dependencies[i]);
     return true;
+}
+
+uint64_t ronde_sim_pieces(const struct ronde_schedule *schedule, const struct ronde_load *load)
+{
+    return load->slot_bytes == 0
+               ? 1
+               : ronde_piece_count(schedule, load->count, ronde_dtype_bytes(load->dtype),
+                                   load->slot_bytes);
+}
+
+struct ronde_load ronde_sim_fewer_pieces(const struct ronde_schedule *schedule,
+                                         const struct ronde_load *load, uint64_t fewer)
+{
+    struct ronde_load shorter = *load;
+    const uint64_t piece =
+        ronde_piece_bytes(schedule, load->slot_bytes) / ronde_dtype_bytes(load->dtype);
+    shorter.count -= fewer * piece * schedule->chunks_per_block * schedule->channel_count;
+    return shorter;
 }

@@ -1,10 +1,10 @@
 /**
- * Phases of a symmetric schedule, and copies of it in which they are shorter.
+ * Phases of a symmetric schedule, and copies of it in which they are shorter; loads of fewer pieces.
  */
 #ifndef RONDE_SIM_SHORTEN_H
 #define RONDE_SIM_SHORTEN_H
 
-#include "ronde/ir.h"
+#include "ronde/dag.h"
 
 /** Most phases told apart; what is beyond is kept in full. A torus of four axes has twelve. */
 #define RONDE_SIM_MAX_PHASES 16u
@@ -33,5 +33,15 @@ uint32_t ronde_sim_phases(const struct ronde_schedule *schedule, uint32_t least,
 bool ronde_sim_shorten(const struct ronde_schedule *schedule, const struct ronde_sim_phase *phases,
                        const uint32_t *lengths, uint32_t count, struct ronde_store *store,
                        struct ronde_sim_short *out_short);
+
+/** Pieces of a load; 1 where nothing cuts it. */
+uint64_t ronde_sim_pieces(const struct ronde_schedule *schedule, const struct ronde_load *load);
+
+/**
+ * The same load with fewer pieces. Every chunk of every channel loses whole pieces and keeps its odd end: with equal
+ * weights the split rule moves by exactly `channels * chunks` times what each chunk loses.
+ */
+struct ronde_load ronde_sim_fewer_pieces(const struct ronde_schedule *schedule,
+                                         const struct ronde_load *load, uint64_t fewer);
 
 #endif

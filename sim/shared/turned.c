@@ -6,13 +6,18 @@
  */
 #include "forward.h"
 #include "maxmin_share.h"
+#include "shorten.h"
 #include "sim/check.h"
 #include "sim/job.h"
 
+#include "ronde/backend.h"
 #include "ronde/cursor.h"
 #include "ronde/partition.h"
 
 #include <string.h>
+
+/* A graph is rolled up where that leaves at most one of so many pieces. */
+#define LEAST_ROLLED 2u
 
 /* The state of a replay. */
 struct turning {
@@ -20,6 +25,8 @@ struct turning {
     const struct ronde_sim_options *options;
     struct ronde_error *error;
     struct ronde_store store;
+    struct ronde_load load; /* what there is a graph of: the first pieces, where they stand for all */
+    uint32_t pieces;        /* that they stand for; 0 = the graph is that of the whole load */
     struct ronde_sim_kinds kinds;
     struct ronde_dag_turn turn;
     uint32_t *channel_of; /* what turn says of channels */
@@ -195,6 +202,22 @@ static bool reserve(struct turning *turning)
     return !store->is_short;
 }
 
+/* The graph is rolled up where there are pieces enough for that to make it smaller. */
+static void roll_load(struct turning *turning)
+{
+    const struct ronde_schedule *schedule = turning->job->schedule;
+    const struct ronde_load *load = turning->job->load;
+    const uint32_t depth =
+        ronde_launch_depth(schedule, &(struct ronde_launch){.depth = load->depth});
+    const uint64_t pieces = ronde_sim_pieces(schedule, load);
+    const uint64_t least = RONDE_SIM_ROLLED_PIECES((uint64_t)depth);
+    turning->load = *load;
+    if (pieces < LEAST_ROLLED * least || pieces >= RONDE_SIM_FORWARD_MESSAGE)
+        return;
+    turning->load = ronde_sim_fewer_pieces(schedule, load, pieces - least);
+    turning->pieces = (uint32_t)pieces;
+}
+
 /* All turns there are; how many each operation that is left stands for. */
 static enum ronde_status find_turns(struct turning *turning, double *out_copies)
 {
@@ -207,7 +230,10 @@ static enum ronde_status find_turns(struct turning *turning, double *out_copies)
     *out_copies = (double)copies_of_channels(turning) * (ranks / turning->turn.positions);
     if (*out_copies <= 1)
         return refuse(turning, "no two of its parts are alike");
-    return (double)ronde_sim_job_steps(turning->job) <= *out_copies * RONDE_SIM_MOST_FOLDED_OPS
+    roll_load(turning);
+    const struct ronde_sim_job graph = {turning->job->platform, turning->job->schedule,
+                                        &turning->load, turning->job->params};
+    return (double)ronde_sim_job_steps(&graph) <= *out_copies * RONDE_SIM_MOST_FOLDED_OPS
                ? RONDE_OK
                : refuse(turning, "too many steps are left");
 }
@@ -223,21 +249,32 @@ static void merge_links(const struct turning *turning, double copies,
             ronde_sim_kinds_rate(&turning->kinds, turning->job->platform, i, copies);
 }
 
+/* What stands for all, forwards. */
+static enum ronde_status open_walk(const struct turning *turning,
+                                   const struct ronde_sim_scene *scene, double copies,
+                                   struct ronde_sim_forward *walk)
+{
+    RONDE_TRY(ronde_sim_forward_open(walk, scene, "maxmin"));
+    merge_links(turning, copies, &walk->graph);
+    return turning->pieces > 0 ? ronde_sim_forward_graph_roll(scene, turning->pieces, &walk->graph)
+                               : RONDE_OK;
+}
+
+/* What a run costs besides its steps is that of the whole load. */
 static enum ronde_status replay(const struct turning *turning, double copies,
                                 struct ronde_sim_result *out_result)
 {
     const struct ronde_sim_job *job = turning->job;
     const struct ronde_mem *mem = turning->store.mem;
     struct ronde_dag *dag = NULL;
-    RONDE_TRY(ronde_dag_create_turned(job->schedule, job->load, job->params, &turning->turn, mem,
-                                      &dag, turning->error));
+    RONDE_TRY(ronde_dag_create_turned(job->schedule, &turning->load, job->params, &turning->turn,
+                                      mem, &dag, turning->error));
+    dag->launch_ns = ronde_time_launch_ns(job->params, job->schedule, job->load);
+    dag->least_ns = ronde_time_least_ns(job->params, job->schedule, job->load);
     const struct ronde_sim_scene scene = {job->platform, dag, turning->options, mem, turning->error};
     struct ronde_sim_forward walk;
-    enum ronde_status status = ronde_sim_forward_open(&walk, &scene, "maxmin");
-    if (status == RONDE_OK) {
-        merge_links(turning, copies, &walk.graph);
-        status = ronde_sim_maxmin_walk(&walk, out_result);
-    }
+    enum ronde_status status = open_walk(turning, &scene, copies, &walk);
+    RONDE_THEN(status, ronde_sim_maxmin_walk(&walk, out_result));
     out_result->is_symmetric = true;
     ronde_sim_forward_close(&walk);
     ronde_dag_destroy(dag, mem);

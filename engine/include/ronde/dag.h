@@ -201,8 +201,8 @@ RONDE_API bool ronde_dag_is_even(const struct ronde_schedule *schedule,
 
 /**
  * The operations of the first `positions` of those channels that stand for others, with destinations where they are; edges come
- * from operations that stand for the predecessor. The schedule turns so (ronde_dag_turns), and chunks are equal. Errors: as
- * ronde_dag_create; UNSUPPORTED where switches copy or add.
+ * from operations that stand for the predecessor; with origins. The schedule turns so (ronde_dag_turns), and chunks are equal.
+ * Errors: as ronde_dag_create; UNSUPPORTED where switches copy or add.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_dag_create_turned(const struct ronde_schedule *schedule, const struct ronde_load *load,

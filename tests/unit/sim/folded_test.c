@@ -402,6 +402,11 @@ static void every_failing_allocation_is_reported_and_leaks_nothing(void)
     ronde_schedule_destroy(direct);
     struct ronde_schedule *trees = compile_named(RONDE_ALL_REDUCE, "hierarchical_direct_tree", 16);
     swept_job(ronde_sim_turned, &(struct ronde_sim_job){platform, trees, &load, &costs}, 20);
+    const struct ronde_load pieces = {.count = 16 * 32 * 64,
+                                      .dtype = RONDE_FLOAT32,
+                                      .slot_bytes = 64ull * trees->max_chunk_count,
+                                      .depth = trees->proof.min_depth};
+    swept_job(ronde_sim_turned, &(struct ronde_sim_job){platform, trees, &pieces, &costs}, 20);
     ronde_schedule_destroy(trees);
     ronde_platform_destroy(platform);
 }
