@@ -47,7 +47,7 @@ ronde_synthesis_once(const struct ronde_platform *platform,
 /* What is tried: trees of several heights. */
 
 /** Schedules that are tried for a request, at most. */
-#define RONDE_SYNTHESIS_TRIALS 10u
+#define RONDE_SYNTHESIS_TRIALS 14u
 
 /** The bound of a request that can be met. Errors: UNSUPPORTED, BAD_ARGUMENT; those of ronde_bound_find. */
 RONDE_MUST_CHECK enum ronde_status

@@ -15,8 +15,9 @@
 struct flattening {
     struct ronde_forest *forest;
     const uint32_t *limit;
-    uint32_t *depth;  /* of the rank */
-    uint32_t *size;   /* ranks that hang below it, itself included */
+    uint32_t *depth; /* of the rank */
+    uint32_t *size;  /* ranks that hang below it, itself included */
+    bool overfills;
     uint64_t *depths; /* sum of the depths of these */
     uint32_t *count;  /* per depth: ranks; room for sorting */
     uint32_t *order;  /* ranks by depth */
@@ -109,13 +110,25 @@ static bool exchange(struct flattening *flattening, uint32_t rank, uint32_t a, u
     return true;
 }
 
+/* How often a way is on a wire, up to one of its hops: on turned ways a wire stands for all of a class. */
+static uint32_t times_until(const struct ronde_ways *ways, uint32_t pair, uint32_t hop)
+{
+    uint32_t times = 0;
+    for (uint32_t h = ways->first[pair]; h <= hop; h++)
+        times += ways->hops[h] == ways->hops[hop];
+    return times;
+}
+
 /* Whether a way carries one more edge, beside what it carries. */
 static bool has_room(const struct flattening *flattening, uint32_t pair)
 {
     const struct ronde_ways *ways = flattening->forest->ways;
-    for (uint32_t h = ways->first[pair]; h < ways->first[pair + 1]; h++)
-        if (flattening->forest->load[ways->hops[h]] >= flattening->limit[ways->hops[h]])
+    for (uint32_t h = ways->first[pair]; h < ways->first[pair + 1]; h++) {
+        const uint32_t wire = ways->hops[h];
+        const uint32_t load = flattening->forest->load[wire], limit = flattening->limit[wire];
+        if (load >= limit || (!flattening->overfills && load + times_until(ways, pair, h) > limit))
             return false;
+    }
     return true;
 }
 
@@ -155,13 +168,14 @@ static bool pass(struct flattening *flattening)
     return has_changed;
 }
 
-bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit,
+bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit, bool overfills,
                    const struct ronde_synthesis_progress *progress, struct ronde_store *pool)
 {
     const size_t n = forest->ways->ranks, edges = n * forest->tree_count;
     struct flattening flattening = {
         .forest = forest,
         .limit = limit,
+        .overfills = overfills,
         .depth = ronde_store_new(pool, edges, sizeof *flattening.depth),
         .size = ronde_store_new(pool, edges, sizeof *flattening.size),
         .depths = ronde_store_new(pool, edges, sizeof *flattening.depths),

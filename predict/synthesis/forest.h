@@ -159,8 +159,11 @@ bool ronde_cut_broadcast(const struct ronde_graph *graph, uint32_t root, struct 
  * from different parents may exchange these, which changes no load at all; and a rank may move to a parent nearer
  * the root where the way has room. Both are done wherever the sum of the squares of all depths falls. */
 
-/** Flattens a forest whose loads are at most `limit`, per wire. Errors: false, no memory. */
-bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit,
+/**
+ * Flattens a forest whose loads are at most `limit`, per wire; overfills: a way that is on a wire twice, as on turned ways, is taken for
+ * one that is on it once, which loads some links more, and makes trees lower. Errors: false, no memory.
+ */
+bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit, bool overfills,
                    const struct ronde_synthesis_progress *progress, struct ronde_store *pool);
 
 /* Balances a forest: trees are grown and changed until no wire carries more than its limit. A search with weights
@@ -237,6 +240,8 @@ struct ronde_pack_task {
     uint32_t usual_trees; /**< for each root by preference, where `trees` is 0; 0 = most_trees */
     uint32_t most_trees;  /**< for each root at most: where the usual ones allow less than ENOUGH */
     uint32_t most_height; /**< of a tree, as far as links allow; 0 = any */
+    bool descends; /**< balanced to less and less time from how they grew; else to more and more from the bound */
+    bool overfills;               /**< made lower at the cost of wires that a way is on twice */
     struct ronde_packings *tried; /**< gets what is tried; NULL = nobody asks again */
     const struct ronde_synthesis_progress *progress; /**< told what is being done; NULL = nobody */
 };

@@ -105,6 +105,8 @@ static enum ronde_status pack_anew(struct making *making, bool is_up, uint32_t t
             .usual_trees = usual_trees(making),
             .most_trees = most_trees(making),
             .most_height = request->most_height,
+            .descends = request->descends,
+            .overfills = request->overfills,
             .tried = &making->tried[is_up ? 0 : 1],
             .progress = &request->progress};
         status = ronde_pack(&task, making->pool, out_packing, error);
@@ -278,6 +280,8 @@ static enum ronde_status pack_best(struct making *making, struct ronde_synthesis
         making->symmetry = symmetry;
         making->wiring.may_take = symmetry->may_take;
     }
+    if (making->request->overfills && !making->symmetry)
+        return ronde_fail(error, RONDE_UNSUPPORTED, "its ranks do not look alike");
     enum ronde_status status = pack_joint(making, out, error);
     if (status != RONDE_OK || out->is_joint)
         return status;

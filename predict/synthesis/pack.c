@@ -20,6 +20,10 @@
 static const double slacks[] = {0,    0.002, 0.005, 0.01, 0.02, 0.04, 0.08,
                                 0.16, 0.32,  0.64,  1.28, 3,    8};
 #define SLACK_COUNT (sizeof slacks / sizeof slacks[0])
+/* How much less time is aimed at, again and again, where what links allow says little; LEAST_GAIN is rounding. */
+static const double gains[] = {0.3, 0.1, 0.03, 0.01};
+#define GAIN_COUNT (sizeof gains / sizeof gains[0])
+#define LEAST_GAIN 1e-6
 /* Steps of a search at each level: so many for each edge, and some more. */
 #define STEPS_PER_EDGE 20u
 #define STEPS_MORE 30000u
@@ -194,7 +198,67 @@ static enum ronde_status grow(struct packing *packing, struct ronde_packing *fou
     return RONDE_OK;
 }
 
+/* Takes back all that was changed since the parents of all edges were these. */
+static void take_back(struct ronde_forest *forest, const uint32_t *parents)
+{
+    const uint32_t n = forest->ways->ranks;
+    for (uint32_t edge = 0; edge < forest->tree_count * n; edge++) {
+        if (parents[edge] == forest->parent[edge])
+            continue;
+        if (forest->parent[edge] != RONDE_NONE)
+            ronde_forest_unlink(forest, edge / n, edge % n);
+        ronde_forest_link(forest, edge / n, parents[edge], edge % n);
+    }
+}
+
+/* Balances trees that have grown to less and less time, down to their bound, and makes them lower in the least that succeeded. */
+static enum ronde_status descend(struct packing *packing, struct ronde_packing *found,
+                                 struct ronde_balance *balance, struct ronde_error *error)
+{
+    struct ronde_forest *forest = &found->forest;
+    const size_t edges = (size_t)forest->tree_count * forest->ways->ranks;
+    const uint64_t steps = steps_of(packing->task, forest->tree_count);
+    uint32_t *parents = ronde_store_new(packing->pool, edges, sizeof *parents);
+    if (!parents)
+        return no_memory(packing, forest->tree_count, error);
+    for (size_t i = 0; i < GAIN_COUNT;) {
+        const double time = ronde_forest_time(forest);
+        const double wanted = fmax(found->bound_time, time * (1 - gains[i]));
+        memcpy(parents, forest->parent, edges * sizeof *parents);
+        if (wanted >= time * (1 - LEAST_GAIN))
+            break;
+        ronde_balance_aim(balance, wanted);
+        if (!ronde_balance_search(balance, steps)) {
+            take_back(forest, parents);
+            i++;
+        }
+    }
+    ronde_balance_aim(balance, ronde_forest_time(forest));
+    return ronde_flatten(forest, balance->limit, packing->task->overfills, packing->task->progress,
+                         packing->pool)
+               ? RONDE_OK
+               : no_memory(packing, forest->tree_count, error);
+}
+
 /* Balances to the least time that succeeds; the trees of a level that failed are where the next begins. */
+static enum ronde_status ascend(struct packing *packing, struct ronde_packing *found,
+                                struct ronde_balance *balance, struct ronde_error *error)
+{
+    const struct ronde_pack_task *task = packing->task;
+    const uint64_t steps = steps_of(task, found->forest.tree_count);
+    for (size_t level = 0; level < SLACK_COUNT; level++) {
+        ronde_balance_aim(balance, found->bound_time * (1 + slacks[level]));
+        const bool is_balanced = ronde_balance_search(balance, steps);
+        if (!ronde_flatten(&found->forest, balance->limit, task->overfills, task->progress,
+                           packing->pool))
+            return no_memory(packing, found->forest.tree_count, error);
+        if (is_balanced)
+            break;
+    }
+    return RONDE_OK;
+}
+
+/* Packs so many trees, and compares them with the best so far. */
 static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
                                     struct ronde_error *error)
 {
@@ -203,15 +267,8 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
     struct ronde_balance balance;
     found.bound_time = bound_of(task, trees, packing->entering);
     RONDE_TRY(grow(packing, &found, &balance, found.bound_time, error));
-    const uint64_t steps = steps_of(task, found.forest.tree_count);
-    for (size_t level = 0; level < SLACK_COUNT; level++) {
-        ronde_balance_aim(&balance, found.bound_time * (1 + slacks[level]));
-        const bool is_balanced = ronde_balance_search(&balance, steps);
-        if (!ronde_flatten(&found.forest, balance.limit, task->progress, packing->pool))
-            return no_memory(packing, found.forest.tree_count, error);
-        if (is_balanced)
-            break;
-    }
+    RONDE_TRY(task->descends ? descend(packing, &found, &balance, error)
+                             : ascend(packing, &found, &balance, error));
     found.time = ronde_forest_time(&found.forest);
     if (task->tried && task->tried->count < RONDE_PACK_TRIES)
         task->tried->all[task->tried->count++] = found;
@@ -233,7 +290,8 @@ static enum ronde_status beat(struct packing *packing, uint32_t trees, bool *out
     const double time = fmax(found.bound_time, wanted);
     RONDE_TRY(grow(packing, &found, &balance, time, error));
     const bool is_balanced = ronde_balance_search(&balance, steps_of(task, found.forest.tree_count));
-    if (is_balanced && !ronde_flatten(&found.forest, balance.limit, task->progress, packing->pool))
+    if (is_balanced && !ronde_flatten(&found.forest, balance.limit, task->overfills, task->progress,
+                                      packing->pool))
         return no_memory(packing, found.forest.tree_count, error);
     found.time = ronde_forest_time(&found.forest);
     *out_is_better = is_balanced && share_of(packing, &found) > share_of(packing, &packing->best);

@@ -43,6 +43,8 @@ struct ronde_synthesis_request {
     uint64_t bytes;
     bool is_of_trees; /**< trees alone, also where an algorithm of the registry is faster at `bytes` */
     bool is_in_series; /**< all_reduce: reduce_scatter, then all_gather, also where other trees carry more */
+    bool descends; /**< trees are balanced to less and less time from how they grew; else to more and more from the bound */
+    bool overfills; /**< of a machine whose ranks look alike: lower trees, which may load some links more; UNSUPPORTED elsewhere */
     bool has_axes; /**< of one root: trees along the axes of a torus, two for each; UNSUPPORTED where they would share links */
     /**
      * Of what is tried for a size only what is quickly made; and no schedule where ranks differ in their place, so that each has a

@@ -247,6 +247,35 @@ static void edges_come_and_go(void)
     star_end(&star);
 }
 
+/* Makes a tree lower in which rank 2 hangs below 1 and has one other way, from the root, which is on wire 0 twice. */
+static uint32_t parent_where_wire_0_carries(uint32_t limit)
+{
+    struct star star;
+    struct ronde_forest forest;
+    uint32_t limits[WIRES], root = 0;
+    star_begin(&star, false);
+    for (uint32_t r = 3; r < RANKS; r++)
+        star.ways.is_open[r] = false;
+    star.ways.hops[star.ways.first[2] + 1] = star.ways.hops[star.ways.first[2]];
+    CU_ASSERT_TRUE_FATAL(ronde_forest_create(&forest, &star.ways, &root, 1, &star.pool));
+    for (uint32_t r = 1; r < RANKS; r++)
+        ronde_forest_link(&forest, 0, r > 1, r);
+    for (uint32_t w = 0; w < WIRES; w++)
+        limits[w] = w == 0 ? limit : RANKS;
+    CU_ASSERT_TRUE_FATAL(ronde_flatten(&forest, limits, false, NULL, &star.pool));
+    CU_ASSERT(forest.load[0] <= limit);
+    const uint32_t parent = forest.parent[2];
+    star_end(&star);
+    return parent;
+}
+
+static void lower_trees_keep_to_limits(void)
+{
+    CU_ASSERT_EQUAL(parent_where_wire_0_carries(1), 1);
+    CU_ASSERT_EQUAL(parent_where_wire_0_carries(2), 1);
+    CU_ASSERT_EQUAL(parent_where_wire_0_carries(3), 0);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -257,6 +286,7 @@ int main(void)
         {"depths_and_times_by_hand", depths_and_times_by_hand},
         {"a_wire_that_is_down_takes_for_ever", a_wire_that_is_down_takes_for_ever},
         {"edges_come_and_go", edges_come_and_go},
+        {"lower_trees_keep_to_limits", lower_trees_keep_to_limits},
     };
     return suite_run("forest", cases, sizeof cases / sizeof cases[0]);
 }

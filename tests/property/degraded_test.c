@@ -1,0 +1,113 @@
+/**
+ * A machine with a slower link has no faster plan: whatever is found for it may be used on the whole one, where no step takes longer.
+ * On tori, whose trees are packed on the classes of a symmetry while they are whole, and for each rank where a link is slower.
+ */
+#include "support/built_with.h"
+#include "support/suite.h"
+
+#include "ronde/generate.h"
+#include "ronde/selector.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/** The plan of the whole machine takes longer than that of the other, at most: replays with other messages round otherwise. */
+#define MOST_SLOWER 0.005
+
+/** The link that is slower, and by how much. */
+#define SLOWER "chips_link_from_0_to_1_UP"
+#define FACTOR 0.99
+
+/** Bytes of the least size; each further one is 16 times the one before. */
+#define LEAST_BYTES (UINT64_C(1) << 20)
+#define SIZES 3u
+
+static const struct ronde_tune_options options = {.dtype = RONDE_FLOAT32, .engine = "auto"};
+
+/** What a plan takes at each size, in ns. */
+struct times {
+    double ns[SIZES];
+};
+
+/** Room for the name of a file. */
+#define PATH_BYTES 512
+
+/** The torus, and its file, which replays read again. */
+static struct ronde_platform *torus_of(uint32_t width, uint32_t height, char path[PATH_BYTES])
+{
+    const struct ronde_generate_request request = {.kind = "torus",
+                                                   .fabric = RONDE_FABRIC_COUNT,
+                                                   .axis_count = 2,
+                                                   .shape = {width, height}};
+    struct ronde_error error = {0};
+    struct ronde_platform *platform = NULL;
+    snprintf(path, PATH_BYTES, "%s/degraded-XXXXXX", RONDE_SCRATCH_DIR);
+    const int descriptor = mkstemp(path);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
+    CU_ASSERT_FATAL(file != NULL);
+    CU_ASSERT_EQUAL_FATAL(ronde_generate(&request, file, &error), RONDE_OK);
+    fclose(file);
+    CU_ASSERT_EQUAL_FATAL(ronde_platform_read(path, ronde_mem_default(), &platform, &error),
+                          RONDE_OK);
+    return platform;
+}
+
+static struct times plan(const struct ronde_platform *platform, enum ronde_collective collective,
+                         uint32_t ranks)
+{
+    const struct ronde_compile_request request = {.collective = collective, .ranks = ranks};
+    struct ronde_error error = {0};
+    struct ronde_selector selector;
+    struct times times;
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_open(&options, &request, &selector, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_rely(&selector, platform, NULL, 0, &error), RONDE_OK);
+    for (uint32_t i = 0; i < SIZES; i++) {
+        struct ronde_decision decision;
+        const uint64_t count = (LEAST_BYTES << (4 * i)) / sizeof(float) / ranks;
+        CU_ASSERT_EQUAL_FATAL(ronde_selector_decide(&selector, count, &decision, &error), RONDE_OK);
+        times.ns[i] = selector.quotes[decision.best].time_ns;
+    }
+    ronde_selector_close(&selector);
+    return times;
+}
+
+/** Compares plans of a torus before and after a link became slower; how much longer the former take, at most. */
+static double compare(uint32_t width, uint32_t height, enum ronde_collective collective)
+{
+    char path[PATH_BYTES];
+    struct ronde_platform *platform = torus_of(width, height, path);
+    struct ronde_error error = {0};
+    double most = -1;
+    const struct times whole = plan(platform, collective, width * height);
+    CU_ASSERT_EQUAL_FATAL(ronde_platform_degrade(platform, SLOWER, FACTOR, &error), RONDE_OK);
+    const struct times slower = plan(platform, collective, width * height);
+    ronde_platform_destroy(platform);
+    unlink(path);
+    for (uint32_t i = 0; i < SIZES; i++)
+        most = fmax(most, whole.ns[i] / slower.ns[i] - 1);
+    suite_note("%s on a torus %ux%u: %.1f us and, with a slower link, %.1f; at most %.4f longer",
+               ronde_collective_text(collective), width, height, whole.ns[SIZES - 1] / 1e3,
+               slower.ns[SIZES - 1] / 1e3, most);
+    return most;
+}
+
+static void a_slower_link_makes_no_plan_faster(void)
+{
+    static const uint32_t shapes[][2] = {{7, 5}, {16, 2}, {5, 5}};
+    static const enum ronde_collective collectives[] = {RONDE_ALL_GATHER, RONDE_REDUCE_SCATTER};
+    if (!suite_can_read_platforms())
+        return;
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+        for (size_t c = 0; c < sizeof collectives / sizeof collectives[0]; c++)
+            CU_ASSERT(compare(shapes[s][0], shapes[s][1], collectives[c]) <= MOST_SLOWER);
+}
+
+int main(void)
+{
+    static const struct suite_case cases[] = {
+        {"a_slower_link_makes_no_plan_faster", a_slower_link_makes_no_plan_faster},
+    };
+    return suite_run("degraded", cases, sizeof cases / sizeof cases[0]);
+}
