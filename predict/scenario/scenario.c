@@ -190,7 +190,7 @@ static enum ronde_status add_background(struct ronde_scenario *scenario, const c
     return RONDE_OK;
 }
 
-/* LINK=FACTOR; names of links may hold '='. */
+/* LINK=FACTOR, 0 for a link that is out; names of links may hold '='. */
 static enum ronde_status add_degraded(struct ronde_scenario *scenario, const char *value,
                                       struct ronde_error *error)
 {
@@ -200,7 +200,11 @@ static enum ronde_status add_degraded(struct ronde_scenario *scenario, const cha
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "\"%s\" is not LINK=FACTOR, e.g. nic0=0.5",
                           value);
     memcpy(degraded.link, value, (size_t)(equals - value));
-    RONDE_TRY(parse_factor("factor", equals + 1, &degraded.factor, error));
+    const char *rest = NULL;
+    const bool is_out =
+        parse_real(equals + 1, &degraded.factor, &rest) && *rest == '\0' && degraded.factor == 0;
+    if (!is_out)
+        RONDE_TRY(parse_factor("factor", equals + 1, &degraded.factor, error));
     if (scenario->degraded_count == RONDE_SCENARIO_STATEMENTS)
         return too_many("degrade", error);
     scenario->degraded[scenario->degraded_count++] = degraded;
@@ -352,11 +356,14 @@ enum ronde_status ronde_scenario_read(struct ronde_scenario *scenario, const cha
 enum ronde_status ronde_scenario_degrade(const struct ronde_scenario *scenario,
                                          struct ronde_platform *platform, struct ronde_error *error)
 {
-    for (uint32_t i = 0; i < scenario->degraded_count; i++)
-        RONDE_TRY(ronde_scenario_refuse(scenario, RONDE_SCENARIO_DEGRADE, i,
-                                        ronde_platform_degrade(platform, scenario->degraded[i].link,
-                                                               scenario->degraded[i].factor, error),
-                                        error));
+    for (uint32_t i = 0; i < scenario->degraded_count; i++) {
+        const struct ronde_degraded *degraded = &scenario->degraded[i];
+        const char *name = degraded->link;
+        const enum ronde_status status =
+            degraded->factor == 0 ? ronde_platform_without(platform, &name, 1, error)
+                                  : ronde_platform_degrade(platform, name, degraded->factor, error);
+        RONDE_TRY(ronde_scenario_refuse(scenario, RONDE_SCENARIO_DEGRADE, i, status, error));
+    }
     return RONDE_OK;
 }
 

@@ -41,7 +41,7 @@ struct ronde_background {
 /** A link that runs at another rate. */
 struct ronde_degraded {
     char link[128]; /**< name */
-    double factor;  /**< of the rate in the file */
+    double factor;  /**< of the rate in the file; 0 = it is out */
 };
 
 /** Kinds of statements. */
@@ -91,7 +91,7 @@ RONDE_API enum ronde_status
 ronde_scenario_refuse(const struct ronde_scenario *scenario, enum ronde_scenario_kind kind,
                       uint32_t index, enum ronde_status status, struct ronde_error *error);
 
-/** Scales the degraded links of a machine. Errors: as ronde_platform_degrade, naming the statement's line. */
+/** Scales the degraded links of a machine, and takes out those of factor 0. Errors: as ronde_platform_degrade and ronde_platform_without, naming the statement's line. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_scenario_degrade(const struct ronde_scenario *scenario, struct ronde_platform *platform,
                        struct ronde_error *error);
