@@ -227,6 +227,11 @@ enum ronde_status ronde_outline_cut(const struct ronde_forecast *forecast,
 
 /* Grids of nodes and axes of tori. */
 
+bool ronde_channels_go_apart(enum ronde_collective collective)
+{
+    return collective == RONDE_ALL_TO_ALL;
+}
+
 bool ronde_is_identity(const uint32_t *order, uint32_t ranks)
 {
     for (uint32_t rank = 0; order && rank < ranks; rank++)
@@ -308,5 +313,41 @@ enum ronde_status ronde_grid_find(const struct ronde_platform *platform,
         const uint32_t local = ranks_of_a_node(nodes, candidate->host_of, request->ranks);
         take_nodes(request, local > 0 ? request->ranks / local : 0, local);
     }
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_candidate_keep_ranks(struct ronde_candidate *candidate,
+                                             const struct ronde_mem *mem, struct ronde_error *error)
+{
+    const uint32_t ranks = candidate->request.ranks;
+    const uint32_t channels = candidate->schedule->channel_count;
+    const size_t count = (size_t)channels * ranks;
+    if (ronde_is_identity(candidate->host_of, ranks))
+        return RONDE_OK;
+    uint32_t *orders = ronde_mem_new(mem, count, sizeof *orders);
+    struct ronde_schedule *kept = NULL;
+    if (!orders)
+        return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %u orders of %u ranks", channels,
+                          ranks);
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t *own = candidate->schedule->channels[i / ranks].order;
+        const uint32_t position = (uint32_t)(i % ranks);
+        orders[i] = candidate->host_of[own ? own[position] : position];
+    }
+    const enum ronde_status status =
+        ronde_schedule_reorder(candidate->schedule, orders, mem, &kept, error);
+    if (status != RONDE_OK) {
+        ronde_mem_free(mem, orders, count, sizeof *orders);
+        return status;
+    }
+    ronde_mem_free(mem, candidate->orders, candidate->orders_count, sizeof *candidate->orders);
+    candidate->orders = orders;
+    candidate->orders_count = count;
+    ronde_schedule_destroy(candidate->own);
+    candidate->schedule = candidate->own = kept;
+    candidate->request.channels = channels;
+    candidate->request.channel_orders = orders;
+    for (uint32_t r = 0; r < ranks; r++)
+        candidate->host_of[r] = r;
     return RONDE_OK;
 }

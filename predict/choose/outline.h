@@ -86,6 +86,9 @@ uint64_t ronde_outline_slot_bytes(uint32_t slot);
 
 /* What the positions of a candidate are on its machine: nodes and ranks in them, or the axes of a torus. */
 
+/** Whether channels of a collective go ways of their own, to other ranks at a time, so that they are no copies of one another. */
+bool ronde_channels_go_apart(enum ronde_collective collective);
+
 /** Whether an order of so many ranks, NULL or one entry each, leaves every rank in its place. */
 bool ronde_is_identity(const uint32_t *order, uint32_t ranks);
 
@@ -98,9 +101,20 @@ ronde_grid_find(const struct ronde_platform *platform, const struct ronde_nodes 
                 const struct ronde_mem *mem, struct ronde_candidate *candidate,
                 struct ronde_error *error);
 
+/**
+ * Makes the ranks of a candidate stay on their hosts: who sits on the host where its placement has rank r does what r does. Errors:
+ * REJECTED for what is right in its own order alone, as what has a root that would move; NO_MEMORY.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_candidate_keep_ranks(struct ronde_candidate *candidate,
+                                                              const struct ronde_mem *mem,
+                                                              struct ronde_error *error);
+
 /** Steps of a load that is cut finer than by default; slots whose times differ by less are as good as one another. */
 #define RONDE_SLOTS_MOST_STEPS ((uint64_t)1 << 19)
 #define RONDE_SLOTS_AS_GOOD 1.01
+
+/** Whether a forecast, cut as it is, has more steps than it may. */
+bool ronde_forecast_is_long(const struct ronde_forecast *forecast);
 
 /** What a forecast takes by an engine. Errors: those of ronde_forecast_replay. */
 enum ronde_status ronde_forecast_quote(const struct ronde_forecast *forecast, const char *engine,

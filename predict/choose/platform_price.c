@@ -90,12 +90,13 @@ static enum ronde_status price_on_network(const struct ronde_platform_pricer *pl
 
 /* ---- Over the routes -------------------------------------------------------------------------------------------- */
 
-/** What its busiest rank sends, as fast as any link is. */
+/** What its busiest rank sends, as fast as any link is, by each channel over a link of its own. */
 static double least_time(const struct ronde_platform_pricer *platform_pricer,
                          const struct ronde_forecast *forecast, struct ronde_outline *outline)
 {
     return ronde_outline_sent(outline, forecast->schedule) * (double)forecast->load.count *
-           ronde_dtype_bytes(forecast->load.dtype) / platform_pricer->fastest_GBps;
+           ronde_dtype_bytes(forecast->load.dtype) /
+           (platform_pricer->fastest_GBps * forecast->schedule->channel_count);
 }
 
 /**
@@ -196,11 +197,13 @@ static enum ronde_status price_slots(const struct ronde_platform_pricer *platfor
                                      struct ronde_quote *quote, struct ronde_error *error)
 {
     quote->slot_bytes = forecast->load.slot_bytes;
+    if (ronde_forecast_is_long(forecast))
+        quote->time_ns = INFINITY;
     for (uint32_t s = RONDE_OUTLINE_SLOTS; s-- > 0;) {
         struct ronde_forecast cut = *forecast;
         struct ronde_quote found = {.is_exact = false};
         cut.load.slot_bytes = ronde_outline_slot_bytes(s);
-        if (ronde_forecast_steps(&cut) <= RONDE_SLOTS_MOST_STEPS)
+        if (ronde_forecast_steps(&cut) <= RONDE_SLOTS_MOST_STEPS && !ronde_forecast_is_long(&cut))
             RONDE_TRY(price_on_network(platform_pricer, candidate, &cut, &found, error));
         if (found.is_exact && found.time_ns * RONDE_SLOTS_AS_GOOD < quote->time_ns) {
             *quote = found;
@@ -208,6 +211,16 @@ static enum ronde_status price_slots(const struct ronde_platform_pricer *platfor
         }
     }
     return RONDE_OK;
+}
+
+/** Whether a load has more steps than it may, cut as little as it can be. */
+static bool is_too_long(const struct ronde_forecast *forecast, const struct ronde_load *load,
+                        bool is_cut_by_default)
+{
+    struct ronde_forecast whole = *forecast;
+    if (!is_cut_by_default)
+        whole.load.slot_bytes = load->slot_bytes;
+    return ronde_forecast_is_long(&whole);
 }
 
 static enum ronde_status price(const void *self, struct ronde_candidate *candidate,
@@ -218,6 +231,9 @@ static enum ronde_status price(const void *self, struct ronde_candidate *candida
     struct ronde_forecast forecast = forecast_of(platform_pricer, candidate, load);
     const char *engine =
         load->count > 0 && !platform_pricer->is_stretched ? own_engine(platform_pricer) : NULL;
+    *out_quote = (struct ronde_quote){.time_ns = INFINITY, .engine = "none"};
+    if (is_too_long(&forecast, load, engine || !has_routes(platform_pricer)))
+        return RONDE_OK;
     if (engine &&
         (platform_pricer->engine || ronde_candidate_steps(candidate, &forecast.load) <= MOST_STEPS))
         return ronde_forecast_quote(&forecast, engine, out_quote, error);
@@ -228,9 +244,11 @@ static enum ronde_status price(const void *self, struct ronde_candidate *candida
         RONDE_TRY(price_on_network(platform_pricer, candidate, &forecast, out_quote, error));
     if (!out_quote->is_exact)
         return bound(platform_pricer, &forecast, candidate, mem, out_quote, error);
-    return load->slot_bytes == 0 && candidate->algorithm
-               ? price_slots(platform_pricer, candidate, &forecast, out_quote, error)
-               : RONDE_OK;
+    if (load->slot_bytes == 0 && candidate->algorithm)
+        return price_slots(platform_pricer, candidate, &forecast, out_quote, error);
+    if (ronde_forecast_is_long(&forecast))
+        out_quote->time_ns = INFINITY;
+    return RONDE_OK;
 }
 
 struct ronde_pricer ronde_platform_pricer_pricer(const struct ronde_platform_pricer *platform_pricer)

@@ -21,7 +21,8 @@ struct ronde_forecast ronde_forecast_of(const struct ronde_platform *platform,
                                       .schedule = schedule,
                                       .request = *request,
                                       .op = options->op,
-                                      .puts = options->puts};
+                                      .puts = options->puts,
+                                      .most_steps = options->most_steps};
     forecast.sim.cfg = options->cfg;
     forecast.sim.native_latency = options->native_latency;
     forecast.sim.cancel = options->cancel;

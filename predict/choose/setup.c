@@ -178,6 +178,12 @@ static bool has_other_channels(const struct ronde_schedule *schedule, uint32_t b
     return false;
 }
 
+static bool passes_nothing_on(enum ronde_collective collective)
+{
+    return collective == RONDE_ALL_TO_ALL || collective == RONDE_SCATTER ||
+           collective == RONDE_GATHER;
+}
+
 /** Whether channels would go other ways through the machine: rings that are laid, and trees of several heads. */
 static enum ronde_status find_whether_channels_differ(struct making *making, bool *out_differ)
 {
@@ -186,7 +192,9 @@ static enum ronde_status find_whether_channels_differ(struct making *making, boo
     const bool is_route = candidate->schedule->traffic.is_route;
     const uint32_t base = candidate->schedule->channel_count;
     *out_differ = is_route && candidate->placement == RONDE_PLACE_AUTO;
+    /* Where nothing is passed on, more channels are more messages at once, of which the machine's rings say nothing. */
     if (is_route || site->nodes.source == RONDE_NODES_SINGLE ||
+        passes_nothing_on(candidate->request.collective) ||
         candidate->request.ranks > RONDE_MOST_LAID_RANKS)
         return RONDE_OK;
     if (site->compared != candidate->algorithm ||
@@ -283,6 +291,8 @@ static enum ronde_status make(struct making *making)
     if (!making->setup->given)
         RONDE_TRY(compile_for_machine(making));
     RONDE_TRY(apply(making));
+    if (making->setup->keeps_ranks)
+        RONDE_TRY(ronde_candidate_keep_ranks(making->candidate, making->site->mem, making->error));
     forget_identity(making);
     return RONDE_OK;
 }
@@ -405,12 +415,6 @@ static enum ronde_status add(struct setting_up *up, const struct ronde_candidate
 /** Steps of `direct` up to which it is tried on more, as scatter has few. */
 #define MOST_DIRECT_STEPS 2048u
 
-static bool passes_nothing_on(enum ronde_collective collective)
-{
-    return collective == RONDE_ALL_TO_ALL || collective == RONDE_SCATTER ||
-           collective == RONDE_GATHER;
-}
-
 /**
  * Whether four and more copies are tried whatever fewer have come to. Rings and NCCL's trees are where hosts keep their order;
  * algorithms in which each rank sends to all others are where hosts are scattered, too.
@@ -420,6 +424,8 @@ static bool takes_turns(const struct ronde_candidate *base, enum ronde_placement
     const char *name = base->request.algorithm;
     const uint64_t steps = base->schedule->proof.steps * base->schedule->channel_count;
     const bool is_direct = strcmp(name, "direct") == 0;
+    if (ronde_channels_go_apart(base->request.collective))
+        return false;
     if (base->request.ranks > MOST_TURNING_RANKS && !(is_direct && steps <= MOST_DIRECT_STEPS))
         return false;
     if (strcmp(name, "ring") == 0 || strcmp(name, "nccl_tree") == 0)
@@ -487,7 +493,8 @@ static enum ronde_status add_placements(struct setting_up *up, const struct rond
                                 .request = base->request,
                                 .given = base->own ? NULL : base->schedule,
                                 .is_placed = up->options->is_placed,
-                                .placement = up->options->placement};
+                                .placement = up->options->placement,
+                                .keeps_ranks = up->options->keeps_ranks};
     if (up->options->is_placed)
         return add_channels(up, base, &setup, first);
     for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++) {

@@ -121,10 +121,13 @@ static uint64_t steps_of(const struct ronde_forecast *forecast, uint64_t slot_by
 }
 
 /** The most steps of a candidate that is cut finer than by default; is_long: where that is clearly faster or known to be quick. */
-static uint64_t most_steps(const struct ronde_candidate *candidate, bool is_long)
+static uint64_t most_steps(const struct ronde_forecast *forecast,
+                           const struct ronde_candidate *candidate, bool is_long)
 {
-    const uint64_t most = candidate->most_steps ? candidate->most_steps : RONDE_SLOTS_MOST_STEPS;
-    return !is_long ? most : candidate->most_steps ? RONDE_SLOTS_MOST_STEPS : MOST_LONG_STEPS;
+    uint64_t most = candidate->most_steps ? candidate->most_steps : RONDE_SLOTS_MOST_STEPS;
+    if (is_long)
+        most = candidate->most_steps ? RONDE_SLOTS_MOST_STEPS : MOST_LONG_STEPS;
+    return forecast->most_steps > 0 && forecast->most_steps < most ? forecast->most_steps : most;
 }
 
 /**
@@ -143,7 +146,7 @@ static enum ronde_status list_slots(const struct ronde_forecast *forecast,
     for (uint32_t s = RONDE_OUTLINE_SLOTS; s-- > 0 && status == RONDE_OK;) {
         const uint64_t slot_bytes = ronde_outline_slot_bytes(s);
         double estimated_ns = INFINITY;
-        if (steps_of(forecast, slot_bytes) > most_steps(candidate, true))
+        if (steps_of(forecast, slot_bytes) > most_steps(forecast, candidate, true))
             break;
         status = ronde_outline_cut(forecast, outline, s, count, &estimated_ns, error);
         add_slot(slots, slot_bytes, estimated_ns);
@@ -166,10 +169,17 @@ static uint32_t least_slot(const struct slots *slots)
     return longest;
 }
 
+bool ronde_forecast_is_long(const struct ronde_forecast *forecast)
+{
+    return forecast->most_steps > 0 && ronde_forecast_steps(forecast) > forecast->most_steps;
+}
+
 /* Whether a slot is not worth a replay: a load is replayed once with each, and not where fewer steps were too much work. */
 static bool is_out(const struct search *search, uint64_t slot_bytes)
 {
-    bool is = steps_of(search->forecast, slot_bytes) >= search->refused_steps;
+    struct ronde_forecast cut = *search->forecast;
+    cut.load.slot_bytes = slot_bytes;
+    bool is = ronde_forecast_steps(&cut) >= search->refused_steps || ronde_forecast_is_long(&cut);
     for (uint32_t i = 0; !is && i < search->tried_count; i++)
         is = search->tried[i] == slot_bytes;
     return is;
@@ -420,6 +430,15 @@ static enum ronde_status find_time(struct search *search, bool is_open,
     return status;
 }
 
+/** What a replay may be: of copies less, unless they go ways of their own. */
+static uint64_t work_of(const struct ronde_candidate *candidate, double most_ns)
+{
+    if (candidate->turns_of == 0)
+        return isfinite(most_ns) ? MOST_LONG_WORK : 0;
+    return ronde_channels_go_apart(candidate->request.collective) ? MOST_AGAIN_WORK
+                                                                  : MOST_QUICK_WORK;
+}
+
 enum ronde_status ronde_slots_find_time(const struct ronde_forecast *forecast,
                                         const struct ronde_candidate *candidate, bool is_open,
                                         double most_ns, double fastest_ns,
@@ -427,15 +446,13 @@ enum ronde_status ronde_slots_find_time(const struct ronde_forecast *forecast,
 {
     struct search search = {.forecast = forecast,
                             .quote = quote,
-                            .most_steps = most_steps(candidate, false),
+                            .most_steps = most_steps(forecast, candidate, false),
                             .most_ns = most_ns,
                             .fastest_ns = fastest_ns,
                             .beyond_ns = INFINITY,
                             .off = 1,
                             .is_packed = candidate->most_steps > 0,
-                            .work_limit = candidate->turns_of > 0 ? MOST_QUICK_WORK
-                                          : isfinite(most_ns)     ? MOST_LONG_WORK
-                                                                  : 0,
+                            .work_limit = work_of(candidate, most_ns),
                             .refused_steps = UINT64_MAX};
     return find_time(&search, is_open, candidate, error);
 }

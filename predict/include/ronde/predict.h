@@ -25,8 +25,9 @@ struct ronde_forecast {
     struct ronde_compile_request request;  /**< what it was compiled from */
     struct ronde_load load; /**< what is launched; ronde_forecast_set_count sets it */
     uint64_t slot_bytes; /**< of the load: asked for, or the machine's; 0 = by its size (pieces.h) */
-    enum ronde_op op;    /**< of the load */
-    bool puts;           /**< as a library that puts carries it: ronde_time_params.puts */
+    uint64_t most_steps;          /**< of what pieces are chosen for; 0 = any number */
+    enum ronde_op op;             /**< of the load */
+    bool puts;                    /**< as a library that puts carries it: ronde_time_params.puts */
     struct ronde_sim_options sim; /**< placement, SimGrid's flags, time limit */
 };
 

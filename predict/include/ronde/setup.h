@@ -43,6 +43,7 @@ struct ronde_setup {
     const uint32_t *host_of; /**< per rank, where they sit already; NULL = by the placement */
     bool is_placed;          /**< the placement is asked for; else it is decided */
     enum ronde_placement placement; /**< where it is asked for */
+    bool keeps_ranks; /**< ranks stay on their hosts: one of them takes the part of whom the placement would put there */
 };
 
 /**

@@ -33,6 +33,8 @@ struct ronde_tune_options {
     const char *only;           /**< set-ups of this algorithm alone are weighed; NULL = of all */
     bool is_placed;             /**< the placement is asked for; else it is decided (setup.h) */
     enum ronde_placement placement; /**< where it is asked for */
+    bool keeps_ranks; /**< rank r stays on host r: others may take its part in a schedule, if they sit better */
+    uint64_t most_steps; /**< of all ranks, channels and pieces of what is chosen; 0 = any number */
     const char *engine; /**< of ronde_sim_job_run, replays everything; NULL or "auto" = what suits the platform */
     const char *const *cfg; /**< "key:value" for SimGrid, ends with NULL; NULL = none */
     bool puts;              /**< as a library that puts carries it: ronde_time_params.puts */
