@@ -222,7 +222,7 @@ struct ronde_workload_report {
     const struct ronde_workload_result *result; /**< what came out */
     bool has_alternatives;                      /**< other algorithms were tried */
     bool is_nccl;                               /**< calls take what NCCL's model says */
-    const char *algorithm; /**< of calls that name none; NULL = the fastest alone */
+    const char *algorithm;                      /**< of calls that name none; NULL = the fastest */
 };
 
 /**

@@ -356,10 +356,22 @@ static void end_program(struct script *script)
     labels_clear(&script->labels);
 }
 
+/* A trace of a profiler, a flight recorder's dump or a pickle, compressed or not, is what people have beside workloads. */
+static bool is_recorded(const struct words *words)
+{
+    static const char firsts[] = {'{', '[', '\x1f', '\x80'};
+    return words->bytes > 0 && memchr(firsts, words->text[0], sizeof firsts);
+}
+
 static void read_head(struct script *script)
 {
     struct words *words = &script->words;
-    if (!words_line(words) || !words_is(words_next(words), "ronde-workload"))
+    const bool is_text = words_line(words);
+    if (is_recorded(words))
+        words_refuse(words,
+                     "no workload, which begins with \"ronde-workload 1\"; what ran, in a trace "
+                     "or a log, is read by ronde explain");
+    else if (!is_text || !words_is(words_next(words), "ronde-workload"))
         words_refuse(words, "expected \"ronde-workload 1\"");
     (void)words_number(words, words_next(words), "version", 1, 1);
     end_line(script);

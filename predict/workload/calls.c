@@ -1,153 +1,14 @@
-/* Kinds of calls, and the algorithm each runs by. */
+/* Kinds of calls. */
 #include "graph.h"
 
 #include "ronde/mem.h"
 #include "ronde/schedules.h"
-#include "ronde/setup.h"
 
-#include <math.h>
 #include <string.h>
-
-/* Steps of a candidate that is tried alone, at most: what needs more is no candidate. */
-#define CANDIDATE_STEPS ((uint64_t)1 << 20)
 
 static enum ronde_status no_memory(struct ronde_error *error)
 {
     return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the calls of a workload");
-}
-
-static const uint32_t *hosts_of(const struct ronde_workload *workload,
-                                const struct workload_call *call)
-{
-    return workload->members + workload->groups[call->example].first_member;
-}
-
-/* The forecast of a kind by an algorithm; the caller closes *out_candidate. */
-static enum ronde_status forecast_of(const struct ronde_workload *workload,
-                                     const struct ronde_workload_sim *options,
-                                     const struct workload_call *call, const char *algorithm,
-                                     struct ronde_candidate *out_candidate,
-                                     struct ronde_forecast *out_forecast, struct ronde_error *error)
-{
-    const struct ronde_tune_options how = {.dtype = RONDE_UINT8,
-                                           .timeout_ns = (uint64_t)(options->time_limit_s * 1e9),
-                                           .cancel = options->cancel};
-    const struct ronde_setup setup = {.platform = options->platform,
-                                      .request = {.collective = call->collective,
-                                                  .algorithm = algorithm,
-                                                  .ranks = call->ranks,
-                                                  .root = call->root},
-                                      .host_of = hosts_of(workload, call)};
-    RONDE_TRY(ronde_candidate_open(&setup, ronde_mem_default(), out_candidate, error));
-    *out_forecast = ronde_candidate_forecast(out_candidate, options->platform, &how);
-    ronde_forecast_set_count(out_forecast, ronde_collective_count(call->collective, call->ranks,
-                                                                  call->bytes, RONDE_UINT8));
-    return RONDE_OK;
-}
-
-/* Whether somebody asked for it by name. */
-static bool is_asked(const struct ronde_workload_sim *options, const struct workload_call *call,
-                     const char *algorithm)
-{
-    return (call->named && strcmp(call->named, algorithm) == 0) ||
-           (options->algorithm && strcmp(options->algorithm, algorithm) == 0);
-}
-
-/* What nobody asked for must leave all ranks with the same bits, and be quick to try. */
-static enum ronde_status check_candidate(const struct ronde_forecast *forecast,
-                                         struct ronde_error *error)
-{
-    if (forecast->schedule->proof.rank_dependent_bits ||
-        ronde_forecast_steps(forecast) > CANDIDATE_STEPS)
-        return ronde_fail(error, RONDE_UNSUPPORTED, "%s on %u ranks is no candidate",
-                          forecast->request.algorithm, forecast->schedule->ranks);
-    return RONDE_OK;
-}
-
-enum ronde_status workload_call_alone(const struct ronde_workload *workload,
-                                      const struct ronde_workload_sim *options,
-                                      const struct workload_call *call, const char *algorithm,
-                                      double *out_ns, struct ronde_error *error)
-{
-    struct ronde_candidate candidate = {.own = NULL};
-    struct ronde_forecast forecast;
-    struct ronde_prediction prediction;
-    *out_ns = INFINITY;
-    enum ronde_status status =
-        forecast_of(workload, options, call, algorithm, &candidate, &forecast, error);
-    if (status == RONDE_OK && !is_asked(options, call, algorithm))
-        status = check_candidate(&forecast, error);
-    RONDE_THEN(status, ronde_forecast_replay(&forecast, "auto", &prediction, error));
-    if (status == RONDE_OK)
-        *out_ns = prediction.time_ns;
-    ronde_candidate_close(&candidate, ronde_mem_default());
-    return status;
-}
-
-enum ronde_status workload_call_set(const struct ronde_workload *workload,
-                                    const struct ronde_workload_sim *options,
-                                    struct workload_call *call, const char *algorithm,
-                                    const struct ronde_mem *mem, struct ronde_error *error)
-{
-    struct ronde_candidate candidate = {.own = NULL};
-    struct ronde_forecast forecast;
-    struct ronde_dag *dag = NULL;
-    enum ronde_status status =
-        forecast_of(workload, options, call, algorithm, &candidate, &forecast, error);
-    if (status == RONDE_OK) {
-        const struct ronde_time_params params =
-            ronde_platform_time(options->platform, call->ranks, ronde_forecast_footprint(&forecast));
-        status = ronde_dag_create(candidate.schedule, &forecast.load, &params, mem, &dag, error);
-    }
-    ronde_candidate_close(&candidate, ronde_mem_default());
-    if (status != RONDE_OK)
-        return status;
-    ronde_dag_destroy(call->dag, mem);
-    call->dag = dag;
-    call->algorithm = algorithm;
-    return RONDE_OK;
-}
-
-enum ronde_status
-workload_call_messages(const struct ronde_workload *workload,
-                       const struct ronde_workload_sim *options, const struct workload_call *call,
-                       const struct ronde_mem *mem, struct ronde_workload **out_messages,
-                       struct ronde_error *error)
-{
-    struct ronde_candidate candidate = {.own = NULL};
-    struct ronde_forecast forecast;
-    *out_messages = NULL;
-    enum ronde_status status =
-        forecast_of(workload, options, call, call->algorithm, &candidate, &forecast, error);
-    if (status == RONDE_OK) {
-        const struct ronde_time_params params =
-            ronde_platform_time(options->platform, call->ranks, ronde_forecast_footprint(&forecast));
-        status = ronde_workload_of_schedule(candidate.schedule, &forecast.load, &params, mem,
-                                            out_messages, error);
-    }
-    ronde_candidate_close(&candidate, ronde_mem_default());
-    return status;
-}
-
-/* The algorithm that is fastest alone. Ranks that end up with other bits are nothing for a program's calls. */
-static const char *find_fastest(const struct ronde_workload *workload,
-                                const struct ronde_workload_sim *options,
-                                const struct workload_call *call)
-{
-    uint32_t count;
-    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
-    const char *best = NULL;
-    double best_ns = INFINITY, ns;
-    for (uint32_t a = 0; a < count; a++) {
-        struct ronde_error why_not = {RONDE_OK, 0, ""};
-        if (all[a]->collective == call->collective &&
-            workload_call_alone(workload, options, call, all[a]->name, &ns, &why_not) == RONDE_OK &&
-            ns < best_ns) {
-            best_ns = ns;
-            best = all[a]->name;
-        }
-    }
-    return best;
 }
 
 /* Whether an algorithm of this name serves the collective. */
@@ -190,32 +51,27 @@ static enum ronde_status
 settle_time(const struct ronde_workload *workload, const struct ronde_workload_sim *options,
             struct workload_call *call, const struct ronde_mem *mem, struct ronde_error *error)
 {
-    const struct ronde_workload_ask ask = {call->collective, hosts_of(workload, call), call->ranks,
-                                           call->bytes};
-    RONDE_TRY(options->time(options->time_context, &ask, &call->alone_ns, &call->algorithm, error));
-    call->dag = make_meeting(call->ranks, call->alone_ns, mem);
-    return call->dag ? RONDE_OK : no_memory(error);
+    const struct ronde_workload_ask ask = {call->collective, workload_call_hosts(workload, call),
+                                           call->ranks, call->bytes};
+    RONDE_TRY(options->time(options->time_context, &ask, &call->run.alone_ns, &call->run.algorithm,
+                            error));
+    call->run.dag = make_meeting(call->ranks, call->run.alone_ns, mem);
+    return call->run.dag ? RONDE_OK : no_memory(error);
 }
 
 /* One rank, or no byte: nothing moves. */
-static enum ronde_status settle(const struct ronde_workload *workload,
-                                const struct ronde_workload_sim *options, struct workload_call *call,
-                                const struct ronde_mem *mem, struct ronde_error *error)
+static enum ronde_status
+settle(const struct ronde_workload *workload, const struct ronde_workload_sim *options,
+       struct workload_calls *calls, struct workload_call *call, struct ronde_error *error)
 {
     if (call->ranks == 1 || (call->bytes == 0 && call->collective != RONDE_BARRIER))
         return RONDE_OK;
     if (options->time)
-        return settle_time(workload, options, call, mem, error);
-    const char *name = call->named;
-    if (!name)
-        name = find_named(options->algorithm, call->collective);
-    if (!name)
-        name = find_fastest(workload, options, call);
-    if (!name)
-        return ronde_fail(error, RONDE_UNSUPPORTED, "no algorithm of %s serves %u ranks",
-                          ronde_collective_text(call->collective), call->ranks);
-    RONDE_TRY(workload_call_set(workload, options, call, name, mem, error));
-    return workload_call_alone(workload, options, call, name, &call->alone_ns, error);
+        return settle_time(workload, options, call, calls->mem, error);
+    const char *name = call->named ? call->named : find_named(options->algorithm, call->collective);
+    call->is_open = !name;
+    return name ? workload_run_named(workload, options, call, name, calls, &call->run, error)
+                : RONDE_OK;
 }
 
 /* The kind of an item, added where there is none such yet. */
@@ -292,14 +148,21 @@ enum ronde_status workload_calls_open(const struct ronde_workload *workload,
         calls->all[calls->call_of[i]].count++;
     }
     for (uint32_t c = 0; c < calls->count; c++)
-        RONDE_TRY(settle(workload, options, &calls->all[c], calls->mem, error));
+        RONDE_TRY(settle(workload, options, calls, &calls->all[c], error));
+    RONDE_TRY(workload_calls_choose(workload, options, calls, error));
+    for (uint32_t c = 0; c < calls->count; c++)
+        if (calls->all[c].run.schedule)
+            RONDE_TRY(workload_run_graph(&calls->all[c].run, calls->mem, error));
     return RONDE_OK;
 }
 
 void workload_calls_close(struct workload_calls *calls)
 {
     for (uint32_t c = 0; c < calls->count; c++)
-        ronde_dag_destroy(calls->all[c].dag, calls->mem);
+        ronde_dag_destroy(calls->all[c].run.dag, calls->mem);
+    for (size_t s = 0; s < calls->schedules.count; s++)
+        ronde_schedule_destroy(((struct ronde_schedule **)calls->schedules.items)[s]);
+    ronde_list_free(calls->mem, &calls->schedules, sizeof(struct ronde_schedule *));
     ronde_mem_free(calls->mem, calls->all, calls->capacity, sizeof *calls->all);
     ronde_mem_free(calls->mem, calls->call_of, calls->instance_count, sizeof *calls->call_of);
     *calls = (struct workload_calls){0};

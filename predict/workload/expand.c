@@ -55,8 +55,7 @@ static void index_pattern(struct pattern *pattern)
         pattern->is_exit[steps->deps[d].work] = false;
 }
 
-static enum ronde_status make_patterns(struct expanding *expanding,
-                                       const struct ronde_workload_sim *options)
+static enum ronde_status make_patterns(struct expanding *expanding)
 {
     expanding->patterns =
         ronde_store_new(&expanding->store, expanding->calls->count, sizeof *expanding->patterns);
@@ -65,12 +64,13 @@ static enum ronde_status make_patterns(struct expanding *expanding,
     for (uint32_t c = 0; c < expanding->calls->count; c++) {
         const struct workload_call *call = &expanding->calls->all[c];
         struct pattern *pattern = &expanding->patterns[c];
-        if (!call->dag)
+        if (!call->run.dag)
             continue;
-        RONDE_TRY(workload_call_messages(expanding->workload, options, call, expanding->store.mem,
-                                         &pattern->steps, expanding->error));
+        RONDE_TRY(ronde_workload_of_schedule(call->run.schedule, &call->run.load, &call->run.params,
+                                             expanding->store.mem, &pattern->steps,
+                                             expanding->error));
         const size_t steps = pattern->steps->work_count;
-        pattern->launch_ns = call->dag->launch_ns;
+        pattern->launch_ns = call->run.dag->launch_ns;
         pattern->first =
             ronde_store_new(&expanding->store, (size_t)call->ranks + 1, sizeof *pattern->first);
         pattern->items = ronde_store_new(&expanding->store, steps, sizeof *pattern->items);
@@ -238,12 +238,11 @@ static enum ronde_status add_items(struct expanding *expanding)
     return RONDE_OK;
 }
 
-static enum ronde_status expand(struct expanding *expanding,
-                                const struct ronde_workload_sim *options)
+static enum ronde_status expand(struct expanding *expanding)
 {
     const size_t works = expanding->workload->work_count;
     const size_t instances = expanding->matching->instance_count;
-    enum ronde_status status = make_patterns(expanding, options);
+    enum ronde_status status = make_patterns(expanding);
     expanding->begin = ronde_store_new(&expanding->store, works, sizeof *expanding->begin);
     expanding->end = ronde_store_new(&expanding->store, works, sizeof *expanding->end);
     expanding->member = ronde_store_new(&expanding->store, works, sizeof *expanding->member);
@@ -275,7 +274,7 @@ ronde_workload_expand(const struct ronde_workload *workload,
     enum ronde_status status = workload_calls_check(workload, options, error);
     RONDE_THEN(status, ronde_workload_match(workload, mem, &matching, error));
     RONDE_THEN(status, workload_calls_open(workload, &matching, options, &calls, error));
-    RONDE_THEN(status, expand(&expanding, options));
+    RONDE_THEN(status, expand(&expanding));
     free_patterns(&expanding);
     workload_calls_close(&calls);
     ronde_workload_matching_free(&matching);

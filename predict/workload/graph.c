@@ -53,7 +53,7 @@ static bool find_all_ends(struct making *making)
 {
     making->ends = ronde_store_new(&making->store, making->calls->count, sizeof *making->ends);
     for (uint32_t c = 0; making->ends && c < making->calls->count; c++) {
-        const struct ronde_dag *dag = making->calls->all[c].dag;
+        const struct ronde_dag *dag = making->calls->all[c].run.dag;
         struct ends *ends = &making->ends[c];
         if (!dag)
             continue;
@@ -79,7 +79,7 @@ static struct extent measure(const struct making *making)
     }
     for (uint32_t i = 0; i < making->matching->instance_count; i++) {
         const uint32_t c = making->calls->call_of[i];
-        const struct ronde_dag *dag = making->calls->all[c].dag;
+        const struct ronde_dag *dag = making->calls->all[c].run.dag;
         if (!dag)
             continue;
         extent.ops += dag->op_count;
@@ -242,7 +242,7 @@ static void add_instance(struct making *making, uint32_t index)
     struct workload_graph *graph = making->graph;
     const struct workload_instance *instance = &making->matching->instances[index];
     const uint32_t c = making->calls->call_of[index];
-    const struct ronde_dag *dag = making->calls->all[c].dag;
+    const struct ronde_dag *dag = making->calls->all[c].run.dag;
     const uint32_t ranks = making->workload->groups[instance->group].member_count;
     for (uint32_t i = 0; i < ranks; i++) {
         const uint32_t part = making->matching->parts[instance->first + i];

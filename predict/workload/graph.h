@@ -6,9 +6,22 @@
 
 #include "formats/workload/matching.h"
 
+#include "ronde/predict.h"
 #include "ronde/workload_sim.h"
 
 /* Kinds of calls: collectives of one family of groups with equal sizes, which run by one algorithm. */
+
+/** How a kind of calls runs. */
+struct workload_run {
+    const char *algorithm; /**< NULL where nothing moves */
+    const struct ronde_schedule
+        *schedule;          /**< one of those that are kept; NULL as well where a time is said */
+    struct ronde_load load; /**< what it is launched with */
+    struct ronde_time_params params; /**< of the machine for that */
+    uint64_t steps;                  /**< of one call */
+    double alone_ns;                 /**< on the first group's hosts, with nothing else */
+    struct ronde_dag *dag;           /**< the steps; NULL where nothing moves */
+};
 
 /** One kind. */
 struct workload_call {
@@ -20,9 +33,10 @@ struct workload_call {
     const char *named;                /**< the algorithm the workload asks for, or NULL */
     uint32_t example;                 /**< first group that makes it */
     uint32_t count;                   /**< calls of all groups */
-    const char *algorithm;            /**< by which it runs; NULL where nothing moves */
-    double alone_ns;                  /**< by that, on the first group's hosts alone */
-    struct ronde_dag *dag;            /**< its steps; NULL where nothing moves */
+    bool is_open;                     /**< nobody named an algorithm: it is to run by the fastest */
+    double planned_ns;                /**< of an open one: by the fastest alone; else 0 */
+    bool is_short;                    /**< that has too many steps for so many calls */
+    struct workload_run run;          /**< how */
 };
 
 /** All kinds of a workload. */
@@ -32,6 +46,7 @@ struct workload_calls {
     size_t capacity;             /**< reserved */
     uint32_t *call_of;           /**< per instance */
     uint32_t instance_count;     /**< entries of that */
+    struct ronde_list schedules; /**< struct ronde_schedule *: those of the runs */
     const struct ronde_mem *mem; /**< whose memory */
 };
 
@@ -49,27 +64,70 @@ workload_calls_open(const struct ronde_workload *workload, const struct workload
                     const struct ronde_workload_sim *options, struct workload_calls *out_calls,
                     struct ronde_error *error);
 
-/** Makes a kind run by another algorithm. On an error it stays as it was. Errors: those of ronde_compile. */
-RONDE_MUST_CHECK enum ronde_status
-workload_call_set(const struct ronde_workload *workload, const struct ronde_workload_sim *options,
-                  struct workload_call *call, const char *algorithm, const struct ronde_mem *mem,
-                  struct ronde_error *error);
+/** Runs of other algorithms that are near the fastest alone, the nearest first; their alone_ns may be INFINITY: not known yet. */
+#define WORKLOAD_RIVALS 6u
+struct workload_rivals {
+    struct workload_run runs[WORKLOAD_RIVALS];
+    uint32_t count;
+};
 
 /**
- * The messages and calculations of a kind by its algorithm, rank r being the r-th of a group. Owner: the caller. Errors: those
- * of ronde_compile and ronde_workload_of_schedule.
+ * together.c: makes a kind of several groups run by whichever of its run and its rivals is the fastest in all of them at once. Errors:
+ * those of the replays but UNSUPPORTED and TIMEOUT; NO_MEMORY.
  */
 RONDE_MUST_CHECK enum ronde_status
-workload_call_messages(const struct ronde_workload *workload,
-                       const struct ronde_workload_sim *options, const struct workload_call *call,
-                       const struct ronde_mem *mem, struct ronde_workload **out_messages,
-                       struct ronde_error *error);
+workload_call_settle(const struct ronde_workload *workload,
+                     const struct ronde_workload_sim *options, struct workload_rivals *rivals,
+                     struct workload_call *call, struct ronde_error *error);
 
-/** What a kind takes alone by an algorithm. Errors: those of ronde_compile and of the replay. */
+/** The hosts of a kind's first group. */
+const uint32_t *workload_call_hosts(const struct ronde_workload *workload,
+                                    const struct workload_call *call);
+
+/** Its bytes as elements of a block. */
+uint64_t workload_call_count(const struct workload_call *call);
+
+/** Keeps a schedule as long as the calls, and destroys it where that fails. Errors: NO_MEMORY. */
+RONDE_MUST_CHECK enum ronde_status workload_calls_keep(struct workload_calls *calls,
+                                                       struct ronde_schedule *schedule,
+                                                       struct ronde_error *error);
+
+/** A run of a forecast whose schedule is kept, without the graph. */
+struct workload_run workload_run_of(const struct ronde_forecast *forecast, double alone_ns);
+
+/** Makes the graph of a run. Errors: those of ronde_dag_create. */
 RONDE_MUST_CHECK enum ronde_status
-workload_call_alone(const struct ronde_workload *workload, const struct ronde_workload_sim *options,
-                    const struct workload_call *call, const char *algorithm, double *out_ns,
-                    struct ronde_error *error);
+workload_run_graph(struct workload_run *run, const struct ronde_mem *mem, struct ronde_error *error);
+
+/**
+ * The run of a kind by a named algorithm, set up as by default, without its graph. Errors: those of ronde_compile and of the replay.
+ */
+RONDE_MUST_CHECK enum ronde_status
+workload_run_named(const struct ronde_workload *workload, const struct ronde_workload_sim *options,
+                   const struct workload_call *call, const char *algorithm,
+                   struct workload_calls *calls, struct workload_run *out_run,
+                   struct ronde_error *error);
+
+/** An algorithm, and what a kind takes alone by it. */
+struct workload_alternative {
+    const char *algorithm; /**< of the registry */
+    double alone_ns;       /**< set up as by default */
+};
+
+/** The algorithms, up to `most` of them, by which a kind is fastest alone, the fastest first; `without` one, or NULL. Returns how many. */
+uint32_t workload_call_alternatives(const struct ronde_workload *workload,
+                                    const struct ronde_workload_sim *options,
+                                    const struct workload_call *call, const char *without,
+                                    uint32_t most, struct workload_alternative *out);
+
+/**
+ * fastest.c: the runs of all kinds that are open, as ronde_selector_decide finds them for one call alone, with as many steps as all
+ * calls together may have. Errors: UNSUPPORTED where no algorithm serves; those of the selector; NO_MEMORY.
+ */
+RONDE_MUST_CHECK enum ronde_status workload_calls_choose(const struct ronde_workload *workload,
+                                                         const struct ronde_workload_sim *options,
+                                                         struct workload_calls *calls,
+                                                         struct ronde_error *error);
 
 /** Frees them; zeroes are allowed. */
 void workload_calls_close(struct workload_calls *calls);

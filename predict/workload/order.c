@@ -195,7 +195,8 @@ static void take_instance(struct ordering *ordering, uint32_t index, double read
 {
     const struct workload_instance *instance = &ordering->matching->instances[index];
     const uint32_t count = ordering->workload->groups[instance->group].member_count;
-    const double end_ns = ready_ns + ordering->calls->all[ordering->calls->call_of[index]].alone_ns;
+    const double end_ns =
+        ready_ns + ordering->calls->all[ordering->calls->call_of[index]].run.alone_ns;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t part = ordering->matching->parts[instance->first + i];
         release(ordering, part, ordering->ready_ns[part], end_ns);

@@ -308,8 +308,10 @@ static enum ronde_status reserve_result(const struct simulation *simulation,
                                          .bytes = call->bytes,
                                          .ranks = call->ranks,
                                          .count = call->count,
-                                         .algorithm = call->algorithm,
-                                         .alone_ns = call->alone_ns};
+                                         .algorithm = call->run.algorithm,
+                                         .alone_ns = call->run.alone_ns,
+                                         .planned_ns = call->planned_ns,
+                                         .is_short = call->is_short};
     }
     return RONDE_OK;
 }
@@ -358,50 +360,24 @@ static enum ronde_status account(const struct simulation *simulation,
 
 /* --- other algorithms ----------------------------------------------------------------------------------------- */
 
-/* An algorithm and what it takes alone. */
-struct alternative {
-    const char *algorithm;
-    double alone_ns;
-};
-
-/* The fastest others alone, the fastest first; returns how many. */
-static uint32_t find_alternatives(const struct simulation *simulation,
-                                  const struct workload_call *call, struct alternative out[TRIED])
-{
-    uint32_t all_count, count = 0;
-    const struct ronde_algorithm *const *all = ronde_algorithms(&all_count);
-    for (uint32_t a = 0; a < all_count; a++) {
-        struct ronde_error why_not = {RONDE_OK, 0, ""};
-        struct alternative next = {all[a]->name, 0};
-        if (all[a]->collective != call->collective || strcmp(next.algorithm, call->algorithm) == 0 ||
-            workload_call_alone(simulation->workload, simulation->options, call, next.algorithm,
-                                &next.alone_ns, &why_not) != RONDE_OK)
-            continue;
-        uint32_t at = count < TRIED ? count++ : TRIED;
-        for (; at > 0 && out[at - 1].alone_ns > next.alone_ns; at--)
-            if (at < TRIED)
-                out[at] = out[at - 1];
-        if (at < TRIED)
-            out[at] = next;
-    }
-    return count;
-}
-
 /* The step by another algorithm for one kind of call; the kind is then as before. */
 static enum ronde_status try_one(struct simulation *simulation, uint32_t index,
                                  const char *algorithm, double *out_ns, struct ronde_error *error)
 {
     struct workload_call *call = &simulation->calls.all[index];
-    const char *before = call->algorithm;
-    struct replayed replayed;
-    RONDE_TRY(workload_call_set(simulation->workload, simulation->options, call, algorithm,
-                                simulation->mem, error));
-    const enum ronde_status status = replay(simulation, &replayed, error);
+    const struct workload_run before = call->run;
+    struct replayed replayed = {.store = {.mem = simulation->mem}};
+    struct workload_run run;
+    RONDE_TRY(workload_run_named(simulation->workload, simulation->options, call, algorithm,
+                                 &simulation->calls, &run, error));
+    call->run = run;
+    enum ronde_status status = workload_run_graph(&call->run, simulation->mem, error);
+    RONDE_THEN(status, replay(simulation, &replayed, error));
     *out_ns = replayed.result.time_ns;
     free_replayed(&replayed);
-    const enum ronde_status back = workload_call_set(simulation->workload, simulation->options,
-                                                     call, before, simulation->mem, error);
-    return status == RONDE_OK ? back : status;
+    ronde_dag_destroy(call->run.dag, simulation->mem);
+    call->run = before;
+    return status;
 }
 
 /* Graphs that become too large by an algorithm are no answer, and no failure. */
@@ -410,8 +386,10 @@ static enum ronde_status try_others(struct simulation *simulation, uint32_t inde
 {
     /* Sums in another order differ in the last bits. */
     double best_ns = step_ns * (1 - 1e-9);
-    struct alternative others[TRIED];
-    const uint32_t count = find_alternatives(simulation, &simulation->calls.all[index], others);
+    struct workload_alternative others[TRIED];
+    const struct workload_call *call = &simulation->calls.all[index];
+    const uint32_t count = workload_call_alternatives(simulation->workload, simulation->options,
+                                                      call, call->run.algorithm, TRIED, others);
     for (uint32_t i = 0; i < count; i++) {
         struct ronde_error why_not = {RONDE_OK, 0, ""};
         double ns = 0;

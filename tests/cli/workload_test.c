@@ -34,7 +34,7 @@ static void calls_are_nccl_s_where_that_is_asked_for(void)
         return;
     expect("workload gpt --layers 2 --hidden 4096 --tp 8 --dp 2 -o nccl.workload", 0, "");
     expect("workload sim nccl.workload --topo H100-cluster01", 0,
-           "# calls    by schedules of ronde, replayed: the fastest alone");
+           "# calls    by schedules of ronde, replayed: the fastest of each kind");
     expect("workload sim nccl.workload --topo H100-cluster01 --style nccl", 0,
            "# calls    as NCCL executes each of them alone, a model");
     char as_sim[64];
@@ -73,6 +73,38 @@ static void a_schedule_is_replayed_as_its_messages(void)
     expect("workload convert w again.goal", 0, "");
     expect("workload sim again.goal" CROSSBAR, 0, "# step     50.700 us");
     expect("convert all_reduce -a ring -N 8 --to chakra", 2, "Chakra traces are a file a rank");
+}
+
+/* How long a step takes, us. */
+static double step_us(const char *words)
+{
+    char command[1024];
+    snprintf(command, sizeof command, "cd '%s' && \"%s\" workload sim %s", RONDE_SCRATCH_DIR,
+             suite_ronde(), words);
+    char *said = said_by(command, 0);
+    const char *row = strstr(said, "# step");
+    const double us = row ? strtod(row + strlen("# step"), NULL) : NAN;
+    free(said);
+    return us;
+}
+
+/* Nine groups on a dragonfly share its cables: what is fastest alone takes more than twice as long then. */
+static void groups_that_call_at_once_get_what_is_fastest_then(void)
+{
+    static const char *const others[] = {"direct", "ring", "torus", "hierarchical_direct"};
+    char words[256];
+    if (!suite_can_read_platforms())
+        return;
+    expect("workload gpt --model 7b --layers 1 --tp 8 --dp 9 -o at-once.workload", 0, "");
+    const double chosen_us = step_us("at-once.workload --topo dragonfly-72");
+    CU_ASSERT(chosen_us > 0);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        snprintf(words, sizeof words, "at-once.workload --topo dragonfly-72 -a %s", others[i]);
+        const double us = step_us(words);
+        CU_ASSERT(chosen_us < 0.8 * us);
+        if (!(chosen_us < 0.8 * us))
+            suite_note("%s: %f us, chosen: %f", others[i], us, chosen_us);
+    }
 }
 
 static void a_step_is_made_and_replayed(void)
@@ -204,6 +236,7 @@ int main(void)
         {"a_step_is_traced", a_step_is_traced},
         {"a_step_is_drawn", a_step_is_drawn},
         {"calls_are_nccl_s_where_that_is_asked_for", calls_are_nccl_s_where_that_is_asked_for},
+        SUITE_CASE(groups_that_call_at_once_get_what_is_fastest_then),
         {"a_schedule_is_replayed_as_its_messages", a_schedule_is_replayed_as_its_messages},
         {"a_step_is_made_and_replayed", a_step_is_made_and_replayed},
         {"one_rank_stands_for_many", one_rank_stands_for_many},

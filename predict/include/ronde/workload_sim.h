@@ -35,9 +35,10 @@ typedef enum ronde_status (*ronde_workload_time)(void *context, const struct ron
 struct ronde_workload_sim {
     const struct ronde_platform *platform; /**< where; rank r is on host r */
     const char *engine;                    /**< auto (NULL), flat, simgrid, maxmin or flat_fifo */
-    const char *algorithm; /**< of collectives that name none; NULL or "auto" = the fastest alone */
+    const char *algorithm; /**< of collectives that name none; NULL or "auto" = the fastest (docs/guide/workloads.md) */
     uint32_t alternatives; /**< kinds of calls for which other algorithms are tried in the step */
-    double time_limit_s;   /**< of one replay; 0 = 600 */
+    uint64_t most_steps; /**< of all calls together, up to which each that names no algorithm runs by the fastest; 0 = 4 Mi */
+    double time_limit_s; /**< of one replay; 0 = 600 */
     const struct ronde_cancel *cancel; /**< ends it with CANCELLED; NULL = never */
     /**
      * Instead of schedules: a call waits for its last rank and takes what this says, whatever else is under way; it puts
@@ -56,6 +57,8 @@ struct ronde_workload_call {
     uint32_t count;                   /**< calls of all groups */
     const char *algorithm;            /**< by which it ran; NULL where nothing moves */
     double alone_ns;                  /**< of one on the first group's hosts, with nothing else */
+    double planned_ns; /**< of one that names no algorithm: by the fastest alone, as planned; else 0 */
+    bool is_short;     /**< that has too many steps for so many calls */
     double mean_ns; /**< of one in the step, from its last rank's coming to its last rank's end */
     double path_ns; /**< of the critical path that runs through it */
     bool is_tried;  /**< other algorithms were */

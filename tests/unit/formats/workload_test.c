@@ -73,6 +73,9 @@ static void wrong_texts_are_refused_by_line(void)
         const char *text, *message;
     } cases[] = {
         {"", "f:1: expected \"ronde-workload 1\""},
+        {"{\"traceEvents\": []}\n", "f:1: no workload, which begins with \"ronde-workload 1\""},
+        {"\x1f\x8b\b", "f:1: no workload, which begins with \"ronde-workload 1\"; what ran, in a "
+                       "trace or a log, is read by ronde explain"},
         {"ronde-workload 2\n", "f:1: version 2 is outside 1 .. 1"},
         {"ronde-workload 1\nrank 2\n", "f:2: expected \"ranks N\""},
         {"ronde-workload 1\nranks 0\n", "f:2: ranks 0 is outside 1 .. 131072"},

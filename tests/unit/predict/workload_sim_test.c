@@ -4,6 +4,7 @@
 
 #include "unit/platform_text.h"
 
+#include "ronde/schedules.h"
 #include "ronde/sim.h"
 #include "ronde/workload_sim.h"
 
@@ -336,6 +337,63 @@ static void what_cannot_go_on_is_named(void)
     }
 }
 
+/* One call of many bytes by a group whose ranks are in no order of hosts: none of the algorithms by its defaults is faster. */
+static const char one_call[] = "ronde-workload 1\nranks 16\ngroups g 3,14,5,0,9,11,2,8,7,1,6,4\n"
+                               "on 0-9,11,14\n x broadcast g 4M root 2\n";
+
+/* Replays of a choice may be SimGrid's, which reads the machine once more. */
+static struct ronde_platform *machine_to_read_again(void)
+{
+    struct ronde_platform *platform = NULL;
+    CU_ASSERT_EQUAL_FATAL(ronde_platform_parse("machine.xml", machine_text, strlen(machine_text),
+                                               ronde_mem_default(), &platform, NULL),
+                          RONDE_OK);
+    return platform;
+}
+
+static struct step run_one_call(const char *algorithm, uint64_t most_steps)
+{
+    const struct ronde_workload_sim how = {.algorithm = algorithm, .most_steps = most_steps};
+    return run_how(machine_to_read_again(), one_call, &how);
+}
+
+static void a_call_is_as_fast_as_it_can_be(void)
+{
+    uint32_t count;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
+    if (!suite_can_read_platforms())
+        return;
+    struct step planned = run_one_call("auto", 0);
+    CU_ASSERT_EQUAL_FATAL(planned.status, RONDE_OK);
+    CU_ASSERT_EQUAL(planned.result.calls[0].planned_ns, planned.result.calls[0].alone_ns);
+    CU_ASSERT(!planned.result.calls[0].is_short);
+    for (uint32_t a = 0; a < count; a++) {
+        if (all[a]->collective != RONDE_BROADCAST)
+            continue;
+        struct step step = run_one_call(all[a]->name, 0);
+        CU_ASSERT(step.status != RONDE_OK || planned.result.time_ns <= 1.005 * step.result.time_ns);
+        end(&step);
+    }
+    end(&planned);
+}
+
+/* With few steps for all calls it is slower than it could be, which is said. */
+static void many_steps_are_too_many(void)
+{
+    if (!suite_can_read_platforms())
+        return;
+    struct step planned = run_one_call(NULL, 0);
+    struct step shorter = run_one_call(NULL, 60);
+    CU_ASSERT_EQUAL_FATAL(planned.status, RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(shorter.status, RONDE_OK);
+    CU_ASSERT(shorter.result.ops < planned.result.ops / 2);
+    CU_ASSERT_EQUAL(shorter.result.calls[0].planned_ns, planned.result.calls[0].alone_ns);
+    CU_ASSERT(shorter.result.calls[0].is_short);
+    CU_ASSERT(shorter.result.calls[0].alone_ns > planned.result.calls[0].alone_ns);
+    end(&shorter);
+    end(&planned);
+}
+
 static void names_that_mean_nothing_are_refused(void)
 {
     if (!suite_can_read_platforms())
@@ -360,14 +418,21 @@ static const char everything[] =
     " s send 1K to +2 after a\non 2-3\n b all_reduce tp 4K\n r recv 1K from -2\n"
     " c all_reduce dp 4K with ring after b r\n";
 
+/* What is replayed, and by what. */
+struct once {
+    const struct ronde_platform *platform;
+    const char *algorithm;
+};
+
 static enum ronde_status simulate_once(const void *context, const struct ronde_mem *mem,
                                        struct ronde_error *error)
 {
     struct ronde_workload *workload = NULL;
     struct ronde_workload_result result;
-    const struct ronde_workload_sim how = {.platform = context,
+    const struct once *once = context;
+    const struct ronde_workload_sim how = {.platform = once->platform,
                                            .engine = "maxmin",
-                                           .algorithm = "ring",
+                                           .algorithm = once->algorithm,
                                            .alternatives = 1};
     CU_ASSERT_EQUAL_FATAL(ronde_workload_parse(everything, sizeof everything - 1, "t",
                                                ronde_mem_default(), &workload, NULL),
@@ -382,9 +447,12 @@ static void running_out_of_memory_is_survived(void)
 {
     if (!suite_can_read_platforms())
         return;
-    struct ronde_platform *platform = platform_text_good(machine_text);
-    const struct sweep sweep = {"workload", simulate_once, platform};
-    CU_ASSERT(sweep_run(&sweep) > 0);
+    struct ronde_platform *platform = machine_to_read_again();
+    const struct once named = {platform, "ring"}, planned = {platform, NULL};
+    const struct sweep sweeps[] = {{"workload", simulate_once, &named},
+                                   {"workload as planned", simulate_once, &planned}};
+    CU_ASSERT(sweep_run(&sweeps[0]) > 0);
+    CU_ASSERT(sweep_run(&sweeps[1]) > 0);
     ronde_platform_destroy(platform);
 }
 
@@ -405,6 +473,8 @@ int main(void)
         SUITE_CASE(another_algorithm_is_tried_in_the_step),
         SUITE_CASE(engines_agree),
         SUITE_CASE(what_cannot_go_on_is_named),
+        SUITE_CASE(a_call_is_as_fast_as_it_can_be),
+        SUITE_CASE(many_steps_are_too_many),
         SUITE_CASE(names_that_mean_nothing_are_refused),
         SUITE_CASE(running_out_of_memory_is_survived),
     };
