@@ -114,13 +114,19 @@ static void rings_of_one_node(void)
         {RONDE_REDUCE, 8, 1, 229, MIB, RING, LL128, 14 + 1.9, 220.8},
         {RONDE_ALL_REDUCE, 8, 1, 220, MIB, RING, LL, 6.6 + 14 * .6, 60 * 8 / 14.},
         {RONDE_ALL_GATHER, 8, 1, 220, MIB, RING, LL, 6.6 + 7 * .6, 80 * 8 / 7.},
-        {RONDE_ALL_REDUCE, 8, 1, 216, MIB, RING, LL, 3.6 + 14 * .47, 60 * 8 / 14.},
-        {RONDE_ALL_REDUCE, 8, 1, 216, MIB, RING, LL128, 10 + 14 * 1.9, 220.8 * 8 / 14.},
+        {RONDE_ALL_REDUCE, 8, 1, 216, MIB, RING, LL, 3.6 + 14 * .47, 235 / 4. * 8 / 14.},
+        {RONDE_ALL_REDUCE, 8, 1, 216, MIB, RING, LL128, 10 + 14 * 1.9, 235 * .92 * 8 / 14.},
+        {RONDE_ALL_REDUCE, 8, 1, 209, MIB, RING, LL128, 10 + 14 * 1.9, 12 * 16.9 * 8 / 14.},
+        {RONDE_REDUCE_SCATTER, 8, 1, 209, MIB, RING, LL128, 10 + 7 * 1.9, 12 * 15.2 * 8 / 7.},
+        {RONDE_REDUCE, 8, 1, 209, MIB, RING, LL128, 10 + 1.9, 12 * 12},
     };
     check_rows(&switched, rows, sizeof rows / sizeof rows[0]);
 }
 
-/* 1 MiB is 2^14 times 64 bytes: corrections .5, .6, .5; a lone node's tree has 0.85 of its bus. */
+/*
+ * 1 MiB is 2^14 times 64 bytes: corrections .5, .6, .5, the last for 256 MiB; a lone node's tree has 0.85 of its bus. A hop by Simple was
+ * taken for a chunk of 256 KiB, 28 us, until 2.17 and again from 2.19 to 2.22.
+ */
 static void trees_of_one_node(void)
 {
     static const struct row rows[] = {
@@ -131,11 +137,18 @@ static void trees_of_one_node(void)
         {RONDE_ALL_REDUCE, 8, 1, 229, 1, TREE, SIMPLE, 8.4 + 56, 220.8 * .85 / 2 * .9},
         {RONDE_ALL_REDUCE, 8, 1, 229, 127, TREE, LL, 6.8 + 8.4, 220.8 / 3.8 * .85 / 2},
         {RONDE_ALL_REDUCE, 8, 1, 229, 64 << 12, TREE, LL, 15.2, 220.8 / 3.8 * .85 / 2 * .4},
-        {RONDE_ALL_REDUCE, 8, 1, 229, 1ull << 29, TREE, SIMPLE, 64.4, 220.8 * .85 / 2 * .9},
-        {RONDE_ALL_REDUCE, 8, 1, 229, 1ull << 30, TREE, SIMPLE, 64.4, 220.8 * .85 / 2},
-        {RONDE_ALL_REDUCE, 8, 1, 221, MIB, TREE, SIMPLE, 56, 220.8 * .85 / 2 * .5},
-        {RONDE_ALL_REDUCE, 8, 1, 216, MIB, TREE, SIMPLE, 14 * 28, 220.8 * .85 / 2 * .5},
-        {RONDE_ALL_REDUCE, 8, 1, 216, MIB, TREE, LL, 4.4 + 14 * .52, 220.8 / 3.8 * .85 / 2 * .5},
+        {RONDE_ALL_REDUCE, 8, 1, 229, 1ull << 28, TREE, SIMPLE, 64.4, 220.8 * .85 / 2 * .9},
+        {RONDE_ALL_REDUCE, 8, 1, 229, 1ull << 29, TREE, SIMPLE, 64.4, 220.8 * .85 / 2},
+        {RONDE_ALL_REDUCE, 8, 1, 223, MIB, TREE, SIMPLE, 8.4 + 56, 220.8 * .85 / 2 * .5},
+        {RONDE_ALL_REDUCE, 8, 1, 222, MIB, TREE, SIMPLE, 14 * 28, 220.8 * .85 / 2 * .5},
+        {RONDE_ALL_REDUCE, 8, 1, 219, MIB, TREE, SIMPLE, 14 * 28, 220.8 * .85 / 2 * .5},
+        {RONDE_ALL_REDUCE, 8, 1, 218, MIB, TREE, SIMPLE, 56, 220.8 * .85 / 2 * .5},
+        {RONDE_ALL_REDUCE, 8, 1, 216, MIB, TREE, SIMPLE, 14 * 28, 235 * .92 / 2 * .5},
+        {RONDE_ALL_REDUCE, 8, 1, 216, MIB, TREE, LL, 4.4 + 14 * .52, 235 * .92 / 3.8 / 2 * .5},
+        {RONDE_ALL_REDUCE, 8, 1, 209, 2 * MIB, TREE, LL128, 4.4 + 14 * 1.25,
+         235 * .92 * 7 / 9 / 2 * .6},
+        {RONDE_ALL_REDUCE, 8, 1, 209, 4 * MIB, TREE, LL128, 21.9, 235 * .92 * 7 / 9 / 2 * .7},
+        {RONDE_ALL_REDUCE, 8, 1, 216, 4 * MIB, TREE, LL128, 21.9, 235 * .92 * 7 / 9 / 2 * .8},
         {RONDE_ALL_GATHER, 8, 1, 229, MIB, TREE, SIMPLE, 0, 0},
         {RONDE_REDUCE_SCATTER, 8, 1, 229, MIB, TREE, LL, 0, 0},
         {RONDE_BROADCAST, 8, 1, 229, MIB, TREE, SIMPLE, 0, 0},
@@ -143,7 +156,10 @@ static void trees_of_one_node(void)
     check_rows(&switched, rows, sizeof rows / sizeof rows[0]);
 }
 
-/* Two nodes of eight: 30 steps, two of them across; LL of Ampere on Intel has Volta's cap. */
+/*
+ * Two nodes of eight: 30 steps, two of them across, four from 2.12 to 2.22; LL of Ampere on Intel has Volta's cap. Since 2.23 one GPU a
+ * node has a tree's hop, and no longer .7 of the bus by LL128.
+ */
 static void rings_of_several_nodes(void)
 {
     static const struct row rows[] = {
@@ -157,12 +173,18 @@ static void rings_of_several_nodes(void)
         {RONDE_BROADCAST, 16, 2, 216, MIB, RING, SIMPLE, 8.4 + 16 * 28, 96},
         {RONDE_REDUCE, 16, 2, 229, MIB, RING, LL, 6.6 + 16 * 2.7, 30},
         {RONDE_BROADCAST, 4, 4, 229, MIB, RING, LL128, 14 + 4, 20},
-        {RONDE_ALL_REDUCE, 16, 2, 216, MIB, RING, LL, 3.6 + 28 + 5.4, 24 * 16 / 30.},
+        {RONDE_ALL_REDUCE, 16, 2, 216, MIB, RING, LL, 3.6 + 26 * .846 + 10.8, 24 * 16 / 30.},
+        {RONDE_ALL_REDUCE, 16, 2, 211, MIB, RING, LL, 3.6 + 28 * .846 + 5.4, 24 * 16 / 30.},
+        {RONDE_ALL_REDUCE, 16, 2, 220, MIB, RING, LL, 6.6 + 26 + 10.8, 24 * 16 / 30.},
+        {RONDE_ALL_GATHER, 16, 2, 213, MIB, RING, SIMPLE, 8.4 + 14 * 3.4 + 28, 96 * 16 / 15.},
+        {RONDE_ALL_GATHER, 16, 2, 214, MIB, RING, SIMPLE, 8.4 + 14 * 3.4 + 9.6, 96 * 16 / 15.},
+        {RONDE_ALL_REDUCE, 16, 2, 216, 65535, RING, SIMPLE, 8.4 + 26 * 3.4 + 4 * 9.6, 96 * 16 / 30.},
+        {RONDE_ALL_REDUCE, 16, 2, 216, 65536, RING, SIMPLE, 135.2 * 1.9, 96 * 16 / 30.},
         {RONDE_ALL_GATHER, 16, 2, 220, MIB, RING, LL, 6.6 + 14 + 2.7, 24 * 16 / 15.},
         {RONDE_ALL_REDUCE, 32, 4, 229, MIB, RING, LL, 6.6 + 56 + 6 * 2.7, 9 * 32 / 62.},
         {RONDE_ALL_REDUCE, 4, 4, 229, MIB, RING, SIMPLE, (8.4 + 84) * 1.4, 24 * 4 / 6.},
-        {RONDE_ALL_REDUCE, 4, 4, 229, MIB, RING, LL128, 14 + 24, 20 * 4 / 6.},
-        {RONDE_ALL_REDUCE, 4, 4, 220, MIB, RING, LL128, 14 + 24, 24 * .644 * 4 / 6.},
+        {RONDE_ALL_REDUCE, 4, 4, 229, MIB, RING, LL128, 14 + 51, 20 * 4 / 6.},
+        {RONDE_ALL_REDUCE, 4, 4, 222, MIB, RING, LL128, 14 - 2 + 32, 24 * .7 * 4 / 6.},
     };
     struct ronde_nccl_machine amd = switched;
     static const struct row of_amd[] = {
@@ -184,6 +206,8 @@ static void trees_of_several_nodes(void)
         {RONDE_ALL_REDUCE, 32, 4, 229, MIB, TREE, SIMPLE, 8.4 + 2 * (28 + 28), 64 / 2 * .5},
         {RONDE_ALL_REDUCE, 24, 3, 229, MIB, TREE, SIMPLE, 8.4 + 2 * (28 + 14), 64 / 2 * .5},
         {RONDE_ALL_REDUCE, 32, 4, 229, MIB, TREE, LL128, 14 + 2 * (8.75 + 17), 40 / 2 * .6},
+        {RONDE_ALL_REDUCE, 16, 2, 222, MIB, TREE, SIMPLE, 2 * (196 + 28), 120 / 2 * .5},
+        {RONDE_ALL_REDUCE, 16, 2, 209, MIB, TREE, SIMPLE, 2 * (196 + 28), 90 / 2 * .5},
         {RONDE_ALL_REDUCE, 16, 2, 216, MIB, TREE, LL, 4.4 + 2 * (7 * .936 + 5), 30 / 2 * .5},
     };
     struct ronde_nccl_machine bridged = switched;
@@ -285,16 +309,22 @@ static void links_between_some_are_those_between_these(void)
     check_rows(&mesh, of_slow, 1);
 }
 
-/* 450 GB/s count as 360; NVLS has .85 of it but a GPU's own part, NVLSTree no more than the NICs. */
+/*
+ * 450 GB/s count as 360, of which eight GPUs make a channel of 40 each, three one of 60; of its bus NVLS had 5/6, since 2.28 .85 twice but a
+ * GPU's own part, times n over steps; NVLSTree no more than the NICs.
+ */
 static void nvls_needs_hopper_a_switch_and_three(void)
 {
     enum { NVLS = RONDE_NCCL_NVLS, BOTH = RONDE_NCCL_NVLS_TREE };
     static const struct row rows[] = {
-        {RONDE_ALL_REDUCE, 8, 1, 229, MIB, NVLS, SIMPLE, 25, 306 * 7 / 8.},
-        {RONDE_ALL_REDUCE, 3, 1, 229, MIB, NVLS, SIMPLE, 25, 306 * 2 / 3.},
-        {RONDE_ALL_REDUCE, 8, 1, 218, MIB, NVLS, SIMPLE, 25, 306 * 7 / 8.},
-        {RONDE_ALL_REDUCE, 16, 2, 229, MIB, BOTH, SIMPLE, 25 + 28, 96},
-        {RONDE_ALL_REDUCE, 32, 4, 229, MIB, BOTH, SIMPLE, 25 + 56, 48},
+        {RONDE_ALL_REDUCE, 8, 1, 229, MIB, NVLS, SIMPLE, 25, 320 * .85 * 2 * 7 / 8 * 8 / 14.},
+        {RONDE_ALL_REDUCE, 3, 1, 229, MIB, NVLS, SIMPLE, 25, 180 * .85 * 2 * 2 / 3 * 3 / 4.},
+        {RONDE_ALL_REDUCE, 8, 1, 227, MIB, NVLS, SIMPLE, 25, 320 * 5 / 6.},
+        {RONDE_ALL_REDUCE, 8, 1, 218, MIB, NVLS, SIMPLE, 23, 320 * 5 / 6.},
+        {RONDE_ALL_REDUCE, 16, 2, 229, MIB, BOTH, SIMPLE, 25 + 2 * 20.9, 192 * 16 / 30.},
+        {RONDE_ALL_REDUCE, 32, 4, 229, MIB, BOTH, SIMPLE, 25 + 4 * 20.9, 96 * 32 / 62.},
+        {RONDE_ALL_REDUCE, 16, 2, 227, MIB, BOTH, SIMPLE, 25 + 28, 96 * 5 / 6.},
+        {RONDE_ALL_REDUCE, 32, 4, 220, MIB, BOTH, SIMPLE, 23 + 56, 48 * 5 / 6.},
         {RONDE_ALL_REDUCE, 8, 1, 217, MIB, NVLS, SIMPLE, 0, 0},
         {RONDE_ALL_REDUCE, 2, 1, 229, MIB, NVLS, SIMPLE, 0, 0},
         {RONDE_ALL_REDUCE, 8, 1, 229, MIB, NVLS, LL, 0, 0},
@@ -303,10 +333,10 @@ static void nvls_needs_hopper_a_switch_and_three(void)
         {RONDE_ALL_REDUCE, 8, 1, 229, MIB, BOTH, SIMPLE, 0, 0},
         {RONDE_ALL_REDUCE, 8, 2, 229, MIB, BOTH, SIMPLE, 0, 0},
         {RONDE_ALL_GATHER, 8, 1, 229, MIB, NVLS, SIMPLE, 0, 0},
-        {RONDE_ALL_REDUCE, 8, 1, 223, MIB, RING, LL, 6.6 + 8.4, 141 * 8 / 14.},
-        {RONDE_ALL_REDUCE, 8, 1, 222, MIB, RING, LL, 6.6 + 8.4, 100 * 8 / 14.},
+        {RONDE_ALL_REDUCE, 8, 1, 221, MIB, RING, LL, 6.6 + 8.4, 141 * 8 / 14.},
+        {RONDE_ALL_REDUCE, 8, 1, 220, MIB, RING, LL, 6.6 + 8.4, 90 * 8 / 14.},
         {RONDE_ALL_REDUCE, 16, 2, 229, MIB, RING, LL, 40, 48 * 16 / 30.},
-        {RONDE_ALL_REDUCE, 16, 2, 222, MIB, RING, LL, 40, 40 * 16 / 30.},
+        {RONDE_ALL_REDUCE, 16, 2, 222, MIB, RING, LL, 43.4, 48 * 16 / 30.},
     };
     struct ronde_nccl_machine hopper = switched;
     hopper.generation = RONDE_NCCL_HOPPER;
@@ -317,6 +347,47 @@ static void nvls_needs_hopper_a_switch_and_three(void)
               90);
     check_row(&switched, &(const struct row){RONDE_ALL_REDUCE, 8, 1, 229, MIB, NVLS, SIMPLE, 0, 0},
               91);
+}
+
+/* Blackwell had twice Hopper's rates until its own were measured, and has corrections of its NVLSTree beside a processor of x86. */
+static void blackwell_was_taken_for_two_hoppers(void)
+{
+    static const struct row rows[] = {
+        {RONDE_ALL_REDUCE, 16, 2, 229, MIB, RING, LL128, 14 + 28 * 1.9 + 8, 80 * 16 / 30.},
+        {RONDE_ALL_REDUCE, 16, 2, 228, MIB, RING, LL128, 14 + 28 * 1.9 + 8, 96 * .92 * 16 / 30.},
+        {RONDE_ALL_REDUCE, 32, 4, 229, MIB, TREE, SIMPLE, 8.4 + 2 * (28 + 28), 64 / 2 * .5},
+        {RONDE_ALL_REDUCE, 32, 4, 227, MIB, TREE, SIMPLE, 8.4 + 2 * (28 + 28), 96 * .92 / 2 * .5},
+        {RONDE_ALL_REDUCE, 32, 4, 227, MIB, TREE, LL128, 14 + 2 * (8.75 + 17), 80 / 2 * .6},
+        {RONDE_ALL_REDUCE, 32, 4, 228, MIB, RONDE_NCCL_NVLS_TREE, SIMPLE, 108.6, 96 * 32 / 62.},
+        {RONDE_ALL_REDUCE, 32, 4, 229, MIB, RONDE_NCCL_NVLS_TREE, SIMPLE, 108.6, 48 * 32 / 62.},
+    };
+    struct ronde_nccl_machine blackwell = switched;
+    blackwell.generation = RONDE_NCCL_BLACKWELL;
+    check_rows(&blackwell, rows, sizeof rows / sizeof rows[0]);
+    blackwell.cpu = RONDE_NCCL_ARM;
+    check_row(&blackwell,
+              &(const struct row){RONDE_ALL_REDUCE, 32, 4, 229, MIB, RONDE_NCCL_NVLS_TREE, SIMPLE,
+                                  108.6, 96 * 32 / 62.},
+              92);
+}
+
+/* Amazon's plug-in says how slow its network is, which a hop by Simple has twice; others say nothing. */
+static void a_plugin_tells_its_latency(void)
+{
+    static const struct row of_p5[] = {
+        {RONDE_ALL_REDUCE, 16, 2, 229, MIB, TREE, LL, 6.8 + 2 * (4.2 + 5 + 75), 120 / 3.8 / 2 * .5},
+        {RONDE_ALL_REDUCE, 16, 2, 229, 64, RING, SIMPLE, 131.6 + 2 * 150, 48 * 16 / 30.},
+        {RONDE_ALL_REDUCE, 16, 2, 229, MIB, RONDE_NCCL_NVLS_TREE, SIMPLE, 66.8 + 300, 96 * 16 / 30.},
+        {RONDE_ALL_REDUCE, 16, 2, 217, 64, RING, SIMPLE, 8.4 + 26 * 3.4 + 4 * 9.6, 48 * 16 / 30.},
+    };
+    static const struct row of_p5en[] = {
+        {RONDE_ALL_REDUCE, 16, 2, 229, 64, RING, SIMPLE, 131.6 + 2 * 70, 96 * 16 / 30.}};
+    struct ronde_nccl_machine machine = switched;
+    machine.generation = RONDE_NCCL_HOPPER;
+    machine.fabric = RONDE_NCCL_EFA;
+    check_rows(&machine, of_p5en, 1);
+    machine.nic_GBps = 12.5;
+    check_rows(&machine, of_p5, sizeof of_p5 / sizeof of_p5[0]);
 }
 
 /* Over all sizes: what is chosen has the least time of all that the wish leaves, and that is what is returned. */
@@ -371,6 +442,8 @@ int main(void)
         {"pcie_is_as_wide_as_its_processor", pcie_is_as_wide_as_its_processor},
         {"links_between_some_are_those_between_these", links_between_some_are_those_between_these},
         {"nvls_needs_hopper_a_switch_and_three", nvls_needs_hopper_a_switch_and_three},
+        {"blackwell_was_taken_for_two_hoppers", blackwell_was_taken_for_two_hoppers},
+        {"a_plugin_tells_its_latency", a_plugin_tells_its_latency},
         {"networks_without_order_have_simple_alone", networks_without_order_have_simple_alone},
         {"the_choice_is_the_least", the_choice_is_the_least},
         {"a_wish_that_cannot_be_has_no_time", a_wish_that_cannot_be_has_no_time},
