@@ -1,6 +1,6 @@
 /*
  * One question has one answer: the time of an algorithm, and the best algorithm with its time, are the same numbers from
- * `sim`, `sweep` and `plan`, on machines of twelve kinds, from 1 KiB to 1 GiB: with parts missing or slow, and described, too.
+ * `sim`, `sweep` and `plan`, and for calls of a step from `workload sim`, on machines of twelve kinds, from 1 KiB to 1 GiB: with parts missing or slow, and described, too.
  */
 #include "support/buffers.h"
 #include "support/built_with.h"
@@ -8,6 +8,7 @@
 #include "support/said.h"
 #include "support/suite.h"
 
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -163,6 +164,64 @@ static void check_best(const char *collective, const struct machine *machine)
     }
 }
 
+/* The number of a field in a line of JSON. */
+static double number_in(const char *line, const char *field)
+{
+    char key[64];
+    snprintf(key, sizeof key, "\"%s\": ", field);
+    const char *at = strstr(line, key);
+    return at ? strtod(at + strlen(key), NULL) : NAN;
+}
+
+/* How much longer than planned a call of a step takes alone, which leaves ranks where they are; plans differ by half a percent. */
+static void compare_call(const char *line, const char *plans, const struct machine *machine)
+{
+    const double bytes = number_in(line, "bytes");
+    const char *plan = plans;
+    /* What so many ranks cannot share is left out of a plan's bytes. */
+    while (plan && !(fabs(number_in(plan, "bytes") / bytes - 1) < 0.1))
+        plan = strchr(plan, '\n') ? strchr(plan, '\n') + 1 : NULL;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    const double call_ns = number_in(line, "fastest_alone_ns"),
+                 plan_ns = number_in(plan, "time_ns");
+    const char *placement = strstr(plan, "\"placement\": ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(placement);
+    const bool is_moved = strncmp(placement + 13, "\"scattered", 10) == 0;
+    const bool is_right =
+        call_ns >= 0.995 * plan_ns && (is_moved || call_ns <= 1.006 * plan_ns) && call_ns > 0;
+    CU_ASSERT(is_right);
+    if (!is_right)
+        suite_note("%s: a call of %.0f bytes takes %.1f ns, planned %.1f", machine->name, bytes,
+                   call_ns, plan_ns);
+}
+
+/* Calls of a step that name no algorithm run as planned. */
+static void check_step(const char *collective, const struct machine *machine)
+{
+    char command[1024], words[256];
+    FILE *file = fopen(SCRATCH "-step", "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fprintf(file, "ronde-workload 1\nranks %s\ngroups all 0-%d\non 0-%d\n", machine->ranks,
+            atoi(machine->ranks) - 1, atoi(machine->ranks) - 1);
+    for (const char *size = "KMG"; *size; size++)
+        fprintf(file, "%c %s all 1%c\n", *size, collective, *size);
+    fclose(file);
+    snprintf(words, sizeof words, "plan %s" SIZES, collective);
+    char *plans = ask(words, machine);
+    snprintf(command, sizeof command,
+             "cd '%s' && '%s' workload sim '%s' --topo '%s' %s --json | grep '\"call\"'",
+             RONDE_SOURCE_DIR, suite_ronde(), SCRATCH "-step", machine->name,
+             machine->words ? machine->words : "");
+    char *said = said_by(command, 0);
+    uint32_t calls = 0;
+    for (const char *line = said; *line; line += strcspn(line, "\n") + 1, calls++)
+        compare_call(line, plans, machine);
+    CU_ASSERT_EQUAL(calls, SIZE_COUNT);
+    unlink(SCRATCH "-step");
+    free(said);
+    free(plans);
+}
+
 /* Of machines and questions every fourth pair, another of them on each machine; all with RONDE_TEST_SCALE above 100. */
 static size_t stride(void)
 {
@@ -178,6 +237,7 @@ static void one_question_has_one_answer(void)
         for (size_t q = m % stride(); q < QUESTIONS; q += stride()) {
             check_named(&questions[q], &machines[m]);
             check_best(questions[q].collective, &machines[m]);
+            check_step(questions[q].collective, &machines[m]);
         }
     }
     for (size_t m = 0; m < MACHINES; m++)

@@ -21,6 +21,7 @@
 /* Four ranks; see docs/guide/plugin.md. */
 #define GIVEN RONDE_SOURCE_DIR "/docs/examples/two_nodes.ronde"
 /* 4 MB on 16 ranks of 50 GB/s ports. */
+#define TORUS "sim all_reduce -a ring -N 16 --topo torus-8x8 -b 4M -e 4M "
 #define RING "sim all_reduce -a ring -N 16 --topo crossbar-64 -b 4M -e 4M "
 
 /* Runs `ronde ARGUMENTS`; stdout, or stderr where asked for. Free the text. */
@@ -256,6 +257,13 @@ static void scenario_files_say_where_they_are_wrong(void)
     CU_ASSERT(files_write(path, "# late\nstraggler rank=7,delay=2ms  # by a page fault\n\n"
                                 "with broadcast:chain:1M:20-23\n"));
     expect_number(arguments, "time_ns", 2e6 + number_of(RING, "time_ns"));
+    /* A link that is out: the same machine by an option and by a statement. */
+    snprintf(arguments, sizeof arguments, TORUS "--scenario %s", path);
+    CU_ASSERT(files_write(path, "degrade chips_link_from_0_to_1=0\n"));
+    expect_number(arguments, "time_ns",
+                  number_of(TORUS "--degrade chips_link_from_0_to_1=0", "time_ns"));
+    CU_ASSERT(number_of(arguments, "time_ns") > 1.01 * number_of(TORUS, "time_ns"));
+    snprintf(arguments, sizeof arguments, RING "--scenario %s", path);
     CU_ASSERT(files_write(path, "degrade hosts_link_3=0.5\nwhit all_reduce:ring:4M\n"));
     said_refuses(arguments, 2, "scenario.txt:2: unknown statement \"whit\"; did you mean with");
     CU_ASSERT(files_write(path, "\n\nbackground 0 > 1:1M\n"));

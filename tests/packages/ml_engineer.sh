@@ -16,9 +16,9 @@ record = ronde.nccl("all_reduce", "H100-cluster01", "1G", ranks=64)[0]
 print(f"NCCL: {record['time_us']:.1f} us")
 PYTHON
 run python3 step.py
-expect 0 '^80\.0 ms, 21\.0 ms exposed'
+expect 0 '^79\.9 ms, 20\.9 ms exposed'
 expect 0 'all_reduce dp'
-expect 0 '^NCCL: 60[0-9]{2}\.[0-9] us'
+expect 0 '^NCCL: 61[0-9]{2}\.[0-9] us'
 run ronde explain "$mine/dlrm-v100x8"
 expect 0 'all_to_all'
 cat >ranks.py <<'PYTHON'
