@@ -37,8 +37,8 @@ static const struct demo_options *own_of(const struct ronde_options *options)
 /* Ranks the machine file has hosts for. */
 #define DEMO_HOSTS 64u
 
-/* Time for a point, ns: half of what validate takes, as a demo is to be short. */
-#define DEMO_WINDOW_NS 1e8
+/* Time for a point, ns: a quarter of what validate takes, as a demo is to be short. */
+#define DEMO_WINDOW_NS 5e7
 
 /* And of --again, on a machine that others use: they weigh less the longer it takes. */
 #define AGAIN_WINDOW_NS 3e8
