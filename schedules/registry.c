@@ -40,8 +40,19 @@ enum ronde_status ronde_parse_collective(const char *text, enum ronde_collective
                       "unknown collective \"%s\"; `ronde list` names them", text);
 }
 
-/* Algorithms of a collective among which a nearest name is looked for. */
-#define MAX_NAMES 64u
+/* Algorithms among which a nearest name is looked for. */
+#define MAX_NAMES 128u
+
+/* The names of a collective's algorithms, or of all where it is RONDE_COLLECTIVE_COUNT; returns how many. */
+static uint32_t list_names(enum ronde_collective collective, const char *out_names[MAX_NAMES])
+{
+    uint32_t count = 0, total = 0;
+    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
+    for (uint32_t i = 0; i < total && count < MAX_NAMES; i++)
+        if (collective == RONDE_COLLECTIVE_COUNT || all[i]->collective == collective)
+            out_names[count++] = all[i]->name;
+    return count;
+}
 
 /* Names that people bring from NCCL, and what to type here; NULL where this is none of them. */
 static const char *advice_on(const char *name)
@@ -62,22 +73,48 @@ static const char *advice_on(const char *name)
     return NULL;
 }
 
+/* A library is no algorithm: what it takes by itself is a style. False where a name is none of these. */
+static bool is_library(const char *name, struct ronde_error *error)
+{
+    static const char *const libraries[] = {"nccl", "rccl", "openmpi", "mpich"};
+    char word[WORD_BYTES];
+    to_small_letters(name, word);
+    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
+        if (strcmp(word, libraries[i]) == 0) {
+            ronde_fail(
+                error, RONDE_BAD_ARGUMENT,
+                "\"%s\" is a library and no algorithm; --style %s is what it takes by itself", name,
+                i < 2 ? "nccl" : libraries[i]);
+            return true;
+        }
+    return false;
+}
+
+enum ronde_status ronde_check_algorithm(const char *name, struct ronde_error *error)
+{
+    const char *names[MAX_NAMES];
+    if (is_library(name, error))
+        return RONDE_BAD_ARGUMENT;
+    const char *nearest = ronde_nearest(name, names, list_names(RONDE_COLLECTIVE_COUNT, names));
+    if (nearest && strcmp(nearest, name) == 0)
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_BAD_ARGUMENT, "no collective has an algorithm \"%s\"%s%s%s", name,
+                      nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+}
+
 const struct ronde_algorithm *ronde_parse_algorithm(enum ronde_collective collective,
                                                     const char *name, struct ronde_error *error)
 {
     const char *names[MAX_NAMES];
-    uint32_t count = 0, total = 0;
-    const struct ronde_algorithm *const *all = ronde_algorithms(&total);
-    for (uint32_t i = 0; i < total && count < MAX_NAMES; i++)
-        if (all[i]->collective == collective)
-            names[count++] = all[i]->name;
+    if (is_library(name, error))
+        return NULL;
     const char *advice = advice_on(name);
     if (advice && collective == RONDE_ALL_REDUCE) {
         ronde_fail(error, RONDE_BAD_ARGUMENT,
                    "%s is NCCL's: here %s; or --style nccl, the model of NCCL", name, advice);
         return NULL;
     }
-    const char *nearest = ronde_nearest(name, names, count);
+    const char *nearest = ronde_nearest(name, names, list_names(collective, names));
     if (nearest && strcmp(nearest, name) != 0) {
         ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has no algorithm \"%s\"; did you mean %s?",
                    ronde_collective_text(collective), name, nearest);

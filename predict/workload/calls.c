@@ -104,14 +104,8 @@ enum ronde_status workload_calls_check(const struct ronde_workload *workload,
                                        struct ronde_error *error)
 {
     const struct ronde_platform_facts *facts = ronde_platform_facts(options->platform);
-    bool is_known = !options->algorithm || strcmp(options->algorithm, "auto") == 0;
-    uint32_t count;
-    const struct ronde_algorithm *const *all = ronde_algorithms(&count);
-    for (uint32_t a = 0; a < count && !is_known; a++)
-        is_known = strcmp(all[a]->name, options->algorithm) == 0;
-    if (!is_known)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "no collective has an algorithm \"%s\"",
-                          options->algorithm);
+    if (options->algorithm && strcmp(options->algorithm, "auto") != 0)
+        RONDE_TRY(ronde_check_algorithm(options->algorithm, error));
     if (facts->shared.cores > 0 || facts->shared.memory_GBps > 0)
         return ronde_fail(error, RONDE_UNSUPPORTED,
                           "%s: its ranks share cores or memory, and what a workload computes is "

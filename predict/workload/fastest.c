@@ -1,6 +1,6 @@
 /*
- * What calls run by that name no algorithm: what plan finds for such a call alone, on the hosts of its group. Where its steps, times
- * all calls, are more than a replay should have, the best of fewer steps.
+ * Calls that name no algorithm run by what plan finds for such a call alone, on the hosts of its group; where that has too many steps
+ * for as many calls, by the best of fewer steps.
  */
 #include "choose/outline.h"
 #include "graph.h"

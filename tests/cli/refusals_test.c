@@ -143,6 +143,8 @@ static void names_that_are_none_list_those_there_are(void)
         {"sim all_reduce -a NVLSTree -N 8",
          "NVLSTree is NCCL's: here hierarchical_direct_tree on a machine of `ronde topo generate"},
         {"sim all_reduce -a collnetchain -N 8", "networks that add are not modelled; or --style"},
+        {"sim all_reduce -a nccl -N 8", "\"nccl\" is a library and no algorithm; --style nccl is"},
+        {"sim broadcast -a OpenMPI -N 8", "--style openmpi is what it takes by itself"},
         {"demo walk", "demo: unexpected argument \"walk\""},
         {"demo -N 200", "demo: unknown option -N; see ronde demo --help"},
         {"check - -", "check: unexpected argument \"-\""},

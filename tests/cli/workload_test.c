@@ -222,7 +222,9 @@ static void what_is_wrong_is_said_with_file_and_line(void)
     expect("workload", 2, "workload: which verb? there are sim, gpt, convert");
     expect("workload simm", 2, "did you mean sim?");
     expect("workload sim " DATA "/step.workload" CROSSBAR " -a rnig", 2,
-           "no collective has an algorithm \"rnig\"");
+           "no collective has an algorithm \"rnig\"; did you mean ring?");
+    expect("workload sim " DATA "/step.workload" CROSSBAR " -a nccl", 2,
+           "\"nccl\" is a library and no algorithm; --style nccl");
     expect("workload convert " DATA "/step.workload step.goal", 2, "GOAL has no collectives");
     expect("workload convert " DATA "/step.workload step.goal" CROSSBAR " -a ring,tree", 2,
            "one -a is for all collectives");

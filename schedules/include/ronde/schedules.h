@@ -82,6 +82,10 @@ ronde_parse_collective(const char *text, enum ronde_collective *out, struct rond
 RONDE_API const struct ronde_algorithm *
 ronde_parse_algorithm(enum ronde_collective collective, const char *name, struct ronde_error *error);
 
+/** Whether any collective has an algorithm of this name. Errors: BAD_ARGUMENT naming the nearest one. */
+RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_check_algorithm(const char *name,
+                                                                   struct ronde_error *error);
+
 /** Whether a name ends in "+puts": the algorithm as a library runs it that puts (ronde_time_params.puts); NULL does not. */
 RONDE_API bool ronde_name_puts(const char *name);
 
