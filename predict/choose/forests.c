@@ -8,8 +8,8 @@
 /** Unasked, of so many ranks at most: of 128 ranks all are made in a tenth of a second, of 1,024 in ten. */
 #define MOST_QUICK_RANKS 512u
 
-/** Unasked, so many steps where ranks are not folded, as 90 ranks have for all_reduce; what their replays may cost is for slots.c. */
-#define MOST_QUICK_STEPS 32768u
+/** Unasked, so many steps where ranks are not folded, as 128 ranks have for all_reduce; what their replays may cost is for slots.c. */
+#define MOST_QUICK_STEPS 65536u
 
 /** Steps up to which they are cut into pieces before the work of a step is known, where ranks are folded and where they are not. */
 #define MOST_CUT_STEPS (UINT64_C(1) << 16)

@@ -276,6 +276,15 @@ static enum ronde_status try_best(struct search *search, struct slots slots,
     return status;
 }
 
+/* Whether shorter pieces than those of the best time were no better: what they wait for is not what estimates know of. */
+static bool has_turned(const struct search *search)
+{
+    for (uint32_t i = 0; i < search->tried_count; i++)
+        if (search->tried[i] > 0 && search->tried[i] < search->quote->slot_bytes)
+            return true;
+    return false;
+}
+
 /**
  * A slot so short that its replay is long, where as much above its estimate as a longer one is it is still the fastest: put off
  * until others have been looked at, of which a quick one may be faster.
@@ -288,7 +297,8 @@ static enum ronde_status promise_long(struct search *search, const struct slots 
     const double least_ns = search->off * slots->estimated_ns[least];
     search->work_limit = MOST_LONG_WORK;
     if (steps_of(search->forecast, slots->bytes[least]) <= search->most_steps ||
-        is_out(search, slots->bytes[least]) || least_ns >= NEAR * quote->time_ns)
+        is_out(search, slots->bytes[least]) || has_turned(search) ||
+        least_ns >= NEAR * quote->time_ns)
         return RONDE_OK;
     if (isinf(quote->time_ns))
         return try_slot(search, slots->bytes[least], error);
@@ -393,6 +403,13 @@ static bool is_refused(const struct search *search)
     return search->is_packed && isinf(search->quote->time_ns) && isinf(search->beyond_ns);
 }
 
+/** Whether packed trees, cut by default, have more steps than could be replayed of ranks that differ. */
+static bool is_hopeless(const struct search *search)
+{
+    return search->is_packed && search->forecast->schedule->symmetry == RONDE_SYMMETRY_NONE &&
+           ronde_forecast_steps(search->forecast) > RONDE_SLOTS_MOST_STEPS;
+}
+
 static enum ronde_status find_time(struct search *search, bool is_open,
                                    const struct ronde_candidate *candidate,
                                    struct ronde_error *error)
@@ -405,7 +422,7 @@ static enum ronde_status find_time(struct search *search, bool is_open,
     if (is_open && candidate->outline->likes_pieces)
         status = try_listed(search, candidate, &slots, error);
     /* Trees that were packed for the machine, and what a user wrote, come with a cut that suits them. */
-    if (status == RONDE_OK &&
+    if (status == RONDE_OK && !is_hopeless(search) &&
         (!isfinite(quote->time_ns) ||
          (!candidate->algorithm && ronde_forecast_steps(forecast) <= search->most_steps)))
         status = try_slot(search, forecast->load.slot_bytes, error);

@@ -21,7 +21,7 @@
 #define MANY_RANKS 48u
 
 /* Edges of ranks that each have a program of their own, each way, where that is to be made and replayed quickly. */
-#define QUICK_EDGES 8192u
+#define QUICK_EDGES 16384u
 
 /* What a synthesis holds. */
 struct making {

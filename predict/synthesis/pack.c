@@ -267,8 +267,10 @@ static enum ronde_status pack_trees(struct packing *packing, uint32_t trees,
     struct ronde_balance balance;
     found.bound_time = bound_of(task, trees, packing->entering);
     RONDE_TRY(grow(packing, &found, &balance, found.bound_time, error));
-    RONDE_TRY(task->descends ? descend(packing, &found, &balance, error)
-                             : ascend(packing, &found, &balance, error));
+    /* Low trees of all ranks are far from what links allow, and a search from there seldom ends well. */
+    const bool is_far = has_all_roots(task) && task->most_height > 0;
+    RONDE_TRY(task->descends || is_far ? descend(packing, &found, &balance, error)
+                                       : ascend(packing, &found, &balance, error));
     found.time = ronde_forest_time(&found.forest);
     if (task->tried && task->tried->count < RONDE_PACK_TRIES)
         task->tried->all[task->tried->count++] = found;
