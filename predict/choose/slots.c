@@ -18,11 +18,12 @@
 /*
  * Work (ronde_sim_options.work_limit) of a long replay beside others that are known: some 5 s; of one that is not: 0.2 s. Of a step of
  * trees that were packed for the machine, as a rule far less: more where all ranks send at once, of which nothing comes. Of shorter
- * pieces of trees whose default cut was too much: a second.
+ * pieces of trees whose default cut was too much: a second; of the shortest of those that are the fastest there are: two.
  */
 #define MOST_LONG_WORK UINT64_C(300000000)
 #define MOST_QUICK_WORK UINT64_C(20000000)
 #define MOST_AGAIN_WORK UINT64_C(100000000)
+#define MOST_LAST_WORK UINT64_C(200000000)
 #define MOST_STEP_WORK UINT64_C(4000)
 
 /* Shorter slots than one that is so much worse than the best are worse still. */
@@ -320,7 +321,7 @@ static enum ronde_status try_default(struct search *search, const struct slots *
 }
 
 /**
- * The shortest slot of packed trees whose replay takes a second, by the work of steps so far, if they are the fastest there are and it
+ * The shortest slot of packed trees whose replay takes two seconds, by the work of steps so far, if they are the fastest there are and it
  * promises to be worth that: what is above the estimate is what messages wait for one another, and shorter ones wait for less.
  */
 static enum ronde_status try_shortest(struct search *search, const struct slots *slots,
@@ -328,7 +329,7 @@ static enum ronde_status try_shortest(struct search *search, const struct slots 
 {
     const struct ronde_quote *quote = search->quote;
     const double waiting_ns = quote->time_ns * (1 - 1 / search->off);
-    const double most_steps = (double)MOST_AGAIN_WORK / fmax(search->work_a_step, 1.0);
+    const double most_steps = (double)MOST_LAST_WORK / fmax(search->work_a_step, 1.0);
     uint32_t last = 0;
     while (last + 1 < slots->count &&
            (double)steps_of(search->forecast, slots->bytes[last + 1]) <= most_steps)
