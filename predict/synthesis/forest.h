@@ -242,6 +242,7 @@ struct ronde_pack_task {
     uint32_t most_height; /**< of a tree, as far as links allow; 0 = any */
     bool descends; /**< balanced to less and less time from how they grew; else to more and more from the bound */
     bool overfills;               /**< made lower at the cost of wires that a way is on twice */
+    bool is_quick;                /**< what they are for is to be replayed quickly */
     struct ronde_packings *tried; /**< gets what is tried; NULL = nobody asks again */
     const struct ronde_synthesis_progress *progress; /**< told what is being done; NULL = nobody */
 };

@@ -107,6 +107,7 @@ static enum ronde_status pack_anew(struct making *making, bool is_up, uint32_t t
             .most_height = request->most_height,
             .descends = request->descends,
             .overfills = request->overfills,
+            .is_quick = request->is_quick,
             .tried = &making->tried[is_up ? 0 : 1],
             .progress = &request->progress};
         status = ronde_pack(&task, making->pool, out_packing, error);

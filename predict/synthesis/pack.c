@@ -11,8 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-/* A share of the bound that more trees are not worth. */
+/* A share of the bound that more trees are not worth: of all ranks, where replays are to be quick, as each has messages of its own. */
 #define NEARLY 0.003
+#define NEARLY_QUICK 0.01
 /* A share of it that is enough on many ranks: few trees are packed in a hundredth of the time of many that reach all. */
 #define ENOUGH 0.995
 #define MANY_RANKS 48u
@@ -343,8 +344,9 @@ static uint32_t most_promising(struct packing *packing, const bool *is_tried)
     const uint32_t most = is_short ? task->most_trees : usual;
     const double enough = is_short || task->ways->ranks >= MANY_RANKS ? ENOUGH : 1;
     const double best = best_promise(packing, most, is_tried);
+    const double nearly = task->is_quick && has_all_roots(task) ? NEARLY_QUICK : NEARLY;
     for (uint32_t k = 1; best > 0 && k <= most; k++)
-        if (promise(packing, k, is_tried) >= fmin(best - NEARLY, enough))
+        if (promise(packing, k, is_tried) >= fmin(best - nearly, enough))
             return k;
     return 0;
 }
