@@ -132,7 +132,7 @@ enum ronde_status ronde_output_file_close(struct ronde_output_file *output,
     struct stat found;
     output->file = NULL;
     if (!file)
-        return RONDE_OK;
+        return status;
     const bool has_failed = ferror(file) != 0;
     bool is_whole = !has_failed && fflush(file) == 0;
     int reason = has_failed ? ask_again(output, file) : errno;
@@ -151,7 +151,7 @@ enum ronde_status ronde_output_file_close(struct ronde_output_file *output,
         S_ISREG(found.st_mode) && found.st_size == 0)
         (void)unlink(output->path);
     if (is_whole || (status != RONDE_OK && status != RONDE_IO && status != RONDE_DEVICE))
-        return RONDE_OK;
+        return status;
     /* What was said by who wrote into it names no file. */
     if (error)
         *error = (struct ronde_error){.status = RONDE_OK};

@@ -106,14 +106,13 @@ static enum ronde_status draw(const struct ronde_options *options,
                               const struct ronde_schedule *schedule,
                               const struct ronde_platform *platform, struct ronde_error *error)
 {
+    struct ronde_output_file output;
     if (!options->output.plot)
         return RONDE_OK;
-    struct ronde_output_file output;
     RONDE_TRY(ronde_output_file_open(options->output.plot, &output, error));
     const enum ronde_status status =
         ronde_forest_svg(schedule, platform, options->what.root, output.file, error);
-    const enum ronde_status closed = ronde_output_file_close(&output, status, error);
-    return status == RONDE_OK ? closed : status;
+    return ronde_output_file_close(&output, status, error);
 }
 
 static enum ronde_status synthesize_command(struct ronde_invocation *call, struct ronde_error *error)

@@ -54,8 +54,7 @@ static enum ronde_status print_view(const struct ronde_options *options,
                                                 : ronde_topo_view_print_tree(view, file, error);
     if (!path && (fflush(file) != 0 || ferror(file)) && status == RONDE_OK)
         status = ronde_fail(error, RONDE_DEVICE, "stdout: %s", strerror(errno));
-    const enum ronde_status closed = ronde_output_file_close(&output, status, error);
-    return status == RONDE_OK ? closed : status;
+    return ronde_output_file_close(&output, status, error);
 }
 
 /* ronde topo show --local: the GPUs of this machine, how each reaches the others, and what it is near to. */

@@ -60,9 +60,10 @@ static enum ronde_status check_components(const struct ronde_options *options,
     enum ronde_status status = ronde_plot_check(options->output.plot, error);
     if (!options->output.plot || status != RONDE_OK)
         return status;
-    status = ronde_output_file_open(options->output.plot, &plot, error);
+    RONDE_TRY(ronde_output_file_open(options->output.plot, &plot, error));
     /* It only shows that it can be written. */
-    return status == RONDE_OK ? ronde_output_file_close(&plot, RONDE_CANCELLED, error) : status;
+    status = ronde_output_file_close(&plot, RONDE_CANCELLED, error);
+    return status == RONDE_CANCELLED ? RONDE_OK : status;
 }
 
 /* Measured rows appear as they are done; the summary needs all of them. */

@@ -383,9 +383,9 @@ enum ronde_status ronde_html_close(struct ronde_html *html, enum ronde_status st
         print_page(html, html->output.file);
     char path[RONDE_OUTPUT_PATH_BYTES];
     snprintf(path, sizeof path, "%s", html->output.path);
-    const enum ronde_status closed = ronde_output_file_close(&html->output, is, error);
+    is = ronde_output_file_close(&html->output, is, error);
     html_free(html);
-    if (is == RONDE_OK && closed == RONDE_OK)
+    if (is == RONDE_OK)
         ronde_note("wrote %s", path);
-    return is == RONDE_OK ? closed : is;
+    return is;
 }

@@ -27,10 +27,8 @@ enum ronde_status ronde_sink_open(const struct ronde_options *options, struct ro
     FILE *file = output.file ? output.file : stdout;
     struct ronde_html *html = NULL;
     const enum ronde_status status = ronde_html_open(options, file, &html, error);
-    if (status != RONDE_OK) {
-        const enum ronde_status dropped = ronde_output_file_close(&output, status, error);
-        return dropped == RONDE_OK ? status : dropped;
-    }
+    if (status != RONDE_OK)
+        return ronde_output_file_close(&output, status, error);
     *out_sink = (struct ronde_sink){.file = file,
                                     .output = output,
                                     .json = options->output.json,

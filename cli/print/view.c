@@ -304,8 +304,7 @@ static enum ronde_status draw(const struct ronde_result_view *view, const char *
     enum ronde_status status =
         is_timeline ? draw_timeline(view, &trace, 0, output.file, &ranks, error)
                     : ronde_trace_write(&trace, ronde_mem_default(), output.file, &ranks, error);
-    const enum ronde_status closed = ronde_output_file_close(&output, status, error);
-    status = status == RONDE_OK ? closed : status;
+    status = ronde_output_file_close(&output, status, error);
     if (status == RONDE_OK && ranks < trace.replay.dag->ranks)
         ronde_note("%s shows ranks 0-%u of %u", path, ranks - 1, trace.replay.dag->ranks);
     return status;

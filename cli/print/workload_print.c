@@ -223,9 +223,8 @@ static enum ronde_status draw(const struct ronde_workload_report *report, const 
     RONDE_THEN(status, ronde_output_file_open(path, &output, error));
     pen.file = output.file;
     RONDE_THEN(status, write(&pen, error));
-    const enum ronde_status closed = ronde_output_file_close(&output, status, error);
     free(pen.order);
-    return status == RONDE_OK ? closed : status;
+    return ronde_output_file_close(&output, status, error);
 }
 
 /* Bars of the timeline in a page, which is to be forwarded: about 17 bytes a half of each. */

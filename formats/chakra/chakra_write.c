@@ -226,8 +226,7 @@ static enum ronde_status write_rank(struct writing *writing, const char *prefix,
         status = ronde_fail(error, RONDE_IO, "%s: cannot be written", path);
     for (uint32_t i = 0; i < count && status == RONDE_OK; i++)
         status = put_item(writing, items[i], file, path, error);
-    const enum ronde_status closed = ronde_output_file_close(&output, status, error);
-    return status == RONDE_OK ? closed : status;
+    return ronde_output_file_close(&output, status, error);
 }
 
 /* --- the whole --------------------------------------------------------------------------------------- */

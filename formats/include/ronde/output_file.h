@@ -36,9 +36,9 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_output_file_append(const char *path, struct ronde_output_file *out, struct ronde_error *error);
 
 /**
- * Closes it: with status OK it takes its place, else it is dropped, but for what was written as it is. One that is not open
- * is closed already. Errors: DEVICE naming the path and the reason, where not all of it could be written, also in place of what
- * was said for another status; then it is dropped.
+ * Closes it after what came to `status`, which is returned: with OK it takes its place, else it is dropped, but for what was
+ * written as it is. One that is not open is closed already. Errors: DEVICE naming the path and the reason, where not all of it
+ * could be written, also in place of IO and DEVICE, and of what was said for these; then it is dropped.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_output_file_close(struct ronde_output_file *output, enum ronde_status status,

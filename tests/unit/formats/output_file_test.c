@@ -58,11 +58,11 @@ static size_t entries(void)
 static void what_fails_leaves_what_was_there(void)
 {
     const char *path = in_folder("a");
-    CU_ASSERT_EQUAL(write_file(path, "half", RONDE_REJECTED), RONDE_OK);
+    CU_ASSERT_EQUAL(write_file(path, "half", RONDE_REJECTED), RONDE_REJECTED);
     CU_ASSERT_EQUAL(entries(), 0);
     CU_ASSERT_EQUAL(write_file(path, "first", RONDE_OK), RONDE_OK);
     CU_ASSERT_STRING_EQUAL(content(path), "first");
-    CU_ASSERT_EQUAL(write_file(path, "half", RONDE_DEVICE), RONDE_OK);
+    CU_ASSERT_EQUAL(write_file(path, "half", RONDE_DEVICE), RONDE_DEVICE);
     CU_ASSERT_STRING_EQUAL(content(path), "first");
     CU_ASSERT_EQUAL(write_file(path, "second", RONDE_OK), RONDE_OK);
     CU_ASSERT_STRING_EQUAL(content(path), "second");
