@@ -13,11 +13,6 @@
 
 /* ---- show ------------------------------------------------------------------------------------------------------- */
 
-static const struct ronde_topo_options *own_of(const struct ronde_options *options)
-{
-    return options->own;
-}
-
 /* The numbers of the title, for programs. */
 static enum ronde_status print_row(struct ronde_invocation *call,
                                    const struct ronde_topo_view *view, struct ronde_error *error)
@@ -173,11 +168,11 @@ static enum ronde_status show(struct ronde_invocation *call, struct ronde_error 
     const struct ronde_options *options = call->options;
     struct ronde_topo_view view = {.platform = NULL};
 
-    if (own_of(options)->local && options->argument_count == 0)
+    if (ronde_topo_own(options)->local && options->argument_count == 0)
         return show_local(call, error);
-    if (options->argument_count < 1 || own_of(options)->local)
+    if (options->argument_count < 1 || ronde_topo_own(options)->local)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          own_of(options)->local
+                          ronde_topo_own(options)->local
                               ? "topo show --local: no file, it shows this machine"
                               : "topo show: which file?");
     enum ronde_status status = ronde_open_argument(options, 0, &call->platform, error);

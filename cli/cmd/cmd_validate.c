@@ -16,11 +16,6 @@
 
 #include "ronde/sim.h"
 
-static const struct ronde_validate_options *own_of(const struct ronde_options *options)
-{
-    return options->own;
-}
-
 /* What the command holds. */
 struct session {
     const struct ronde_options *options;
@@ -41,9 +36,9 @@ static void print_head(const struct session *session)
     const char *text = NULL;
     fprintf(file, "# ronde %s: %s on %s, backend %s\n", RONDE_VERSION,
             ronde_collective_text(session->comparison.grid.collective), session->comparison.machine,
-            own_of(options)->rig ? "ucx" : options->backend.name);
-    if (own_of(options)->rig)
-        fprintf(file, "# between the hosts of rig %s\n", own_of(options)->rig);
+            ronde_validate_own(options)->rig ? "ucx" : options->backend.name);
+    if (ronde_validate_own(options)->rig)
+        fprintf(file, "# between the hosts of rig %s\n", ronde_validate_own(options)->rig);
     fprintf(file, "# predicted from %s%s%s\n", ronde_platform_path(session->platform),
             facts->measured_by[0] ? ": " : "", facts->measured_by);
     if (!ronde_sim_simgrid_available(&text))
@@ -78,7 +73,7 @@ static enum ronde_status compare(struct session *session, struct ronde_error *er
     if (is_table)
         print_head(session);
     RONDE_TRY(ronde_comparison_show(&session->comparison, &printer, error));
-    if (is_table && own_of(options)->rig)
+    if (is_table && ronde_validate_own(options)->rig)
         fprintf(
             session->sink->file,
             "#\n# %u repetitions, and %u that others disturbed (processes more than 0.3 core, the "
@@ -101,9 +96,9 @@ static enum ronde_status compare(struct session *session, struct ronde_error *er
 static enum ronde_status open_records(struct session *session, struct ronde_error *error)
 {
     struct ronde_options as_records = *session->options;
-    if (!own_of(session->options)->records)
+    if (!ronde_validate_own(session->options)->records)
         return RONDE_OK;
-    as_records.output.path = own_of(session->options)->records;
+    as_records.output.path = ronde_validate_own(session->options)->records;
     as_records.output.json = true;
     as_records.output.csv = false;
     as_records.output.html = NULL;
@@ -115,9 +110,9 @@ static enum ronde_status open_comparison(struct session *session, struct ronde_e
 {
     struct ronde_compare_options how;
     RONDE_TRY(ronde_compare_options_of(session->options, session->platform, &how, error));
-    session->rig.rig = own_of(session->options)->rig;
+    session->rig.rig = ronde_validate_own(session->options)->rig;
     session->measurer = ronde_rig_measurer(&session->rig);
-    how.measurer = own_of(session->options)->rig ? &session->measurer : NULL;
+    how.measurer = ronde_validate_own(session->options)->rig ? &session->measurer : NULL;
     return ronde_comparison_open(&how, &session->comparison, error);
 }
 
@@ -130,14 +125,15 @@ static enum ronde_status sum_up(struct ronde_invocation *call, struct ronde_erro
 
     if (options->argument_count == 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--from: of which collective is missing");
-    if (options->output.json || options->output.csv || own_of(options)->records)
+    if (options->output.json || options->output.csv || ronde_validate_own(options)->records)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--from prints no records: it reads them");
     enum ronde_status status = ronde_parse_collective(options->arguments[0], &collective, error);
-    RONDE_THEN(status, ronde_recorded_read(own_of(options)->from, collective, &recorded, error));
+    RONDE_THEN(status,
+               ronde_recorded_read(ronde_validate_own(options)->from, collective, &recorded, error));
     RONDE_THEN(status, ronde_sink_open(options, &call->sink, error));
     if (status == RONDE_OK) {
         fprintf(call->sink.file, "# ronde %s: %s from %s\n", RONDE_VERSION,
-                ronde_collective_text(collective), own_of(options)->from);
+                ronde_collective_text(collective), ronde_validate_own(options)->from);
         status = ronde_summary_print(&recorded.grid, call->sink.file, error);
         ronde_html_grid(call->sink.html, &recorded.grid);
     }
@@ -177,7 +173,7 @@ static enum ronde_status measure(struct ronde_invocation *call, struct ronde_err
 static enum ronde_status validate_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     const struct ronde_options *options = call->options;
-    const char *published = own_of(options)->published;
+    const char *published = ronde_validate_own(options)->published;
     const bool is_table = published && ronde_collective_table_is(published);
     const bool is_costs = published && !is_table && ronde_nccl_tables_is(published);
 
@@ -189,7 +185,7 @@ static enum ronde_status validate_command(struct ronde_invocation *call, struct 
         return ronde_validate_nccl_tables(call, error);
     if (published)
         return ronde_validate_published(call, error);
-    return own_of(options)->from ? sum_up(call, error) : measure(call, error);
+    return ronde_validate_own(options)->from ? sum_up(call, error) : measure(call, error);
 }
 
 #define OWN(member) offsetof(struct ronde_validate_options, member)

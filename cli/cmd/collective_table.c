@@ -207,14 +207,9 @@ struct session {
     struct ronde_sink *sink;
 };
 
-static const struct ronde_validate_options *own_of(const struct session *session)
-{
-    return session->options->own;
-}
-
 static const char *path_of(const struct session *session)
 {
-    return own_of(session)->published;
+    return ronde_validate_own(session->options)->published;
 }
 
 static void show_progress(size_t done, size_t count)
@@ -368,8 +363,9 @@ enum ronde_status ronde_validate_collectives(struct ronde_invocation *call,
     enum ronde_status status = ronde_plot_check(options->output.plot, error);
     RONDE_THEN(status, ronde_open_platform(options, &call->platform, error));
     session.platform = call->platform;
-    RONDE_THEN(status, ronde_collective_table_read(path_of(&session), own_of(&session)->meanings,
-                                                   &session.table, error));
+    RONDE_THEN(status,
+               ronde_collective_table_read(path_of(&session), ronde_validate_own(options)->meanings,
+                                           &session.table, error));
     RONDE_THEN(status, ronde_collective_table_predict(&session.table, session.platform, &how,
                                                       options->engine.name, show_progress, error));
     ronde_progress_end();

@@ -64,6 +64,12 @@ struct ronde_topo_options {
     bool multicast;          /**< --multicast */
 };
 
+/** Those of a command line. */
+static inline const struct ronde_topo_options *ronde_topo_own(const struct ronde_options *options)
+{
+    return options->own;
+}
+
 /* Workloads, and schedules as such, in the formats of point-to-point operations: GOAL, Chakra execution traces. */
 
 /**

@@ -31,11 +31,6 @@ struct session {
     struct ronde_sink *sink;
 };
 
-static const struct ronde_validate_options *own_of(const struct ronde_options *options)
-{
-    return options->own;
-}
-
 static const char *text_of(uint32_t choice, char room[32])
 {
     if (choice == RONDE_NCCL_CHOICES)
@@ -116,7 +111,8 @@ static enum ronde_status print_table(struct session *session, struct ronde_error
     enum ronde_status status = RONDE_OK;
     ronde_sink_say(session->sink,
                    "ronde %s: NCCL's own costs in %s, and our copy of its formula on %s",
-                   RONDE_VERSION, own_of(session->options)->published, session->machine.name);
+                   RONDE_VERSION, ronde_validate_own(session->options)->published,
+                   session->machine.name);
     fputs("#\n", session->sink->file);
     ronde_sink_head(session->sink, &table);
     for (size_t i = 0, end; status == RONDE_OK && i < session->tables.count; i = end) {
@@ -143,7 +139,8 @@ static enum ronde_status check_calls(const struct session *session, struct ronde
         if (status != RONDE_OK)
             return ronde_fail_at(error, status, call->line,
                                  "%.200s:%u: %.200s; --topo is to be the machine that was recorded",
-                                 own_of(session->options)->published, call->line, why.message);
+                                 ronde_validate_own(session->options)->published, call->line,
+                                 why.message);
     }
     return RONDE_OK;
 }
@@ -151,7 +148,7 @@ static enum ronde_status check_calls(const struct session *session, struct ronde
 static enum ronde_status check_options(const struct ronde_options *options,
                                        struct ronde_error *error)
 {
-    const struct ronde_validate_options *own = own_of(options);
+    const struct ronde_validate_options *own = ronde_validate_own(options);
     if (options->argument_count > 0 || options->what.rank_counts > 0 ||
         options->what.shape.count > 0 || options->what.algorithm_count > 0 || own->system ||
         own->fit || own->auto_topo || own->replay || own->from || own->rig || own->records ||
@@ -171,8 +168,8 @@ enum ronde_status ronde_validate_nccl_tables(struct ronde_invocation *call,
     enum ronde_status status = check_options(options, error);
     RONDE_THEN(status, ronde_nccl_constants_read(NULL, &session.constants, error));
     RONDE_THEN(status, ronde_open_nccl_machine(options, &session.machine, error));
-    RONDE_THEN(status, ronde_nccl_tables_read(own_of(options)->published, ronde_mem_default(),
-                                              &session.tables, error));
+    RONDE_THEN(status, ronde_nccl_tables_read(ronde_validate_own(options)->published,
+                                              ronde_mem_default(), &session.tables, error));
     RONDE_THEN(status, check_calls(&session, error));
     RONDE_THEN(status, ronde_sink_open(options, session.sink, error));
     RONDE_THEN(status, ronde_sink_is_table(session.sink) ? print_table(&session, error)

@@ -11,11 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const struct ronde_validate_options *own_of(const struct ronde_options *options)
-{
-    return options->own;
-}
-
 /* How much of a system a prediction has seen. */
 enum mode { NOMINAL, ANCHORED, LEAVE_ONE_OUT, MODE_COUNT };
 
@@ -137,7 +132,7 @@ static struct ronde_published_view view_of(struct session *session, unsigned mod
                                          .published = &session->published,
                                          .mode = &modes[mode],
                                          .bands = &session->bands,
-                                         .path = own_of(session->options)->published};
+                                         .path = ronde_validate_own(session->options)->published};
 }
 
 /* The top of the page, where it is of one system. */
@@ -178,7 +173,7 @@ static enum ronde_status show_mode(struct session *session, unsigned mode, struc
         predict(session, mode, s);
         if (mode == ANCHORED)
             status = anchor(session, s, &bare[s], error);
-        if (status == RONDE_OK && own_of(session->options)->replay)
+        if (status == RONDE_OK && ronde_validate_own(session->options)->replay)
             status = ronde_published_replay(&session->published, s, &session->fitted, error);
         RONDE_THEN(status, ronde_published_score_of(&session->published, s, &scores[s], error));
         if (status == RONDE_OK && is_table)
@@ -244,7 +239,7 @@ static enum ronde_status take_anchor(struct session *session, unsigned mode,
             error, RONDE_BAD_ARGUMENT,
             "--anchor %s is of one machine, %s has %u systems, or it is not described: "
             "--system names one, --topo its description",
-            session->options->what.anchor, own_of(session->options)->published,
+            session->options->what.anchor, ronde_validate_own(session->options)->published,
             session->published.system_count);
     if (mode != NOMINAL || session->options->output.markdown)
         return ronde_fail(
@@ -264,7 +259,8 @@ static enum ronde_status take_machine(struct session *session, struct ronde_erro
     if (session->published.system_count > 1)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--topo %s is one machine, %s has %u systems: --system names one",
-                          session->options->machine.topo, own_of(session->options)->published,
+                          session->options->machine.topo,
+                          ronde_validate_own(session->options)->published,
                           session->published.system_count);
     RONDE_TRY(ronde_open_nccl_machine(session->options, &machine, error));
     ronde_published_describe(&session->published, 0, &machine, &session->constants);
@@ -299,10 +295,10 @@ static enum ronde_status read_published(struct session *session, struct ronde_er
 {
     const struct ronde_options *options = session->options;
     struct ronde_published_request request;
-    RONDE_TRY(ronde_log_request_of(options, own_of(options)->published, own_of(options)->system, 0,
-                                   &request, error));
-    request.is_auto = own_of(options)->auto_topo;
-    if (own_of(options)->auto_topo && options->machine.topo)
+    RONDE_TRY(ronde_log_request_of(options, ronde_validate_own(options)->published,
+                                   ronde_validate_own(options)->system, 0, &request, error));
+    request.is_auto = ronde_validate_own(options)->auto_topo;
+    if (ronde_validate_own(options)->auto_topo && options->machine.topo)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--auto-topo takes machines from the table, --topo %s from a file: "
                           "one of them",
@@ -312,7 +308,7 @@ static enum ronde_status read_published(struct session *session, struct ronde_er
         (options->what.rank_counts > 0 || options->what.shape.count > 0))
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "-N and --shape are for logs; a table says itself how many ranks ran");
-    if (session->published.log.is_log && own_of(options)->auto_topo)
+    if (session->published.log.is_log && ronde_validate_own(options)->auto_topo)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--auto-topo is for tables; a log says little of its machine");
     if (!session->published.log.is_log && options->argument_count > 0)
@@ -332,12 +328,12 @@ static enum ronde_status read_whole(struct session *session, unsigned mode,
     const struct ronde_options *options = session->options;
     struct ronde_published_request request;
     const bool is_needed = mode == ANCHORED || options->output.markdown ||
-                           (mode == LEAVE_ONE_OUT && own_of(options)->system);
+                           (mode == LEAVE_ONE_OUT && ronde_validate_own(options)->system);
     if (!is_needed || session->published.log.is_log)
         return RONDE_OK;
-    RONDE_TRY(ronde_log_request_of(options, own_of(options)->published, own_of(options)->system, 0,
-                                   &request, error));
-    request.is_auto = own_of(options)->auto_topo;
+    RONDE_TRY(ronde_log_request_of(options, ronde_validate_own(options)->published,
+                                   ronde_validate_own(options)->system, 0, &request, error));
+    request.is_auto = ronde_validate_own(options)->auto_topo;
     request.system = NULL;
     RONDE_TRY(ronde_published_open(&request, ronde_mem_default(), &session->whole, error));
     ronde_published_choose(&session->whole, &session->constants);
@@ -399,7 +395,7 @@ static enum ronde_status show(struct session *session, unsigned mode, struct ron
         return RONDE_OK;
     if (session->sink->is_markdown)
         return show_all(session, error);
-    if (own_of(session->options)->auto_topo && ronde_sink_is_table(session->sink))
+    if (ronde_validate_own(session->options)->auto_topo && ronde_sink_is_table(session->sink))
         print_machines(session);
     RONDE_TRY(show_mode(session, mode, error));
     return draw(session, error);
@@ -409,22 +405,22 @@ static enum ronde_status show(struct session *session, unsigned mode, struct ron
 static enum ronde_status check_options(const struct ronde_options *options, unsigned mode,
                                        struct ronde_error *error)
 {
-    if (mode >= MODE_COUNT && own_of(options)->system)
+    if (mode >= MODE_COUNT && ronde_validate_own(options)->system)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--fit %s is fitted to all systems of a table: leave out --system",
-                          own_of(options)->fit);
-    if (options->what.algorithm_count > 0 || own_of(options)->from || options->backend.is_given ||
-        own_of(options)->rig || options->engine.slot_bytes || options->what.channels ||
-        options->engine.depth || options->what.pairs.ranks > 0)
+                          ronde_validate_own(options)->fit);
+    if (options->what.algorithm_count > 0 || ronde_validate_own(options)->from ||
+        options->backend.is_given || ronde_validate_own(options)->rig || options->engine.slot_bytes ||
+        options->what.channels || options->engine.depth || options->what.pairs.ranks > 0)
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--published measures nothing: it takes no -a, --from, --backend, --rig, "
                           "--slot, --channels, --depth or --pairs");
-    if (own_of(options)->records)
+    if (ronde_validate_own(options)->records)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "--published has its records by --json, and -o FILE: leave out --records");
     if (options->output.markdown &&
-        (options->output.json || options->output.csv || own_of(options)->fit))
+        (options->output.json || options->output.csv || ronde_validate_own(options)->fit))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--markdown prints every mode, and no records");
     return RONDE_OK;
 }
@@ -434,7 +430,7 @@ enum ronde_status ronde_validate_published(struct ronde_invocation *call, struct
     const struct ronde_options *options = call->options;
     struct session session = {.options = options, .sink = &call->sink};
     unsigned mode = NOMINAL;
-    enum ronde_status status = find_mode(own_of(options)->fit, &mode, error);
+    enum ronde_status status = find_mode(ronde_validate_own(options)->fit, &mode, error);
     RONDE_THEN(status, check_options(options, mode, error));
     RONDE_THEN(status, ronde_plot_check(options->output.plot, error));
     RONDE_THEN(status, ronde_nccl_constants_read(NULL, &session.constants, error));
@@ -443,8 +439,8 @@ enum ronde_status ronde_validate_published(struct ronde_invocation *call, struct
     if (status == RONDE_OK) {
         const struct ronde_log_facts *log = &session.published.log;
         if (log->unread_count > 0)
-            ronde_note("%s:%u: %s (%u left out)", own_of(options)->published, log->unread_line,
-                       log->unread, log->unread_count);
+            ronde_note("%s:%u: %s (%u left out)", ronde_validate_own(options)->published,
+                       log->unread_line, log->unread, log->unread_count);
         ronde_published_choose(&session.published, &session.constants);
         status = take_machine(&session, error);
     }

@@ -129,6 +129,13 @@ struct ronde_validate_options {
     bool replay;           /**< --replay */
 };
 
+/** Those of a command line. */
+static inline const struct ronde_validate_options *
+ronde_validate_own(const struct ronde_options *options)
+{
+    return options->own;
+}
+
 /** Reads, predicts, scores and prints. */
 RONDE_MUST_CHECK enum ronde_status ronde_validate_published(struct ronde_invocation *call,
                                                             struct ronde_error *error);

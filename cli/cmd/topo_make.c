@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct ronde_topo_options *own_of(const struct ronde_options *options)
-{
-    return options->own;
-}
-
 /* Room for the names of all kinds. */
 #define MAX_KINDS 32u
 
@@ -78,13 +73,14 @@ static enum ronde_status take_node(const struct ronde_options *options,
                                    struct ronde_node_description *node,
                                    struct ronde_generate_request *request, struct ronde_error *error)
 {
-    const bool has_words = own_of(options)->nvlink || options->machine.nics;
+    const bool has_words = ronde_topo_own(options)->nvlink || options->machine.nics;
     enum ronde_status status = RONDE_OK;
     if (!machine && !has_words && strcmp(request->kind, RONDE_KIND_BY_NUMBERS) != 0)
         return RONDE_OK;
-    status = machine ? node_of(machine, node, error)
-                     : ronde_generate_node_of(request->kind, own_of(options)->gpus, node, error);
-    RONDE_THEN(status, ronde_generate_node_words(node, own_of(options)->nvlink,
+    status =
+        machine ? node_of(machine, node, error)
+                : ronde_generate_node_of(request->kind, ronde_topo_own(options)->gpus, node, error);
+    RONDE_THEN(status, ronde_generate_node_words(node, ronde_topo_own(options)->nvlink,
                                                  options->machine.nics, error));
     request->node = node;
     request->kind = machine ? NULL : request->kind;
@@ -119,11 +115,11 @@ static enum ronde_status request_of(const struct ronde_options *options,
     *out_request = (struct ronde_generate_request){
         .kind = options->arguments[0],
         .nodes = options->machine.nodes,
-        .gpus = own_of(options)->gpus,
-        .levels = own_of(options)->levels,
-        .oversubscription = own_of(options)->oversubscription,
+        .gpus = ronde_topo_own(options)->gpus,
+        .levels = ronde_topo_own(options)->levels,
+        .oversubscription = ronde_topo_own(options)->oversubscription,
         .fabric = RONDE_FABRIC_COUNT,
-        .multicasts = own_of(options)->multicast,
+        .multicasts = ronde_topo_own(options)->multicast,
         .axis_count = shape.count,
     };
     if (shape.count > RONDE_GENERATE_AXES)
@@ -163,10 +159,10 @@ static enum ronde_status import_of(const struct ronde_options *options,
     *out_request = (struct ronde_import_request){
         .path = file && strcmp(file, "live") != 0 ? file : NULL,
         .nodes = options->machine.nodes > 0 ? options->machine.nodes : 1,
-        .nic_GBps = own_of(options)->nic_GBps,
-        .nvlink_GBps = own_of(options)->nvlink_GBps,
-        .memory_GBps = own_of(options)->memory_GBps,
-        .multicasts = own_of(options)->multicast,
+        .nic_GBps = ronde_topo_own(options)->nic_GBps,
+        .nvlink_GBps = ronde_topo_own(options)->nvlink_GBps,
+        .memory_GBps = ronde_topo_own(options)->memory_GBps,
+        .multicasts = ronde_topo_own(options)->multicast,
     };
     return options->machine.fabric
                ? ronde_parse_fabric(options->machine.fabric, &out_request->fabric, error)
@@ -214,9 +210,10 @@ enum ronde_status ronde_topo_import(struct ronde_invocation *call, struct ronde_
 /* What only a generated fabric and a generated node have: without any of it a description is imported, by both verbs alike. */
 static bool asks_for_generator(const struct ronde_options *options)
 {
-    return own_of(options)->gpus > 0 || own_of(options)->nvlink || options->machine.nics ||
-           own_of(options)->levels > 0 || own_of(options)->oversubscription > 0 ||
-           options->what.shape.count > 0 || options->argument_count > 1;
+    return ronde_topo_own(options)->gpus > 0 || ronde_topo_own(options)->nvlink ||
+           options->machine.nics || ronde_topo_own(options)->levels > 0 ||
+           ronde_topo_own(options)->oversubscription > 0 || options->what.shape.count > 0 ||
+           options->argument_count > 1;
 }
 
 enum ronde_status ronde_topo_generate(struct ronde_invocation *call, struct ronde_error *error)
