@@ -139,28 +139,23 @@ static enum ronde_status calibrate_command(struct ronde_invocation *call, struct
 #define OWN(member) offsetof(struct calibrate_options, member)
 
 static const struct ronde_option own_rows[] = {
-    {"from-table", 0, "FILE", ronde_take_input, OWN(table),
+    {"from-table", 0, "FILE", ronde_take_input, OWN(table), NULL, 0, false,
      "nothing is measured: times of all_gather by ring and all_reduce by recursive_doubling (CSV), "
-     "or what osu_latency prints",
-     NULL, 0, false},
-    {"alloc", 0, "FILE", ronde_take_text, OWN(alloc),
-     "with --from-table: groups that ranks were in (CSV: run, ranks, groups as 16*5 3*7)", NULL, 0,
-     false},
-    {"run", 0, "NAME", ronde_take_text, OWN(run), "with --alloc: the run of that file", NULL, 0,
-     false},
-    {"ppn", 0, "COUNT", ronde_take_count, OWN(node_ranks),
-     "with --from-table: consecutive ranks of a node, which share its port", NULL, 1, false},
-    {"rig", 0, "NAME", ronde_take_text, OWN(rig),
-     "hosts of a virtual cluster that tests/rig/up has made", NULL, 0, true},
+     "or what osu_latency prints"},
+    {"alloc", 0, "FILE", ronde_take_text, OWN(alloc), NULL, 0, false,
+     "with --from-table: groups that ranks were in (CSV: run, ranks, groups as 16*5 3*7)"},
+    {"run", 0, "NAME", ronde_take_text, OWN(run), NULL, 0, false,
+     "with --alloc: the run of that file"},
+    {"ppn", 0, "COUNT", ronde_take_count, OWN(node_ranks), NULL, 1, false,
+     "with --from-table: consecutive ranks of a node, which share its port"},
+    {"rig", 0, "NAME", ronde_take_text, OWN(rig), NULL, 0, true,
+     "hosts of a virtual cluster that tests/rig/up has made"},
 };
-
-static const struct ronde_option_group own_group =
-    RONDE_GROUP(RONDE_SECTION_MACHINE, own_rows, struct calibrate_options, NULL, NULL);
 
 static const struct ronde_option_use uses[] = {
     RONDE_TAKES(what, "ranks shape"),
     RONDE_TAKES(backend, "backend"),
-    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_MACHINE, own_rows, struct calibrate_options, NULL),
     RONDE_TAKES(engine, "slot depth timeout"),
     RONDE_TAKES(output, "json csv wide output"),
     RONDE_TAKES_END,

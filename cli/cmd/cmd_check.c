@@ -338,18 +338,14 @@ static enum ronde_status check_command(struct ronde_invocation *call, struct ron
 #define OWN(member) offsetof(struct check_options, member)
 
 static const struct ronde_option own_rows[] = {
-    {"all", 0, NULL, ronde_take_switch, OWN(all),
-     "every collective and algorithm, by -N 2..33; --verbose: also what is left out, and why", NULL,
-     0, false},
-    {"expand", 0, NULL, ronde_take_switch, OWN(expand),
-     "also prove every rank's steps where the quotient decided", NULL, 0, false},
+    {"all", 0, NULL, ronde_take_switch, OWN(all), NULL, 0, false,
+     "every collective and algorithm, by -N 2..33; --verbose: also what is left out, and why"},
+    {"expand", 0, NULL, ronde_take_switch, OWN(expand), NULL, 0, false,
+     "also prove every rank's steps where the quotient decided"},
 };
 
-static const struct ronde_option_group own_group =
-    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, struct check_options, NULL, NULL);
-
 static const struct ronde_option_use uses[] = {
-    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_WHAT, own_rows, struct check_options, NULL),
     RONDE_TAKES(what, "ranks algorithm datatype root shape pairs channels nccl-log"),
     RONDE_TAKES(output, "json csv wide output markdown verbose"),
     RONDE_TAKES_END,

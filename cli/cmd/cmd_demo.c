@@ -343,19 +343,16 @@ static enum ronde_status demo_command(struct ronde_invocation *call, struct rond
 #define OWN(member) offsetof(struct demo_options, member)
 
 static const struct ronde_option own_rows[] = {
-    {"operation", 0, "NAME", ronde_take_text, OWN(operation), "show a collective, or all",
-     "all @collective", 0, false},
-    {"world-size", 0, "N", ronde_take_count, OWN(world_size), "number of ranks shown (default 4)",
-     NULL, 1, false},
-    {"again", 0, NULL, ronde_take_switch, OWN(again),
-     "only measure once more, three times as long: for machines that others use", NULL, 0, false},
+    {"operation", 0, "NAME", ronde_take_text, OWN(operation), "all @collective", 0, false,
+     "show a collective, or all"},
+    {"world-size", 0, "N", ronde_take_count, OWN(world_size), NULL, 1, false,
+     "number of ranks shown (default 4)"},
+    {"again", 0, NULL, ronde_take_switch, OWN(again), NULL, 0, false,
+     "only measure once more, three times as long: for machines that others use"},
 };
 
-static const struct ronde_option_group own_group =
-    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, struct demo_options, NULL, NULL);
-
 static const struct ronde_option_use uses[] = {
-    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_WHAT, own_rows, struct demo_options, NULL),
     RONDE_TAKES(backend, "backend"),
     RONDE_TAKES(output, "output verbose"),
     RONDE_TAKES_END,

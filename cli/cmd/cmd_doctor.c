@@ -205,15 +205,12 @@ static enum ronde_status doctor_command(struct ronde_invocation *call, struct ro
 }
 
 static const struct ronde_option own_rows[] = {
-    {"system", 0, "NAME", ronde_take_text, 0, "the system of a table that is diagnosed", NULL, 0,
-     false},
+    {"system", 0, "NAME", ronde_take_text, 0, NULL, 0, false,
+     "the system of a table that is diagnosed"},
 };
 
-static const struct ronde_option_group own_group =
-    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, const char *, NULL, NULL);
-
 static const struct ronde_option_use uses[] = {
-    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_WHAT, own_rows, const char *, NULL),
     RONDE_TAKES(what, "ranks shape anchor"),
     RONDE_TAKES(machine, NULL),
     RONDE_TAKES(output, "json csv wide output plot html"),

@@ -282,18 +282,14 @@ static enum ronde_status explain_command(struct ronde_invocation *call, struct r
 static const struct explain_options defaults = {.step = RONDE_TRACE_NONE};
 
 static const struct ronde_option own_rows[] = {
-    {"step", 0, "N", ronde_take_count, offsetof(struct explain_options, step),
-     "only the calls of ProfilerStep#N", NULL, 0, false},
-    {"to", 0, "FORMAT", ronde_take_text, offsetof(struct explain_options, to),
-     "workload: the step as ronde workload sim reads it, of traces of all ranks", "workload", 0,
-     false},
+    {"step", 0, "N", ronde_take_count, offsetof(struct explain_options, step), NULL, 0, false,
+     "only the calls of ProfilerStep#N"},
+    {"to", 0, "FORMAT", ronde_take_text, offsetof(struct explain_options, to), "workload", 0, false,
+     "workload: the step as ronde workload sim reads it, of traces of all ranks"},
 };
 
-static const struct ronde_option_group own_group =
-    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, struct explain_options, &defaults, NULL);
-
 static const struct ronde_option_use uses[] = {
-    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_WHAT, own_rows, struct explain_options, &defaults),
     RONDE_TAKES(machine, NULL),
     RONDE_TAKES(output, "json csv wide output html"),
     RONDE_TAKES_END,

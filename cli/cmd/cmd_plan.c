@@ -460,26 +460,23 @@ static enum ronde_status plan_command(struct ronde_invocation *call, struct rond
 
 static const struct ronde_option compared_rows[] = {
     {"algorithm", 'a', "FILE,...", ronde_take_algorithms,
-     offsetof(struct ronde_what_options, algorithms),
-     "schedules in files, compared with all algorithms", NULL, 0, true},
+     offsetof(struct ronde_what_options, algorithms), NULL, 0, true,
+     "schedules in files, compared with all algorithms"},
 };
 
 static const struct ronde_option_group compared_group =
     RONDE_GROUP(RONDE_SECTION_WHAT, compared_rows, struct ronde_what_options, NULL, NULL);
 
 static const struct ronde_option own_rows[] = {
-    {"to", 0, "FORMAT", ronde_take_text, offsetof(struct ronde_format_options, to),
+    {"to", 0, "FORMAT", ronde_take_text, offsetof(struct ronde_format_options, to), "nccl-tuner", 0,
+     true,
      "nccl-tuner (and -o NAME.tuner), with --style nccl: what libnccl-tuner-ronde.so reads, of all "
-     "collectives and communicators of the machine",
-     "nccl-tuner", 0, true},
+     "collectives and communicators of the machine"},
 };
-
-static const struct ronde_option_group own_group =
-    RONDE_GROUP(RONDE_SECTION_OUTPUT, own_rows, struct ronde_format_options, NULL, NULL);
 
 static const struct ronde_option_use uses[] = {
     {&compared_group, offsetof(struct ronde_options, what), NULL, false},
-    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_OUTPUT, own_rows, struct ronde_format_options, NULL),
     RONDE_TAKES(what, "ranks datatype root shape pairs channels anchor"),
     RONDE_TAKES(sizes, NULL),
     RONDE_TAKES(machine, NULL),

@@ -396,15 +396,14 @@ static enum ronde_status run_command(struct ronde_invocation *call, struct ronde
 
 /* nccl-tests: -o is the operator, and all types, operators or roots one after the other are a word. */
 static const struct ronde_option own_rows[] = {
-    {"algorithm", 'a', "NAME", ronde_take_algorithms, OWN(algorithms),
-     "algorithm (default, or auto: the best at each size; race: the fastest of all, tried here)",
-     "@algorithm race", 0, false},
-    {"datatype", 'd', "TYPE", ronde_take_every_dtype, OWN(dtype),
-     "element type (default float32):", "@dtype all", 0, false},
-    {"op", 'o', "OP", ronde_take_every_op, OWN(op), "reduction operator (default sum):", "@op all",
-     0, false},
-    {"root", 'r', "RANK", ronde_take_every_root, OWN(root),
-     "root of rooted collectives (default 0), or all", "all", 0, false},
+    {"algorithm", 'a', "NAME", ronde_take_algorithms, OWN(algorithms), "@algorithm race", 0, false,
+     "algorithm (default, or auto: the best at each size; race: the fastest of all, tried here)"},
+    {"datatype", 'd', "TYPE", ronde_take_every_dtype, OWN(dtype), "@dtype all", 0, false,
+     "element type (default float32):"},
+    {"op", 'o', "OP", ronde_take_every_op, OWN(op), "@op all", 0, false,
+     "reduction operator (default sum):"},
+    {"root", 'r', "RANK", ronde_take_every_root, OWN(root), "all", 0, false,
+     "root of rooted collectives (default 0), or all"},
 };
 
 static const struct ronde_what_options own_defaults = {.dtype = RONDE_FLOAT32, .op = RONDE_SUM};
@@ -413,8 +412,8 @@ static const struct ronde_option_group own_group =
     RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, struct ronde_what_options, &own_defaults, NULL);
 
 static const struct ronde_option style_rows[] = {
-    {"style", 0, "NAME", ronde_take_text, 0,
-     "nccl-tests: its table, byte by byte, and algorithm and protocol", "nccl-tests", 0, true},
+    {"style", 0, "NAME", ronde_take_text, 0, "nccl-tests", 0, true,
+     "nccl-tests: its table, byte by byte, and algorithm and protocol"},
 };
 
 static const struct ronde_option_group style_group =

@@ -498,24 +498,21 @@ static enum ronde_status sim_command(struct ronde_invocation *call, struct ronde
 
 static const struct ronde_option own_rows[] = {
     {"engine", 0, "NAME", ronde_take_text, OWN(name),
+     "auto flat simgrid maxmin flat_fifo ports cores extrapolate price", 0, false,
      "what replays: auto (default), flat, simgrid, maxmin, flat_fifo, ports, cores or extrapolate; "
-     "or price: a formula and the longest path, no replay",
-     "auto flat simgrid maxmin flat_fifo ports cores extrapolate price", 0, false},
+     "or price: a formula and the longest path, no replay"},
 };
 
 static const struct ronde_option_group own_group =
     RONDE_GROUP(RONDE_SECTION_ENGINE, own_rows, struct ronde_engine_options, NULL, NULL);
 
 static const struct ronde_option steps_rows[] = {
-    {"steps", 0, NULL, ronde_take_switch, offsetof(struct sim_options, steps),
-     "no machine and no times: round by round who sends what to whom", NULL, 0, false},
+    {"steps", 0, NULL, ronde_take_switch, offsetof(struct sim_options, steps), NULL, 0, false,
+     "no machine and no times: round by round who sends what to whom"},
 };
 
-static const struct ronde_option_group steps_group =
-    RONDE_GROUP(RONDE_SECTION_WHAT, steps_rows, struct sim_options, NULL, NULL);
-
 static const struct ronde_option_use uses[] = {
-    RONDE_TAKES_OWN(steps_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_WHAT, steps_rows, struct sim_options, NULL),
     {&own_group, offsetof(struct ronde_options, engine), NULL, false},
     RONDE_TAKES(what, "ranks algorithm datatype root shape pairs channels nccl-log anchor"),
     RONDE_TAKES(sizes, NULL),

@@ -481,22 +481,19 @@ static enum ronde_status sweep_command(struct ronde_invocation *call, struct ron
 #define OWN(member) offsetof(struct sweep_options, member)
 
 static const struct ronde_option own_rows[] = {
-    {"map", 0, "FILE", ronde_take_plot, OWN(map),
-     "write an SVG of the fastest algorithm by ranks and bytes", NULL, 0, false},
-    {"resume", 0, NULL, ronde_take_switch, OWN(resume),
-     "keep what the output file holds, do the rest", NULL, 0, false},
-    {"jobs", 0, "COUNT", ronde_take_count, OWN(jobs), "processes at a time (default: one a core)",
-     NULL, 1, false},
-    {"shard", 0, "I/N", ronde_take_text, OWN(shard),
-     "only every N-th point, from the I-th (0 .. N-1)", NULL, 0, true},
+    {"map", 0, "FILE", ronde_take_plot, OWN(map), NULL, 0, false,
+     "write an SVG of the fastest algorithm by ranks and bytes"},
+    {"resume", 0, NULL, ronde_take_switch, OWN(resume), NULL, 0, false,
+     "keep what the output file holds, do the rest"},
+    {"jobs", 0, "COUNT", ronde_take_count, OWN(jobs), NULL, 1, false,
+     "processes at a time (default: one a core)"},
+    {"shard", 0, "I/N", ronde_take_text, OWN(shard), NULL, 0, true,
+     "only every N-th point, from the I-th (0 .. N-1)"},
 };
-
-static const struct ronde_option_group own_group =
-    RONDE_GROUP(RONDE_SECTION_OUTPUT, own_rows, struct sweep_options, NULL, NULL);
 
 static const struct ronde_option_use uses[] = {
     RONDE_TAKES_AS(several, what, NULL),
-    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_OUTPUT, own_rows, struct sweep_options, NULL),
     RONDE_TAKES(what, "datatype root shape pairs channels"),
     RONDE_TAKES(sizes, NULL),
     RONDE_TAKES(machine, NULL),

@@ -145,20 +145,16 @@ static enum ronde_status synthesize_command(struct ronde_invocation *call, struc
 #define OWN(member) offsetof(struct synthesize_options, member)
 
 static const struct ronde_option own_rows[] = {
-    {"for", 0, "SIZE", ronde_take_size, OWN(for_bytes),
-     "the size that it is to be fastest at: trees of several heights are replayed (default: large)",
-     NULL, 0, false},
-    {"trees", 0, "COUNT", ronde_take_count, OWN(trees),
-     "trees of each root (default: as few as come near the best of 16)", NULL, 1, false},
-    {"connections", 0, "COUNT", ronde_take_count, OWN(connections),
-     "connections that a rank may receive by (default: one for each edge of a tree)", NULL, 1, true},
+    {"for", 0, "SIZE", ronde_take_size, OWN(for_bytes), NULL, 0,
+     false, "the size that it is to be fastest at: trees of several heights are replayed (default: large)"},
+    {"trees", 0, "COUNT", ronde_take_count, OWN(trees), NULL, 1, false,
+     "trees of each root (default: as few as come near the best of 16)"},
+    {"connections", 0, "COUNT", ronde_take_count, OWN(connections), NULL, 1, true,
+     "connections that a rank may receive by (default: one for each edge of a tree)"},
 };
 
-static const struct ronde_option_group own_group =
-    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, struct synthesize_options, NULL, NULL);
-
 static const struct ronde_option_use uses[] = {
-    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_WHAT, own_rows, struct synthesize_options, NULL),
     RONDE_TAKES(what, "ranks root"),
     RONDE_TAKES(machine, NULL),
     RONDE_TAKES(output, "output plot"),

@@ -293,20 +293,20 @@ static enum ronde_status check(struct ronde_invocation *call, struct ronde_error
 
 /* What a node has, of a machine that is generated. */
 static const struct ronde_option node_rows[] = {
-    {"gpus", 0, "COUNT", ronde_take_count, OWN(gpus), "GPUs of a node", NULL, 1, false},
-    {"nvlink", 0, "RATE", ronde_take_text, OWN(nvlink),
-     "all links of a GPU, one direction: 450GBps, 3600Gbps", NULL, 0, false},
-    {"multicast", 0, NULL, ronde_take_switch, OWN(multicast),
-     "the switch of a node's GPUs copies and adds, as NVLink SHARP does", NULL, 0, false},
-    {"levels", 0, "COUNT", ronde_take_count, OWN(levels), "levels of switches", NULL, 1, false},
-    {"oversubscription", 0, "RATIO", ronde_take_positive, OWN(oversubscription),
-     "ports below a switch per port above", NULL, 0, false},
-    {"nic-GBps", 0, "RATE", ronde_take_positive, OWN(nic_GBps),
-     "of each NIC whose rate the imported file leaves out", NULL, 0, false},
-    {"nvlink-GBps", 0, "RATE", ronde_take_positive, OWN(nvlink_GBps),
-     "of each GPU into NVSwitches that the imported file leaves out", NULL, 0, false},
-    {"memory-GBps", 0, "RATE", ronde_take_positive, OWN(memory_GBps),
-     "of the memory that cores share, for a machine without GPUs", NULL, 0, false},
+    {"gpus", 0, "COUNT", ronde_take_count, OWN(gpus), NULL, 1, false, "GPUs of a node"},
+    {"nvlink", 0, "RATE", ronde_take_text, OWN(nvlink), NULL, 0, false,
+     "all links of a GPU, one direction: 450GBps, 3600Gbps"},
+    {"multicast", 0, NULL, ronde_take_switch, OWN(multicast), NULL, 0, false,
+     "the switch of a node's GPUs copies and adds, as NVLink SHARP does"},
+    {"levels", 0, "COUNT", ronde_take_count, OWN(levels), NULL, 1, false, "levels of switches"},
+    {"oversubscription", 0, "RATIO", ronde_take_positive, OWN(oversubscription), NULL, 0, false,
+     "ports below a switch per port above"},
+    {"nic-GBps", 0, "RATE", ronde_take_positive, OWN(nic_GBps), NULL, 0, false,
+     "of each NIC whose rate the imported file leaves out"},
+    {"nvlink-GBps", 0, "RATE", ronde_take_positive, OWN(nvlink_GBps), NULL, 0, false,
+     "of each GPU into NVSwitches that the imported file leaves out"},
+    {"memory-GBps", 0, "RATE", ronde_take_positive, OWN(memory_GBps), NULL, 0, false,
+     "of the memory that cores share, for a machine without GPUs"},
 };
 
 static const struct ronde_option_group node_group =
@@ -314,20 +314,20 @@ static const struct ronde_option_group node_group =
 
 /* Nodes that are made, not described ones. */
 static const struct ronde_option made_rows[] = {
-    {"nodes", 0, "COUNT", ronde_take_count, offsetof(struct ronde_machine_options, nodes),
-     "nodes of the machine", NULL, 1, false},
-    {"nics", 0, "COUNTxRATE", ronde_take_text, offsetof(struct ronde_machine_options, nics),
-     "NICs of a node, one direction: 8x50GBps, 8x400Gbps", NULL, 0, false},
+    {"nodes", 0, "COUNT", ronde_take_count, offsetof(struct ronde_machine_options, nodes), NULL, 1,
+     false, "nodes of the machine"},
+    {"nics", 0, "COUNTxRATE", ronde_take_text, offsetof(struct ronde_machine_options, nics), NULL,
+     0, false, "NICs of a node, one direction: 8x50GBps, 8x400Gbps"},
     {"fabric", 0, "NAME", ronde_take_text, offsetof(struct ronde_machine_options, fabric),
-     "what joins nodes: crossbar, rail or fat-tree", "crossbar rail fat-tree", 0, false},
+     "crossbar rail fat-tree", 0, false, "what joins nodes: crossbar, rail or fat-tree"},
 };
 
 static const struct ronde_option_group made_group =
     RONDE_GROUP(RONDE_SECTION_MACHINE, made_rows, struct ronde_machine_options, NULL, NULL);
 
 static const struct ronde_option local_rows[] = {
-    {"local", 0, NULL, ronde_take_switch, 0,
-     "this machine's GPUs, and how they reach each other, in place of a file", NULL, 0, false},
+    {"local", 0, NULL, ronde_take_switch, 0, NULL, 0, false,
+     "this machine's GPUs, and how they reach each other, in place of a file"},
 };
 
 static const struct ronde_option_group local_group =

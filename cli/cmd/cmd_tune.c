@@ -447,16 +447,13 @@ static enum ronde_status tune_command(struct ronde_invocation *call, struct rond
 }
 
 static const struct ronde_option own_rows[] = {
-    {"budget", 0, "SECONDS", ronde_take_positive, 0,
-     "measure in as many rounds as this long allows, one at least (default 100)", NULL, 0, false},
+    {"budget", 0, "SECONDS", ronde_take_positive, 0, NULL, 0, false,
+     "measure in as many rounds as this long allows, one at least (default 100)"},
 };
-
-static const struct ronde_option_group own_group =
-    RONDE_GROUP(RONDE_SECTION_ENGINE, own_rows, double, NULL, NULL);
 
 static const struct ronde_option_use uses[] = {
     RONDE_TAKES_AS(several, what, "ranks"),
-    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_ENGINE, own_rows, double, NULL),
     RONDE_TAKES(sizes, NULL),
     RONDE_TAKES(backend, "backend"),
     RONDE_TAKES(engine, "timeout"),

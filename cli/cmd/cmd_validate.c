@@ -191,45 +191,38 @@ static enum ronde_status validate_command(struct ronde_invocation *call, struct 
 #define OWN(member) offsetof(struct ronde_validate_options, member)
 
 static const struct ronde_option own_rows[] = {
-    {"published", 0, "FILE", ronde_take_text, OWN(published),
+    {"published", 0, "FILE", ronde_take_text, OWN(published), NULL, 0, false,
      "times of NCCL, a table (CSV) or a log of nccl-tests (text, JSON), beside the model of NCCL; "
      "or "
      "of collectives with named algorithms (CSV), beside their replay on --topo; or NCCL's own "
-     "costs (RONDE_TUNER_RECORD), beside our copy of its formula; nothing is measured",
-     NULL, 0, false},
-    {"system", 0, "NAME", ronde_take_text, OWN(system),
+     "costs (RONDE_TUNER_RECORD), beside our copy of its formula; nothing is measured"},
+    {"system", 0, "NAME", ronde_take_text, OWN(system), NULL, 0, false,
      "with --published: only this system of the table, or the one that a log is of; --topo is its "
-     "description, or a folder of descriptions",
-     NULL, 0, false},
-    {"meanings", 0, "FILE", ronde_take_text, OWN(meanings),
+     "description, or a folder of descriptions"},
+    {"meanings", 0, "FILE", ronde_take_text, OWN(meanings), NULL, 0, true,
      "with --published: what a table's own names of algorithms are here (CSV: collective, "
      "algorithm, "
-     "ronde_algorithm), as docs/examples/mpi-meanings.csv for Bine trees",
-     NULL, 0, true},
+     "ronde_algorithm), as docs/examples/mpi-meanings.csv for Bine trees"},
     {"fit", 0, "MODE", ronde_take_text, OWN(fit),
+     "nominal leave-one-out anchored constants spread bands", 0, true,
      "with --published: nominal (default), leave-one-out, anchored (that, and three numbers of its "
      "own from a collective on its smallest number of nodes); constants prints those fitted "
-     "to all, spread and bands how far off leave-one-out is",
-     "nominal leave-one-out anchored constants spread bands", 0, true},
-    {"auto-topo", 0, NULL, ronde_take_switch, OWN(auto_topo),
-     "with --published: machines are those that the table's own columns describe", NULL, 0, true},
-    {"replay", 0, NULL, ronde_take_switch, OWN(replay),
-     "with --published: replay rings and trees of large calls on the links of their machines, too",
-     NULL, 0, true},
-    {"from", 0, "FILE", ronde_take_input, OWN(from),
-     "sum up and draw these records of an earlier run; nothing is measured", NULL, 0, false},
-    {"rig", 0, "NAME", ronde_take_text, OWN(rig),
-     "hosts of a virtual cluster that tests/rig/up has made", NULL, 0, true},
-    {"records", 0, "FILE", ronde_take_text, OWN(records),
-     "write records there, whatever else is printed", NULL, 0, true},
+     "to all, spread and bands how far off leave-one-out is"},
+    {"auto-topo", 0, NULL, ronde_take_switch, OWN(auto_topo), NULL, 0, true,
+     "with --published: machines are those that the table's own columns describe"},
+    {"replay", 0, NULL, ronde_take_switch, OWN(replay), NULL, 0, true,
+     "with --published: replay rings and trees of large calls on the links of their machines, too"},
+    {"from", 0, "FILE", ronde_take_input, OWN(from), NULL, 0, false,
+     "sum up and draw these records of an earlier run; nothing is measured"},
+    {"rig", 0, "NAME", ronde_take_text, OWN(rig), NULL, 0, true,
+     "hosts of a virtual cluster that tests/rig/up has made"},
+    {"records", 0, "FILE", ronde_take_text, OWN(records), NULL, 0, true,
+     "write records there, whatever else is printed"},
 };
-
-static const struct ronde_option_group own_group =
-    RONDE_GROUP(RONDE_SECTION_WHAT, own_rows, struct ronde_validate_options, NULL, NULL);
 
 static const struct ronde_option_use uses[] = {
     RONDE_TAKES_AS(several, what, NULL),
-    RONDE_TAKES_OWN(own_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_WHAT, own_rows, struct ronde_validate_options, NULL),
     RONDE_TAKES(what, "datatype op root shape pairs channels anchor"),
     RONDE_TAKES(sizes, NULL),
     RONDE_TAKES(machine, NULL),

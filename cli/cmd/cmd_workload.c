@@ -346,33 +346,31 @@ static enum ronde_status take_model(const struct ronde_option *option, const cha
 }
 
 static const struct ronde_option gpt_rows[] = {
-    {"model", 0, "NAME", take_model, 0, "sizes of a known model, which other options change:",
-     "7b 13b llama2-70b llama3-8b llama3-70b 405b gpt3-175b", 0, false},
-    {"layers", 0, "COUNT", ronde_take_count, OWN(gpt.layers), "transformer layers", NULL, 1, false},
-    {"hidden", 0, "SIZE", ronde_take_count, OWN(gpt.hidden), "hidden size", NULL, 1, false},
-    {"seq", 0, "TOKENS", ronde_take_count, OWN(gpt.seq), "tokens of a sequence (default 2048)",
-     NULL, 1, false},
-    {"batch", 0, "COUNT", ronde_take_count, OWN(gpt.batch),
-     "sequences of a step (default: one a microbatch)", NULL, 1, false},
-    {"vocab", 0, "COUNT", ronde_take_count, OWN(gpt.vocab),
-     "words of the last layer (default 51200); 0: without it", NULL, 0, true},
-    {"tp", 0, "RANKS", ronde_take_count, OWN(gpt.tp), "ranks that share each layer (default 1)",
-     NULL, 1, false},
-    {"dp", 0, "RANKS", ronde_take_count, OWN(gpt.dp), "replicas (default 1)", NULL, 1, false},
-    {"pp", 0, "STAGES", ronde_take_count, OWN(gpt.pp), "stages of the pipeline (default 1)", NULL,
-     1, false},
-    {"micro", 0, "COUNT", ronde_take_count, OWN(gpt.micro),
-     "microbatches of a pipeline (default: 1, or four a stage where there are several)", NULL, 1,
-     false},
-    {"dtype", 0, "TYPE", ronde_take_dtype, OWN(gpt.dtype),
-     "of activations and gradients (default bfloat16)", "@dtype", 0, true},
-    {"flops", 0, "RATE", ronde_take_flops, OWN(gpt.flops),
-     "operations a second that a rank attains (default 400e12: 40% of an H100's 989e12)", NULL, 0,
-     false},
-    {"bucket", 0, "SIZE", ronde_take_size, OWN(gpt.bucket_bytes),
-     "gradients reduced at once, at least (default 25M)", NULL, 0, true},
-    {"sequence-parallel", 0, NULL, ronde_take_switch, OWN(gpt.splits_sequence),
-     "reduce_scatter and all_gather instead of each all_reduce of a layer", NULL, 0, true},
+    {"model", 0, "NAME", take_model, 0, "7b 13b llama2-70b llama3-8b llama3-70b 405b gpt3-175b", 0,
+     false, "sizes of a known model, which other options change:"},
+    {"layers", 0, "COUNT", ronde_take_count, OWN(gpt.layers), NULL, 1, false, "transformer layers"},
+    {"hidden", 0, "SIZE", ronde_take_count, OWN(gpt.hidden), NULL, 1, false, "hidden size"},
+    {"seq", 0, "TOKENS", ronde_take_count, OWN(gpt.seq), NULL, 1, false,
+     "tokens of a sequence (default 2048)"},
+    {"batch", 0, "COUNT", ronde_take_count, OWN(gpt.batch), NULL, 1, false,
+     "sequences of a step (default: one a microbatch)"},
+    {"vocab", 0, "COUNT", ronde_take_count, OWN(gpt.vocab), NULL, 0, true,
+     "words of the last layer (default 51200); 0: without it"},
+    {"tp", 0, "RANKS", ronde_take_count, OWN(gpt.tp), NULL, 1, false,
+     "ranks that share each layer (default 1)"},
+    {"dp", 0, "RANKS", ronde_take_count, OWN(gpt.dp), NULL, 1, false, "replicas (default 1)"},
+    {"pp", 0, "STAGES", ronde_take_count, OWN(gpt.pp), NULL, 1, false,
+     "stages of the pipeline (default 1)"},
+    {"micro", 0, "COUNT", ronde_take_count, OWN(gpt.micro), NULL, 1, false,
+     "microbatches of a pipeline (default: 1, or four a stage where there are several)"},
+    {"dtype", 0, "TYPE", ronde_take_dtype, OWN(gpt.dtype), "@dtype", 0, true,
+     "of activations and gradients (default bfloat16)"},
+    {"flops", 0, "RATE", ronde_take_flops, OWN(gpt.flops), NULL, 0, false,
+     "operations a second that a rank attains (default 400e12: 40% of an H100's 989e12)"},
+    {"bucket", 0, "SIZE", ronde_take_size, OWN(gpt.bucket_bytes), NULL, 0, true,
+     "gradients reduced at once, at least (default 25M)"},
+    {"sequence-parallel", 0, NULL, ronde_take_switch, OWN(gpt.splits_sequence), NULL, 0, true,
+     "reduce_scatter and all_gather instead of each all_reduce of a layer"},
 };
 
 static const struct workload_options gpt_defaults = {.gpt = {.seq = RONDE_GPT_SEQ,
@@ -384,21 +382,14 @@ static const struct workload_options gpt_defaults = {.gpt = {.seq = RONDE_GPT_SE
                                                              .flops = 400e12,
                                                              .bucket_bytes = (uint64_t)25 << 20}};
 
-static const struct ronde_option_group gpt_group =
-    RONDE_GROUP(RONDE_SECTION_WHAT, gpt_rows, struct workload_options, &gpt_defaults, NULL);
-
 static const struct ronde_option sim_rows[] = {
-    {"what-if", 0, "COUNT", ronde_take_count, OWN(what_if),
-     "try other algorithms for so many kinds of calls, those with most of the critical path first",
-     NULL, 0, false},
+    {"what-if", 0, "COUNT", ronde_take_count, OWN(what_if), NULL, 0, false,
+     "try other algorithms for so many kinds of calls, those with most of the critical path first"},
 };
 
-static const struct ronde_option_group sim_group =
-    RONDE_GROUP(RONDE_SECTION_ENGINE, sim_rows, struct workload_options, NULL, NULL);
-
 static const struct ronde_option to_rows[] = {
-    {"to", 0, "FORMAT", ronde_take_text, offsetof(struct ronde_format_options, to),
-     "goal or chakra (default: by the name of the output: .goal, .et)", "goal chakra", 0, false},
+    {"to", 0, "FORMAT", ronde_take_text, offsetof(struct ronde_format_options, to), "goal chakra",
+     0, false, "goal or chakra (default: by the name of the output: .goal, .et)"},
 };
 
 static const struct ronde_option_group to_group =
@@ -408,14 +399,14 @@ static const struct ronde_option_use sim_uses[] = {
     RONDE_TAKES(what, "ranks algorithm"),
     RONDE_TAKES(machine, NULL),
     RONDE_TAKES(style, NULL),
-    RONDE_TAKES_OWN(sim_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_ENGINE, sim_rows, struct workload_options, NULL),
     RONDE_TAKES(engine, "engine timeout"),
     RONDE_TAKES_OWN(ronde_views_group, OWN(views), "trace timeline"),
     RONDE_TAKES(output, "json csv wide output plot html"),
     RONDE_TAKES_END,
 };
 static const struct ronde_option_use gpt_uses[] = {
-    RONDE_TAKES_OWN(gpt_group, 0, NULL),
+    RONDE_TAKES_ROWS(RONDE_SECTION_WHAT, gpt_rows, struct workload_options, &gpt_defaults),
     RONDE_TAKES(output, "output"),
     RONDE_TAKES_END,
 };

@@ -28,7 +28,13 @@ extern const struct ronde_option_group ronde_style_group;    /**< --style nccl *
     {                                                                                              \
         &group, own_offset, names, true                                                            \
     }
-/** The same of a group that another one's struct is for. */
+/** Rows of the command's own struct, which no other command takes. */
+#define RONDE_TAKES_ROWS(section, rows, type, defaults)                                            \
+    {                                                                                              \
+        &(const struct ronde_option_group)RONDE_GROUP(section, rows, type, defaults, NULL), 0,     \
+            NULL, true                                                                             \
+    }
+/** A group that another one's struct is for. */
 #define RONDE_TAKES_AS(group, what, names)                                                         \
     {                                                                                              \
         &ronde_##group##_group, offsetof(struct ronde_options, what), names, false                 \

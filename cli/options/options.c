@@ -33,9 +33,9 @@ struct parsing {
     uint32_t count;
 };
 
-static const struct ronde_option help_row = {"help", 'h', NULL,
-                                             NULL,   0,   "this text; --help all: all options",
-                                             NULL,   0,   false};
+static const struct ronde_option help_row = {.name = "help",
+                                             .letter = 'h',
+                                             .help = "this text; --help all: all options"};
 static const struct ronde_option_group help_group = {
     RONDE_SECTION_OUTPUT, &help_row, 1, 0, NULL, NULL};
 static const struct ronde_option_use help_use = {&help_group, 0, NULL, false};

@@ -190,10 +190,10 @@ struct ronde_option {
     const char *value;       /**< as help names it; NULL = a switch; FILE: completed as one */
     ronde_option_taker take; /**< see option_groups.h */
     size_t offset;           /**< of what it sets in the group's struct */
-    const char *help;        /**< behind it the words, where it ends in ':' */
     const char *words; /**< values there are, blanks between them; "@..." names a list of the libraries'; NULL = any */
-    uint32_t least; /**< of a count */
-    bool is_rare;   /**< shown by --help all only */
+    uint32_t least;   /**< of a count */
+    bool is_rare;     /**< shown by --help all only */
+    const char *help; /**< behind it the words, where it ends in ':' */
 };
 
 /** Options that belong together, and their struct. */

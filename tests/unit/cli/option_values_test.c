@@ -365,12 +365,12 @@ static void words_of_a_set_are_known_or_the_set_is_named(void)
 static void prefixes_are_understood_where_one_option_has_them(void)
 {
     static const struct ronde_option rows_of_group[] = {
-        {"launcher", 0, "X", ronde_take_text, 0, "", NULL, 0, false},
-        {"levels", 0, "X", ronde_take_text, 0, "", NULL, 0, false},
-        {"local", 0, NULL, ronde_take_switch, 0, "", NULL, 0, false},
-        {"json", 0, NULL, ronde_take_switch, 0, "", NULL, 0, false},
-        {"jobs", 0, "X", ronde_take_text, 0, "", NULL, 0, false},
-        {"timeout", 0, "X", ronde_take_text, 0, "", NULL, 0, false},
+        {"launcher", 0, "X", ronde_take_text, 0, NULL, 0, false, ""},
+        {"levels", 0, "X", ronde_take_text, 0, NULL, 0, false, ""},
+        {"local", 0, NULL, ronde_take_switch, 0, NULL, 0, false, ""},
+        {"json", 0, NULL, ronde_take_switch, 0, NULL, 0, false, ""},
+        {"jobs", 0, "X", ronde_take_text, 0, NULL, 0, false, ""},
+        {"timeout", 0, "X", ronde_take_text, 0, NULL, 0, false, ""},
     };
     static const struct ronde_option_group group =
         RONDE_GROUP(RONDE_SECTION_WHAT, rows_of_group, const char *, NULL, NULL);

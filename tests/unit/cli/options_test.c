@@ -12,7 +12,7 @@ static enum ronde_status never_run(struct ronde_invocation *call, struct ronde_e
 }
 
 static const struct ronde_option bench_rows[] = {
-    {"op", 'o', "OP", ronde_take_op, offsetof(struct ronde_what_options, op), "", NULL, 0, false},
+    {"op", 'o', "OP", ronde_take_op, offsetof(struct ronde_what_options, op), NULL, 0, false, ""},
 };
 
 static const struct ronde_option_group bench_group =
