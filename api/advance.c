@@ -3,8 +3,6 @@
 #include "api/stream.h"
 #include "api/thread.h"
 
-#include "ronde/hw.h"
-
 void ronde_queue_end_first(struct ronde_queue *queue, enum ronde_status status,
                            const struct ronde_error *error)
 {

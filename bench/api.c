@@ -6,7 +6,6 @@
  *
  * bench_api [RANKS [BYTES]]: ranks are forked processes on this machine.
  */
-#include "ronde/attach.h"
 #include "ronde/hw.h"
 #include "ronde/ronde.h"
 #include "ronde/schedules.h"
@@ -14,7 +13,6 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

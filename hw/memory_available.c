@@ -8,7 +8,6 @@
 #include "ronde/memory_available.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

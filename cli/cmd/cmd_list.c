@@ -5,7 +5,6 @@
 #include "cli/draw/screen.h"
 #include "cli/options/option_groups.h"
 #include "cli/options/topology.h"
-#include "cli/print/report.h"
 #include "commands.h"
 #include "styles.h"
 
@@ -13,7 +12,6 @@
 #include "ronde/data_files.h"
 #include "ronde/executors.h"
 #include "ronde/gpus.h"
-#include "ronde/hw.h"
 #include "ronde/measured.h"
 #include "ronde/msccl.h"
 #include "ronde/mscclpp.h"

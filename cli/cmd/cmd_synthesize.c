@@ -11,7 +11,6 @@
 #include "ronde/text.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The command's own options. */
 struct synthesize_options {

@@ -3,7 +3,6 @@
  * of the round after the last of those it needs.
  */
 #include "cli/options/requests.h"
-#include "cli/print/results.h"
 #include "commands.h"
 
 #include "ronde/cursor.h"

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <string.h>
 
 /* Changes that a sentence names. */
 #define MOST_CHANGES 5u

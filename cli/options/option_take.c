@@ -4,7 +4,6 @@
 #include "topology.h"
 
 #include "ronde/backend.h"
-#include "ronde/data_files.h"
 #include "ronde/executors.h"
 #include "ronde/schedules.h"
 #include "ronde/synthesize.h"

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <string.h>
 
 RONDE_FORMAT(1, 2) static struct ronde_cell cell_print(const char *format, ...)
 {

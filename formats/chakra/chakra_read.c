@@ -9,7 +9,6 @@
 
 #include "ronde/mem.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

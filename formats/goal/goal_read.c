@@ -7,7 +7,6 @@
 #include "ronde/mem.h"
 
 #include <ctype.h>
-#include <string.h>
 
 /* Scanning GOAL: words, numbers and characters of a line. After a refusal nothing is found any more. */
 

@@ -1,7 +1,6 @@
 /* Schedules to MSCCL files in memory, and what neither the format nor its runtimes can do. See algo.h. */
 #include "algo.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

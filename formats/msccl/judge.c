@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const struct msccl_limits msccl_limits[] = {{"MSCCL", 256, 216, 71}, {"RCCL", 64, 64, 71}};
 

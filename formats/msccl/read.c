@@ -1,6 +1,5 @@
 /* MSCCL files to schedules. See ronde/msccl.h. */
 #include "algo.h"
-#include "engine/prove/findings.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #include "engine/text/out.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* The text being printed. */
 struct writer {

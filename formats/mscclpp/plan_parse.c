@@ -2,7 +2,6 @@
 #include "plan_parse.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

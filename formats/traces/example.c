@@ -5,8 +5,6 @@
  */
 #include "gather.h"
 
-#include <string.h>
-
 /* A reader, and the call whose events are read. */
 struct example {
     struct source *source;

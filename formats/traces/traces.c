@@ -2,7 +2,6 @@
 #include "gather.h"
 #include "json_pull.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Keys of a file's first object, and what they are of. */

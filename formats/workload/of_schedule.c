@@ -6,8 +6,6 @@
 
 #include "ronde/mem.h"
 
-#include <stdio.h>
-
 /* What is being made. */
 struct taking {
     const struct ronde_schedule *schedule;

@@ -5,9 +5,7 @@
 #include "ronde/mem.h"
 #include "ronde/values.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 
 #include "hw/bootstrap/socket.h"
 #include "ronde/comm.h"
-#include "ronde/hw.h"
 
 #include <dlfcn.h>
 #include <pmix.h>

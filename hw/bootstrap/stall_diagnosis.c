@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 
 /* Limit of the replies: ranks in a call reply within some milliseconds, on a busy machine tens of them. */
 #define REPORTS_NS 5e8

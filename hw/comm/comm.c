@@ -3,10 +3,7 @@
 #include "hw/comm/comm_parts.h"
 #include "hw/p2p/path.h"
 
-#include "ronde/hw.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

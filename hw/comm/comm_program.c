@@ -36,7 +36,6 @@ static bool may_poll(const struct ronde_lane *lane);
 #include "ronde/hw.h"
 
 #include <sched.h>
-#include <string.h>
 
 /* The clock is read once in so many sweeps, which may be as short as a reading, until so many were empty in a row. */
 #define SWEEPS_PER_CLOCK 32u

@@ -5,11 +5,6 @@
  */
 #include "hw/comm/comm_parts.h"
 
-#include "ronde/hw.h"
-
-#include <stdio.h>
-#include <string.h>
-
 /* Compares what the ranks load. */
 static enum ronde_status check_loads(struct ronde_comm_program *program,
                                      const struct ronde_schedule *schedule,

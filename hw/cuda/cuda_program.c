@@ -4,7 +4,6 @@
 #include "hw/cuda/registered.h"
 
 #include <sched.h>
-#include <string.h>
 
 /* Between devices a message is pushed: stores cross a link without waiting, loads wait for a round trip. */
 static const struct ronde_habits habits_of_one = {.slot_bytes = RONDE_CUDA_SLOT_BYTES,

@@ -1,7 +1,6 @@
 /* Passing file descriptors between processes. See fd_passing.h. */
 #include "hw/cuda/fd_passing.h"
 
-#include "hw/bootstrap/socket.h"
 #include "ronde/hw.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* Registered buffers. See registered.h. */
 #include "hw/cuda/registered.h"
 
-#include "hw/cuda/backend.h"
 #include "hw/cuda/handles.h"
 #include "hw/cuda/job.h"
 

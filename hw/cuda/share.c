@@ -1,7 +1,6 @@
 /* Blocks of device memory that processes share. See peers.h. */
 #include "hw/cuda/peers.h"
 
-#include "hw/cuda/backend.h"
 #include "hw/cuda/handles.h"
 
 /* An exchange that is under way. */
