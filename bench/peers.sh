@@ -107,7 +107,7 @@ build_contender() {
         cc "${flags[@]}" -c "$here/peers/contender.c" -o "$work/contender.o" &&
             c++ -O3 -std=c++17 "$here/peers/gloo.cpp" "$work/contender.o" -lgloo -pthread -o "$work/gloo"
         ;;
-    limit) cc "${flags[@]}" -pthread "$here"/peers/{limit,fuse,contender}.c -o "$work/limit" ;;
+    limit) cc "${flags[@]}" -pthread "$here"/peers/{limit,contender}.c -o "$work/limit" ;;
     esac 2>"$work/$name.log" || {
         say "skip $name: it could not be built here (Debian: $package)"
         return 1

@@ -155,10 +155,6 @@ struct msccl_reading {
     bool is_unscaled; /**< operands are not marked */
 };
 
-/** Prints what a judged file means as a schedule in ronde's text form. (to_text.c) Errors: NO_MEMORY. */
-enum ronde_status msccl_to_text(const struct msccl_algo *algo, const struct msccl_reading *reading,
-                                char **out_text, size_t *out_bytes, struct ronde_error *error);
-
 /** Makes a file of a schedule. (export.c) Errors: NO_MEMORY; UNSUPPORTED for what the format lacks. */
 enum ronde_status msccl_export(const struct ronde_schedule *schedule, struct msccl_algo *algo,
                                struct ronde_error *error);

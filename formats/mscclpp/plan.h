@@ -109,8 +109,4 @@ uint32_t mscclpp_same_barrier(const struct mscclpp_plan *plan, uint32_t act, uin
 /** Races of a matched plan, by what orders one-sided accesses; and cycles. (order.c) Errors: NO_MEMORY, UNSUPPORTED, REJECTED. */
 bool mscclpp_check_order(const struct mscclpp_plan *plan);
 
-/** A matched plan as a schedule in ronde's text form. (plan_to_text.c) Errors: NO_MEMORY. */
-enum ronde_status mscclpp_to_text(const struct mscclpp_plan *plan, bool is_unscaled,
-                                  char **out_text, size_t *out_bytes);
-
 #endif

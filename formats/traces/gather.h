@@ -65,9 +65,6 @@ bool example_read(struct source *source, struct ronde_traces *traces);
 bool prometheus_read(struct source *source, struct ronde_traces *traces);
 bool recorder_read(struct source *source, struct ronde_traces *traces);
 
-/* Remarks which ranks are behind in calls that others are in. */
-void gather_remark_hangs(struct ronde_traces *traces);
-
 /* Groups that no file names, by whose calls end together. Errors: NO_MEMORY. */
 enum ronde_status gather_infer_groups(struct ronde_traces *traces, struct ronde_error *error);
 

@@ -39,16 +39,6 @@ ronde_workload_match(const struct ronde_workload *workload, const struct ronde_m
 /** Frees it; zeroes are allowed. */
 RONDE_API void ronde_workload_matching_free(struct workload_matching *matching);
 
-/** messages.c: fills in partner. Errors: as ronde_workload_match. */
-RONDE_MUST_CHECK enum ronde_status workload_match_messages(const struct ronde_workload *workload,
-                                                           struct workload_matching *matching,
-                                                           struct ronde_error *error);
-
-/** messages.c: fills in sequence. Errors: as ronde_workload_match. */
-RONDE_MUST_CHECK enum ronde_status workload_sequence(const struct ronde_workload *workload,
-                                                     struct workload_matching *matching,
-                                                     struct ronde_error *error);
-
 /* The items of a workload, rank by rank. */
 
 /**

@@ -141,14 +141,15 @@ static void tests_are_short(void)
 
 /* Private headers that are included fewer than three times; the first comment of each says why it is a file of its own. */
 static const char *const of_few[] = {
-    "bench/peers/fuse.h",      "cli/html/figures.h",       "engine/execute/convert.h",
-    "engine/execute/narrow.h", "engine/execute/operand.h", "engine/execute/result.h",
-    "engine/execute/stream.h", "engine/execute/wide.h",    "engine/execute/zero_copy.h",
-    "formats/traces/kineto.h", "hw/cuda/block_begin.h",    "hw/cuda/device.h",
-    "hw/cuda/kernels.h",
+    "cli/html/figures.h",         "engine/execute/convert.h",
+    "engine/execute/narrow.h",    "engine/execute/operand.h",
+    "engine/execute/result.h",    "engine/execute/stream.h",
+    "engine/execute/wide.h",      "engine/execute/zero_copy.h",
+    "formats/traces/kineto.h",    "hw/cuda/block_begin.h",
+    "hw/cuda/device.h",           "hw/cuda/kernels.h",
 
-    "hw/cuda/runtime.h",       "hw/shm/eager.h",           "sim/flat/symmetric_loops.h",
-    "sim/machines/ports.h",
+    "hw/cuda/runtime.h",          "hw/shm/eager.h",
+    "sim/flat/symmetric_loops.h", "sim/machines/ports.h",
 };
 
 #define LEAST_USERS 3u
