@@ -164,10 +164,7 @@ static enum ronde_status print(struct session *session, const struct ronde_nccl_
     const struct ronde_table table = table_of(session);
     const struct ronde_field fields[] = {ronde_field_text("style", "nccl"),
                                          ronde_field_text("machine", session->site.machine.name),
-                                         ronde_field_text("collective",
-                                                          ronde_collective_text(call->collective)),
-                                         ronde_field_integer("ranks", call->ranks),
-                                         ronde_field_integer("nodes", call->nodes),
+                                         RONDE_FIELDS_OF_A_CALL(call),
                                          ronde_field_integer("bytes", call->bytes),
                                          ronde_field_text("algorithm", algorithm),
                                          ronde_field_text("protocol", protocol),
@@ -228,9 +225,7 @@ static enum ronde_status plan_size(struct session *session, const struct ronde_n
     const struct ronde_field fields[] = {
         ronde_field_text("style", "nccl"),
         ronde_field_text("machine", session->site.machine.name),
-        ronde_field_text("collective", ronde_collective_text(call->collective)),
-        ronde_field_integer("ranks", call->ranks),
-        ronde_field_integer("nodes", call->nodes),
+        RONDE_FIELDS_OF_A_CALL(call),
         ronde_field_integer("bytes", call->bytes),
         ronde_field_text("nccl_algorithm", ronde_nccl_algorithm_text(taken.algorithm)),
         ronde_field_text("nccl_protocol", ronde_nccl_protocol_text(taken.protocol)),

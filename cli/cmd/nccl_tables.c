@@ -52,9 +52,7 @@ static enum ronde_status print_cost(struct session *session, const struct ronde_
         ronde_field_text("kind", "nccl_table"),
         ronde_field_text("machine", session->machine.name),
         ronde_field_integer("line", call->line),
-        ronde_field_text("collective", ronde_collective_text(call->call.collective)),
-        ronde_field_integer("ranks", call->call.ranks),
-        ronde_field_integer("nodes", call->call.nodes),
+        RONDE_FIELDS_OF_A_CALL(&call->call),
         ronde_field_integer("bytes", call->call.bytes),
         ronde_field_integer("pipe_ops", call->pipe_ops),
         ronde_field_boolean("registered", call->is_registered),
@@ -89,9 +87,7 @@ static enum ronde_status print_group(struct session *session, size_t first, size
         ronde_nccl_tables_score(&session->tables, first, end, &session->constants,
                                 &session->machine, &score, error);
     const struct ronde_field fields[] = {
-        ronde_field_text("collective", ronde_collective_text(call->collective)),
-        ronde_field_integer("ranks", call->ranks),
-        ronde_field_integer("nodes", call->nodes),
+        RONDE_FIELDS_OF_A_CALL(call),
         ronde_field_integer("calls", score.calls),
         ronde_field_integer("costs", score.costs),
         ronde_field_real("median", score.costs > 0 ? score.median : NAN),

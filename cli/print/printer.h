@@ -53,6 +53,11 @@ struct ronde_column {
         "bound_share", "bound", "(%)", RONDE_CELL_PERCENT, 5, false                                \
     }
 
+/** Which call of NCCL a row is of (struct ronde_nccl_call): the fields that such rows begin with, sizes apart. */
+#define RONDE_FIELDS_OF_A_CALL(call)                                                               \
+    ronde_field_text("collective", ronde_collective_text((call)->collective)),                     \
+        ronde_field_integer("ranks", (call)->ranks), ronde_field_integer("nodes", (call)->nodes)
+
 /** The columns of a table. */
 struct ronde_table {
     const struct ronde_column *columns; /**< left to right */
