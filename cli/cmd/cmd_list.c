@@ -61,6 +61,14 @@ static enum ronde_status print_entry(struct ronde_sink *sink, const struct entry
     return ronde_sink_row(sink, &RONDE_ROW(fields), error);
 }
 
+/* The same of what has no collective. */
+static enum ronde_status print_item(struct ronde_sink *sink, const char *kind, const char *name,
+                                    bool is_here, const char *text, struct ronde_error *error)
+{
+    const struct entry entry = {kind, NULL, name, is_here, text, NULL};
+    return print_entry(sink, &entry, error);
+}
+
 static void print_heading(struct ronde_sink *sink, const char *heading)
 {
     if (ronde_sink_is_table(sink))
@@ -130,7 +138,7 @@ static enum ronde_status list_topology(struct ronde_sink *sink, const char *fold
     char path[RONDE_PATH_BYTES], name[256], text[RONDE_ERROR_MESSAGE_BYTES];
     struct ronde_platform *platform = NULL;
     struct ronde_error why = {0};
-    struct entry entry = {"topology", NULL, name, true, text, NULL};
+    bool is_read = true;
     snprintf(name, sizeof name, "%.*s", (int)(strlen(file) - 4), file);
     if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, file) >= sizeof path)
         return ronde_fail(error, RONDE_IO, "%s: path too long", folder);
@@ -142,12 +150,12 @@ static enum ronde_status list_topology(struct ronde_sink *sink, const char *fold
             snprintf(text, sizeof text, "%u hosts", facts->hosts);
     } else {
         /* Without the reader its one line per file would only repeat the component's. */
-        entry.is_available = why.status != RONDE_BAD_INPUT;
+        is_read = why.status != RONDE_BAD_INPUT;
         snprintf(text, sizeof text, "%s",
                  why.status == RONDE_UNAVAILABLE ? "platform file" : why.message);
     }
     ronde_platform_destroy(platform);
-    return print_entry(sink, &entry, error);
+    return print_item(sink, "topology", name, is_read, text, error);
 }
 
 /* In alphabetical order, so that two runs print the same. */
@@ -176,18 +184,16 @@ static enum ronde_status list_machine(struct ronde_sink *sink, const char *name,
     char path[RONDE_PATH_BYTES], text[512] = "";
     struct ronde_nccl_machine machine;
     struct ronde_error why = {0};
-    struct entry entry = {"machine", NULL, name, false, why.message, NULL};
     ronde_find_nccl_machine(name, path, sizeof path);
-    if (ronde_nccl_machine_read(path, &machine, &why) == RONDE_OK) {
+    const bool is_read = ronde_nccl_machine_read(path, &machine, &why) == RONDE_OK;
+    if (is_read) {
         FILE *file = fmemopen(text, sizeof text, "w");
         if (!file)
             return ronde_fail(error, RONDE_NO_MEMORY, "no memory for a line");
         ronde_print_nccl_machine(file, &machine);
         fclose(file);
-        entry.is_available = true;
-        entry.text = text;
     }
-    return print_entry(sink, &entry, error);
+    return print_item(sink, "machine", name, is_read, is_read ? text : why.message, error);
 }
 
 static enum ronde_status list_machines(struct ronde_sink *sink, struct ronde_error *error)
@@ -211,9 +217,7 @@ static enum ronde_status list_executor(struct ronde_sink *sink, const char *kind
     const bool is_here = ronde_executor_probe(executor, &machine, &why_not) == RONDE_OK;
     const bool is_of_processes = executor->ranks == RONDE_RANKS_PROCESSES;
     const char *text = is_of_processes ? executor->summary : machine.description;
-    const struct entry entry = {
-        kind, NULL, executor->name, is_here, is_here ? text : why_not.message, NULL};
-    return print_entry(sink, &entry, error);
+    return print_item(sink, kind, executor->name, is_here, is_here ? text : why_not.message, error);
 }
 
 /* The rows of the registry whose ranks are processes, or the others. */
@@ -239,14 +243,6 @@ static enum ronde_status list_transports(struct ronde_sink *sink, struct ronde_e
     return list_executors(sink, true, error);
 }
 
-/* One line of the list about a GPU or what it needs. */
-static enum ronde_status print_gpu(struct ronde_sink *sink, const char *name, bool is_here,
-                                   const char *text, struct ronde_error *error)
-{
-    const struct entry entry = {"gpu", NULL, name, is_here, text, NULL};
-    return print_entry(sink, &entry, error);
-}
-
 /* A version of CUDA as people write it, or that there is none. */
 static void write_cuda(char *text, size_t bytes, uint32_t version)
 {
@@ -267,21 +263,21 @@ static enum ronde_status list_gpus(struct ronde_sink *sink, struct ronde_error *
     write_cuda(cuda, sizeof cuda, survey.cuda);
     snprintf(text, sizeof text, "%.79s, for CUDA up to %s", survey.driver, cuda);
     enum ronde_status status =
-        print_gpu(sink, "driver", is_here, is_here ? text : why.message, error);
+        print_item(sink, "gpu", "driver", is_here, is_here ? text : why.message, error);
     write_cuda(cuda, sizeof cuda, ronde_gpu_runtime());
     RONDE_THEN(status,
-               print_gpu(sink, "runtime", ronde_gpu_runtime() > 0,
-                         ronde_gpu_runtime() > 0
-                             ? cuda
-                             : "built without CUDA (pip install ronde-cuda, or -DRONDE_CUDA=ON)",
-                         error));
+               print_item(sink, "gpu", "runtime", ronde_gpu_runtime() > 0,
+                          ronde_gpu_runtime() > 0
+                              ? cuda
+                              : "built without CUDA (pip install ronde-cuda, or -DRONDE_CUDA=ON)",
+                          error));
     for (uint32_t g = 0; g < survey.count && status == RONDE_OK; g++) {
         const struct ronde_gpu_facts *facts = &survey.gpus[g];
         snprintf(name, sizeof name, "gpu %u", g);
         snprintf(text, sizeof text, "%.63s, %.0f GiB, %.31s, %u NVLinks, %u of them into switches",
                  facts->name, (double)facts->memory_bytes / (1u << 30), facts->bus, facts->nvlinks,
                  facts->switch_links);
-        status = print_gpu(sink, name, true, text, error);
+        status = print_item(sink, "gpu", name, true, text, error);
     }
     return status;
 }
@@ -291,10 +287,10 @@ static enum ronde_status list_gpu_direct(struct ronde_sink *sink, struct ronde_e
 {
     struct ronde_error why_not = {0};
     const bool is_here = ronde_gpu_direct_probe(&why_not) == RONDE_OK;
-    return print_gpu(sink, "gpudirect", is_here,
-                     is_here ? "UCX reads and writes memory of GPUs (built, never run)"
-                             : why_not.message,
-                     error);
+    return print_item(sink, "gpu", "gpudirect", is_here,
+                      is_here ? "UCX reads and writes memory of GPUs (built, never run)"
+                              : why_not.message,
+                      error);
 }
 
 /* A table that `auto` reads; one that cannot be read is listed with its error, which `auto` would give. */
@@ -315,8 +311,7 @@ static enum ronde_status list_table(struct ronde_sink *sink, const char *backend
         snprintf(text, sizeof text, "%s", why.message);
     }
     ronde_measured_destroy(table, ronde_mem_default());
-    const struct entry entry = {"table", NULL, backend, is_read, text, NULL};
-    return print_entry(sink, &entry, error);
+    return print_item(sink, "table", backend, is_read, text, error);
 }
 
 /* Those of a backend or transport, the one that is asked first first. */
@@ -359,9 +354,8 @@ static enum ronde_status list_components(struct ronde_sink *sink, struct ronde_e
     for (size_t i = 0; i < sizeof components / sizeof components[0]; i++) {
         const char *text = NULL;
         const bool is_here = components[i].is_available(&text);
-        const struct entry entry = {
-            "component", NULL, components[i].name, is_here, text ? text : "built in", NULL};
-        RONDE_TRY(print_entry(sink, &entry, error));
+        RONDE_TRY(print_item(sink, "component", components[i].name, is_here,
+                             text ? text : "built in", error));
     }
     return RONDE_OK;
 }
@@ -395,10 +389,8 @@ static enum ronde_status list_formats(struct ronde_sink *sink, struct ronde_erro
          NULL},
         {"format", NULL, "workload", true, "ronde's own form of workloads: read", NULL},
     };
-    print_heading(sink, "formats of schedules and workloads");
-    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
-        RONDE_TRY(print_entry(sink, &entries[i], error));
-    return RONDE_OK;
+    return print_entries(sink, "formats of schedules and workloads", entries,
+                         sizeof entries / sizeof entries[0], error);
 }
 
 /* What NCCL loads, by the name that its variables take. */
