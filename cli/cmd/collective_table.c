@@ -45,15 +45,20 @@ static struct part next_part(const struct ronde_collective_table *table, size_t 
     return part;
 }
 
+/* Goes to the next algorithm of a panel: from one that ends where the panel begins to the first. False behind the last. */
+static bool next_series(const struct ronde_collective_table *table, const struct part *panel,
+                        struct part *series)
+{
+    *series = next_part(table, series->end, panel->end, true);
+    return series->first < series->end;
+}
+
 static unsigned count_series(const struct ronde_collective_table *table, const struct part *panel)
 {
+    struct part series = {.end = panel->first};
     unsigned count = 0;
-    for (size_t at = panel->first; at < panel->end; count++) {
-        const struct part series = next_part(table, at, panel->end, true);
-        if (series.first == series.end)
-            break;
-        at = series.end;
-    }
+    while (next_series(table, panel, &series))
+        count++;
     return count;
 }
 
@@ -112,7 +117,6 @@ static void print_panel(const struct picture *picture, const struct part *panel)
 {
     const struct ronde_table_row *rows = picture->table->rows;
     FILE *gnuplot = picture->gnuplot;
-    struct part series;
     print_axes(picture, panel, count_series(picture->table, panel));
     fprintf(gnuplot,
             "set title '%s, %u ranks' noenhanced font ',11' offset 0,-0.6\nset key top left "
@@ -120,11 +124,8 @@ static void print_panel(const struct picture *picture, const struct part *panel)
             ronde_collective_text(rows[panel->first].collective), rows[panel->first].ranks);
     const char *comma = "";
     for (int is_measured = 0; is_measured <= 1; is_measured++) {
-        unsigned s = 0;
-        for (size_t at = panel->first; at < panel->end; at = series.end, s++) {
-            series = next_part(picture->table, at, panel->end, true);
-            if (series.first == series.end)
-                break;
+        struct part series = {.end = panel->first};
+        for (unsigned s = 0; next_series(picture->table, panel, &series); s++) {
             fprintf(gnuplot, "%s'-' ", comma);
             if (is_measured)
                 fprintf(gnuplot, "with yerrorbars pt %u ps 0.55 lc rgb '%s' notitle",
@@ -137,12 +138,9 @@ static void print_panel(const struct picture *picture, const struct part *panel)
     }
     fputc('\n', gnuplot);
     for (int is_measured = 0; is_measured <= 1; is_measured++)
-        for (size_t at = panel->first; at < panel->end; at = series.end) {
-            series = next_part(picture->table, at, panel->end, true);
-            if (series.first == series.end)
-                break;
+        for (struct part series = {.end = panel->first};
+             next_series(picture->table, panel, &series);)
             print_data(picture, panel, &series, is_measured);
-        }
 }
 
 /* The next of the collectives that have something to show. */
