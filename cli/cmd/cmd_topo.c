@@ -45,8 +45,8 @@ static enum ronde_status print_view(const struct ronde_options *options,
     if (status != RONDE_OK)
         return status;
     FILE *file = path ? output.file : stdout;
-    status = path && ronde_picture_is_svg(path) ? ronde_topo_view_print_svg(view, file, error)
-                                                : ronde_topo_view_print_tree(view, file, error);
+    status = path && ronde_picture_is(path, ".svg") ? ronde_topo_view_print_svg(view, file, error)
+                                                    : ronde_topo_view_print_tree(view, file, error);
     if (!path && (fflush(file) != 0 || ferror(file)) && status == RONDE_OK)
         status = ronde_fail(error, RONDE_DEVICE, "stdout: %s", strerror(errno));
     return ronde_output_file_close(&output, status, error);

@@ -3,6 +3,7 @@
 #include "cli/launch/children.h"
 #include "cli/print/printer.h"
 #include "cli/print/report.h"
+#include "svg.h"
 
 #include "ronde/output_file.h"
 
@@ -13,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,12 +95,6 @@ static enum ronde_status start(struct ronde_gnuplot *gnuplot, struct ronde_error
                       strerror(reason));
 }
 
-static bool is_pdf(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && strcasecmp(dot, ".pdf") == 0;
-}
-
 /* Ends the script; whether gnuplot could do all of it. */
 static bool finish(const struct ronde_gnuplot *gnuplot)
 {
@@ -134,7 +128,7 @@ enum ronde_status ronde_plot_check(const char *path, struct ronde_error *error)
     const char *missing = NULL;
     if (path && !ronde_plot_available(&missing))
         return ronde_fail(error, RONDE_UNAVAILABLE, "%s", missing);
-    if (!path || !is_pdf(path))
+    if (!path || !ronde_picture_is(path, ".pdf"))
         return RONDE_OK;
     RONDE_TRY(open_plain(path, &gnuplot, error));
     fputs("set terminal pdfcairo\n", gnuplot.script);
@@ -155,7 +149,7 @@ enum ronde_status ronde_gnuplot_open(const char *path, uint32_t width, uint32_t 
                                      struct ronde_gnuplot *out_gnuplot, struct ronde_error *error)
 {
     RONDE_TRY(open_plain(path, out_gnuplot, error));
-    if (is_pdf(path))
+    if (ronde_picture_is(path, ".pdf"))
         fprintf(out_gnuplot->script,
                 "set terminal pdfcairo size %.2fin,%.2fin font 'sans,11' fontscale %g linewidth %g "
                 "pointscale %g\n",
@@ -337,7 +331,7 @@ void ronde_gnuplot_quote(FILE *gnuplot, const char *name)
 enum ronde_status ronde_gnuplot_close(struct ronde_gnuplot *gnuplot, struct ronde_error *error)
 {
     const bool is_drawn = finish(gnuplot);
-    const char *last = is_pdf(gnuplot->path) ? "%%EOF" : "</svg>";
+    const char *last = ronde_picture_is(gnuplot->path, ".pdf") ? "%%EOF" : "</svg>";
     const enum ronde_status status =
         is_drawn && is_whole(gnuplot->picture, last)
             ? copy(gnuplot->picture, gnuplot->path, error)

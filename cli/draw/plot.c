@@ -34,9 +34,6 @@
 #define FAR_ERROR 200.0
 #define NEAR_ERROR 25.0
 
-/* Points of algorithms: filled, and of different shapes, for whom colours are alike. */
-static const unsigned shapes[RONDE_COLOURS] = {7, 5, 9, 13, 11, 15, 4, 6};
-
 /* A picture under way. */
 struct picture {
     const struct ronde_validation *grid;
@@ -226,7 +223,7 @@ static uint32_t list_key(const struct picture *picture, char simulated[64],
     snprintf(simulated, 64, "simulated (%s)", ronde_source_text(picture->predicted));
     for (uint32_t a = 0; a < grid->algorithm_count && a < RONDE_MAX_NAMES; a++)
         entries[count++] =
-            (struct ronde_key_entry){grid->algorithms[a], "lw 2 dt 1", shapes[a % RONDE_COLOURS],
+            (struct ronde_key_entry){grid->algorithms[a], "lw 2 dt 1", ronde_point_shape(a),
                                      ronde_colour(a), ronde_colour(a)};
     entries[count++] = (struct ronde_key_entry){"measured", "lw 2 dt 1", 0, "", "black"};
     entries[count++] = (struct ronde_key_entry){simulated, "lw 1.5 dt (6,4)", 0, "", "black"};
@@ -287,7 +284,7 @@ static void print_times(const struct picture *picture, uint32_t r)
         fprintf(gnuplot, "'-' with lines lw 1.5 dt (6,4) lc rgb '%s', ", ronde_colour(a));
     for (uint32_t a = 0; a < grid->algorithm_count; a++)
         fprintf(gnuplot, "%s'-' with linespoints lw 2 pt %u ps 0.7 lc rgb '%s'", a ? ", " : "",
-                shapes[a % RONDE_COLOURS], ronde_colour(a));
+                ronde_point_shape(a), ronde_colour(a));
     fputs(count ? ", '-' with points pt 2 ps 0.8 lw 2 lc rgb 'black'\n" : "\n", gnuplot);
     for (uint32_t a = 0; a < grid->algorithm_count; a++)
         print_heights(picture, picture->predicted, r, a);
@@ -317,7 +314,7 @@ static void print_errors(const struct picture *picture, uint32_t r)
             -picture->limit, picture->limit);
     for (uint32_t a = 0; a < grid->algorithm_count; a++)
         fprintf(gnuplot, ", '-' with linespoints lw 1.5 dt (6,4) pt %u ps 0.6 lc rgb '%s'",
-                shapes[a % RONDE_COLOURS], ronde_colour(a));
+                ronde_point_shape(a), ronde_colour(a));
     fputc('\n', gnuplot);
     for (uint32_t a = 0; a < grid->algorithm_count; a++) {
         for (uint32_t s = 0; s < grid->size_count; s++) {

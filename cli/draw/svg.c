@@ -8,10 +8,10 @@
 
 /* Names of pictures. */
 
-bool ronde_picture_is_svg(const char *path)
+bool ronde_picture_is(const char *path, const char *suffix)
 {
     const char *dot = strrchr(path, '.');
-    return dot && strcasecmp(dot, ".svg") == 0;
+    return dot && strcasecmp(dot, suffix) == 0;
 }
 
 enum ronde_status ronde_picture_check(const char *path, struct ronde_error *error)

@@ -14,8 +14,8 @@
 
 /* Pictures are SVG: a name that promises another format is refused before anything is drawn. */
 
-/** Whether a name ends in .svg, in letters of either case. */
-bool ronde_picture_is_svg(const char *path);
+/** Whether a name ends in ".svg" or ".pdf", as is asked, in letters of either case. */
+bool ronde_picture_is(const char *path, const char *suffix);
 
 /** Refuses names that end as files of other pictures do. Errors: BAD_ARGUMENT saying how to get there. */
 RONDE_MUST_CHECK enum ronde_status ronde_picture_check(const char *path, struct ronde_error *error);

@@ -60,9 +60,8 @@ TAKER(picture)
 
 TAKER(plot)
 {
-    const char *dot = strrchr(text, '.');
     *MEMBER(const char *) = text;
-    return dot && strcasecmp(dot, ".pdf") == 0 ? RONDE_OK : ronde_picture_check(text, error);
+    return ronde_picture_is(text, ".pdf") ? RONDE_OK : ronde_picture_check(text, error);
 }
 
 TAKER(count)
