@@ -59,7 +59,7 @@ static enum ronde_status print_point(const struct ronde_bound *bound, uint64_t c
         ronde_field_integer("bytes", bytes),
         ronde_field_integer("count", count),
         ronde_field_text("dtype", ronde_dtype_text(options->what.dtype)),
-        has_root ? ronde_field_integer("root", bound->root) : ronde_field_null("root"),
+        ronde_field_integer_if("root", has_root, bound->root),
         ronde_field_real("time_ns", time_ns),
         ronde_field_real("algbw_GBps", time_ns > 0 ? (double)bytes / time_ns : 0),
         ronde_field_real("bound_GBps", bound->GBps),
@@ -69,8 +69,7 @@ static enum ronde_status print_point(const struct ronde_bound *bound, uint64_t c
         ronde_field_real("latency_ns", bound->latency_ns),
         ronde_field_text("limit", time_ns > bound->latency_ns ? "links" : "latency"),
         ronde_field_text("cut", bound->cut[0] ? bound->cut : NULL),
-        bound->cut[0] ? ronde_field_integer("cut_ranks", bound->cut_ranks)
-                      : ronde_field_null("cut_ranks"),
+        ronde_field_integer_if("cut_ranks", bound->cut[0], bound->cut_ranks),
         ronde_field_real("cut_GBps", bound->cut[0] ? bound->cut_GBps : NAN),
         ronde_field_text("version", RONDE_VERSION),
     };

@@ -179,7 +179,7 @@ static size_t layout_request(const struct ronde_plan *plan, const struct ronde_p
     field[at++] = ronde_field_integer("bytes", row->bytes);
     field[at++] = ronde_field_integer("count", row->decision.load.count);
     field[at++] = ronde_field_text("dtype", ronde_dtype_text(row->decision.load.dtype));
-    field[at++] = has_root ? ronde_field_integer("root", request->root) : ronde_field_null("root");
+    field[at++] = ronde_field_integer_if("root", has_root, request->root);
     field[at++] = ronde_field_integer("slot_bytes", row->decision.slot_bytes);
     return at;
 }

@@ -76,8 +76,7 @@ static enum ronde_status print_row(const struct ronde_explain_view *view,
     const struct ronde_field fields[] = {
         ranks,
         ronde_field_text("collective", is_named ? ronde_collective_text(row->collective) : NULL),
-        row->bytes != RONDE_TRACE_NO_NUMBER ? ronde_field_integer("bytes", row->bytes)
-                                            : ronde_field_null("bytes"),
+        ronde_field_integer_if("bytes", row->bytes != RONDE_TRACE_NO_NUMBER, row->bytes),
         ronde_field_integer("calls", row->calls),
         ronde_field_integer("unknown", row->unknown),
         known("time_us", row->time_us),
@@ -85,8 +84,7 @@ static enum ronde_status print_row(const struct ronde_explain_view *view,
         known("expected_us", row->expected_us),
         known("expected_low_us", row->expected_low_us),
         known("expected_high_us", row->expected_high_us),
-        row->late_rank != RONDE_TRACE_NONE ? ronde_field_integer("late_rank", row->late_rank)
-                                           : ronde_field_null("late_rank"),
+        ronde_field_integer_if("late_rank", row->late_rank != RONDE_TRACE_NONE, row->late_rank),
         known("late_share", row->late_share),
         known("waiting_us", row->waiting_us),
         ronde_field_text("seen", seen),
@@ -262,19 +260,17 @@ static void record(struct findings *findings, const char *kind, const struct ron
                    const struct ronde_row *more)
 {
     struct ronde_sink *sink = findings->view->sink;
-    struct ronde_field fields[16] = {ronde_field_text("kind", kind),
-                                     {.name = "ranks",
-                                      .kind = RONDE_FIELD_NUMBERS,
-                                      .numbers = of ? of->ranks : NULL,
-                                      .count = of ? of->rank_count : 0},
-                                     ronde_field_text("collective",
-                                                      of && of->collective != RONDE_COLLECTIVE_COUNT
-                                                          ? ronde_collective_text(of->collective)
-                                                          : NULL),
-                                     of && of->bytes != RONDE_TRACE_NO_NUMBER
-                                         ? ronde_field_integer("bytes", of->bytes)
-                                         : ronde_field_null("bytes"),
-                                     ronde_field_integer("calls", 0)};
+    struct ronde_field fields[16] = {
+        ronde_field_text("kind", kind),
+        {.name = "ranks",
+         .kind = RONDE_FIELD_NUMBERS,
+         .numbers = of ? of->ranks : NULL,
+         .count = of ? of->rank_count : 0},
+        ronde_field_text("collective", of && of->collective != RONDE_COLLECTIVE_COUNT
+                                           ? ronde_collective_text(of->collective)
+                                           : NULL),
+        ronde_field_integer_if("bytes", of && of->bytes != RONDE_TRACE_NO_NUMBER, of ? of->bytes : 0),
+        ronde_field_integer("calls", 0)};
     const size_t count = 5 + more->count;
     memcpy(fields + 5, more->fields, more->count * sizeof *fields);
     if (sink->json && findings->status == RONDE_OK)
@@ -300,10 +296,8 @@ static void print_hangs(struct findings *findings)
                                              ronde_field_integer("behind", hang->behind),
                                              ronde_field_integer("behind_rank", hang->rank),
                                              ronde_field_boolean("has_enqueued", hang->has_enqueued),
-                                             hang->last >= 0
-                                                 ? ronde_field_integer("last_call",
-                                                                       (uint64_t)hang->last)
-                                                 : ronde_field_null("last_call"),
+                                             ronde_field_integer_if("last_call", hang->last >= 0,
+                                                                    (uint64_t)hang->last),
                                              ronde_field_text("text", remarks[r].text)};
         record(findings, "hang", &of, &RONDE_ROW(fields));
     }
@@ -398,7 +392,7 @@ static void print_advice(struct findings *findings, const struct ronde_explain_r
         ronde_field_text("algorithm",
                          channels > 0 ? NULL : ronde_nccl_algorithm_text(choice.algorithm)),
         ronde_field_text("protocol", channels > 0 ? NULL : ronde_nccl_protocol_text(choice.protocol)),
-        channels > 0 ? ronde_field_integer("channels", channels) : ronde_field_null("channels"),
+        ronde_field_integer_if("channels", channels > 0, channels),
         ronde_field_real("time_us", us),
         ronde_field_real("expected_us", row->expected_us),
         ronde_field_real("saved_us", saved_us),

@@ -91,7 +91,7 @@ void ronde_proof_report_add_msccl(struct ronde_account *account,
 /* A place that does not apply is null, never a number nobody meant. */
 static struct ronde_field place_field(const char *name, uint32_t value)
 {
-    return value == RONDE_NONE ? ronde_field_null(name) : ronde_field_integer(name, value);
+    return ronde_field_integer_if(name, value != RONDE_NONE, value);
 }
 
 /* Keys of one entry of `errors`. */
@@ -112,7 +112,7 @@ static size_t layout_head(const struct ronde_account *account, struct ronde_fiel
     field[0] = ronde_field_boolean("ok", account->ok);
     field[1] = ronde_field_text("collective", account->is_known ? collective : NULL);
     field[2] = ronde_field_text("algorithm", account->is_known ? account->algorithm : NULL);
-    field[3] = place_field("ranks", account->is_known ? account->ranks : RONDE_NONE);
+    field[3] = ronde_field_integer_if("ranks", account->is_known, account->ranks);
     return 4;
 }
 

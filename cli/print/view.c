@@ -195,9 +195,8 @@ static size_t layout_parts(const struct ronde_co_run *co_run, struct sheet *shee
         own[2] = ronde_field_real("together_ns", part->together_ns);
         own[3] =
             ronde_field_real("slowdown", part->repeats ? NAN : part->together_ns / part->alone_ns);
-        own[4] = part->repeats ? ronde_field_integer("repeats", part->repeats)
-                               : ronde_field_null("repeats");
-        sheet->part_rows[i] = (struct ronde_row){own, PART_FIELDS};
+        own[4] = ronde_field_integer_if("repeats", part->repeats > 0, part->repeats);
+        line->part_rows[i] = (struct ronde_row){own, PART_FIELDS};
     }
     field[0] = ronde_field_real("alone_ns", co_run->parts[0].alone_ns);
     field[1] =

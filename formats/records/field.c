@@ -23,6 +23,11 @@ struct ronde_field ronde_field_integer(const char *name, uint64_t integer)
         struct ronde_field){.name = name, .kind = RONDE_FIELD_INTEGER, .integer = (int64_t)integer};
 }
 
+struct ronde_field ronde_field_integer_if(const char *name, bool is_known, uint64_t integer)
+{
+    return is_known ? ronde_field_integer(name, integer) : ronde_field_null(name);
+}
+
 struct ronde_field ronde_field_real(const char *name, double real)
 {
     return (struct ronde_field){.name = name,

@@ -61,6 +61,9 @@ RONDE_API struct ronde_field ronde_field_null(const char *name);
 RONDE_API struct ronde_field ronde_field_text(const char *name, const char *text);
 /** An integer. */
 RONDE_API struct ronde_field ronde_field_integer(const char *name, uint64_t integer);
+/** An integer where it is known, else no value. */
+RONDE_API struct ronde_field ronde_field_integer_if(const char *name, bool is_known,
+                                                    uint64_t integer);
 /** A real. */
 RONDE_API struct ronde_field ronde_field_real(const char *name, double real);
 /** A boolean. */
