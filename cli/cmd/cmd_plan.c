@@ -130,7 +130,7 @@ static void print_head(const struct ronde_plan *plan, const struct ronde_sink *s
 #define ROW_FIELDS 30u
 
 /* A printed row; it points into itself. */
-struct sheet {
+struct printed_row {
     struct ronde_field (*quotes)[QUOTE_FIELDS]; /* per candidate */
     struct ronde_row *candidates;
     struct ronde_field fields[ROW_FIELDS];
@@ -149,12 +149,12 @@ static const char *placement_of(const struct ronde_plan *plan,
 
 /* All candidates with their prices, where more than the best two are wanted. */
 static void layout_candidates(const struct ronde_plan *plan, const struct ronde_plan_row *row,
-                              struct sheet *sheet)
+                              struct printed_row *line)
 {
     for (uint32_t i = 0; i < plan->selector->choice.count; i++) {
         const struct ronde_candidate *candidate = &plan->selector->choice.candidates[i];
         const struct ronde_quote *quote = &row->quotes[i];
-        struct ronde_field *field = sheet->quotes[i];
+        struct ronde_field *field = line->quotes[i];
         field[0] = ronde_field_text("algorithm", name_of(plan, i));
         field[1] = ronde_field_real("time_ns", quote->time_ns);
         field[2] = ronde_field_text("engine", quote->engine);
@@ -163,7 +163,7 @@ static void layout_candidates(const struct ronde_plan *plan, const struct ronde_
         field[5] = ronde_field_boolean("bound", quote->is_bound);
         field[6] = ronde_field_integer("channels", candidate->schedule->channel_count);
         field[7] = ronde_field_text("placement", placement_of(plan, candidate));
-        sheet->candidates[i] = (struct ronde_row){field, QUOTE_FIELDS};
+        line->candidates[i] = (struct ronde_row){field, QUOTE_FIELDS};
     }
 }
 
@@ -185,7 +185,7 @@ static size_t layout_request(const struct ronde_plan *plan, const struct ronde_p
 }
 
 static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_plan_row *row,
-                            struct sheet *sheet, struct ronde_field *field)
+                            struct printed_row *line, struct ronde_field *field)
 {
     const struct ronde_decision *decision = &row->decision;
     const struct ronde_quote *best = &row->quotes[decision->best];
@@ -195,12 +195,12 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     const struct ronde_candidate *candidate = &plan->selector->choice.candidates[decision->best];
     const struct ronde_schedule *schedule = candidate->schedule;
     size_t at = 0;
-    snprintf(sheet->hash, sizeof sheet->hash, "%016" PRIx64, schedule->hash);
+    snprintf(line->hash, sizeof line->hash, "%016" PRIx64, schedule->hash);
     field[at++] = ronde_field_text("algorithm", name_of(plan, decision->best));
     field[at++] = ronde_field_integer("channels", schedule->channel_count);
     field[at++] = ronde_field_text("placement", placement_of(plan, candidate));
     field[at++] = ronde_field_text("options",
-                                   ronde_decision_options(plan->selector, decision, sheet->options));
+                                   ronde_decision_options(plan->selector, decision, line->options));
     field[at++] = ronde_field_real("time_ns", best->time_ns);
     field[at++] = ronde_field_text("engine", best->engine);
     field[at++] = ronde_field_boolean("exact", best->is_exact);
@@ -215,35 +215,35 @@ static size_t layout_answer(const struct ronde_plan *plan, const struct ronde_pl
     field[at++] = ronde_field_integer("messages", schedule->proof.critical_path);
     field[at++] = ronde_field_real("sent_bytes", row->sent_bytes);
     field[at++] = ronde_field_real("latency_share", latency_share(row));
-    field[at++] = ronde_field_text("basis", ronde_basis_text(plan->selector, sheet->basis));
-    field[at++] = ronde_field_text("schedule", sheet->hash);
+    field[at++] = ronde_field_text("basis", ronde_basis_text(plan->selector, line->basis));
+    field[at++] = ronde_field_text("schedule", line->hash);
     field[at++] = ronde_field_text("version", RONDE_VERSION);
     return at;
 }
 
 static enum ronde_status print_row(const struct ronde_plan *plan, const struct ronde_plan_row *row,
-                                   const struct ronde_bound_share *share, struct sheet *sheet,
+                                   const struct ronde_bound_share *share, struct printed_row *line,
                                    struct ronde_sink *sink, struct ronde_error *error)
 {
     const struct ronde_candidate *best = &plan->selector->choice.candidates[row->decision.best];
     const bool is_of = ronde_bound_is_of(&best->request, best->host_of);
-    layout_candidates(plan, row, sheet);
-    size_t count = layout_request(plan, row, sheet->fields);
-    count += layout_answer(plan, row, sheet, sheet->fields + count);
-    sheet->fields[count++] = (struct ronde_field){.name = "candidates",
-                                                  .kind = RONDE_FIELD_ROWS,
-                                                  .rows = sheet->candidates,
-                                                  .count = plan->selector->choice.count};
-    sheet->fields[count++] =
+    layout_candidates(plan, row, line);
+    size_t count = layout_request(plan, row, line->fields);
+    count += layout_answer(plan, row, line, line->fields + count);
+    line->fields[count++] = (struct ronde_field){.name = "candidates",
+                                                 .kind = RONDE_FIELD_ROWS,
+                                                 .rows = line->candidates,
+                                                 .count = plan->selector->choice.count};
+    line->fields[count++] =
         ronde_field_real("bound_share",
                          is_of ? ronde_bound_share_of(share, row->bytes,
                                                       row->quotes[row->decision.best].time_ns)
                                : NAN);
-    const struct ronde_row printed = {sheet->fields, count};
+    const struct ronde_row printed = {line->fields, count};
     RONDE_TRY(ronde_sink_print(sink, &table, &printed, error));
     /* A narrow table has no room for them beside the row. */
-    if (ronde_sink_is_table(sink) && !sink->is_wide && sheet->options[0])
-        fprintf(sink->file, "#   sim -a %s %s\n", name_of(plan, row->decision.best), sheet->options);
+    if (ronde_sink_is_table(sink) && !sink->is_wide && line->options[0])
+        fprintf(sink->file, "#   sim -a %s %s\n", name_of(plan, row->decision.best), line->options);
     return RONDE_OK;
 }
 
@@ -274,18 +274,18 @@ static enum ronde_status print_rows(const struct ronde_plan *plan, struct ronde_
     const struct ronde_bound_share share =
         ronde_bound_share_find(plan->selector->platform_pricer.platform,
                                &choice->candidates[0].request, NULL);
-    struct sheet sheet = {
-        .quotes = ronde_mem_new(mem, choice->count, sizeof *sheet.quotes),
-        .candidates = ronde_mem_new(mem, choice->count, sizeof *sheet.candidates),
+    struct printed_row line = {
+        .quotes = ronde_mem_new(mem, choice->count, sizeof *line.quotes),
+        .candidates = ronde_mem_new(mem, choice->count, sizeof *line.candidates),
     };
     enum ronde_status status = RONDE_OK;
-    if (!sheet.quotes || !sheet.candidates)
+    if (!line.quotes || !line.candidates)
         status =
             ronde_fail(error, RONDE_NO_MEMORY, "no memory to print %u candidates", choice->count);
     for (uint32_t i = 0; status == RONDE_OK && i < plan->row_count; i++)
-        status = print_row(plan, &plan->rows[i], &share, &sheet, sink, error);
-    ronde_mem_free(mem, sheet.candidates, choice->count, sizeof *sheet.candidates);
-    ronde_mem_free(mem, sheet.quotes, choice->count, sizeof *sheet.quotes);
+        status = print_row(plan, &plan->rows[i], &share, &line, sink, error);
+    ronde_mem_free(mem, line.candidates, choice->count, sizeof *line.candidates);
+    ronde_mem_free(mem, line.quotes, choice->count, sizeof *line.quotes);
     return status;
 }
 

@@ -252,7 +252,7 @@ open_forecast(struct session *session, const struct ronde_candidate *candidate,
     return session->has_scenario ? open_co_run(session, error) : RONDE_OK;
 }
 
-/* An algorithm by name, or a schedule from a file, which keeps its own order unless it is asked to be laid. */
+/* An algorithm by name, or a schedule from a file, which keeps its own order unless --placement names one. */
 static enum ronde_status open_algorithm(struct session *session, struct ronde_error *error)
 {
     const struct ronde_setup setup = {.platform = session->call->platform,

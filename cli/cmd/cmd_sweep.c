@@ -300,7 +300,7 @@ static enum ronde_status take_earlier(struct ronde_sweep *sweep, FILE *file, con
     return RONDE_OK;
 }
 
-/* What is there stays; a file that does not exist yet is no reproach. */
+/* What is there stays; a file that does not exist yet is no error. */
 static enum ronde_status resume(struct session *session, struct ronde_error *error)
 {
     const char *path = session->options->output.path;

@@ -111,7 +111,7 @@ static void add_gap(struct ronde_layout *layout, double x, double y, uint32_t le
 }
 
 /* Side by side in equal slots; where there are too many the last slot but one is the gap. */
-static void lay_row(struct maker *maker, const struct row *row)
+static void place_row(struct maker *maker, const struct row *row)
 {
     const struct ronde_topo_view *view = maker->view;
     const uint32_t count = count_row(view, row);
@@ -162,7 +162,7 @@ static bool has_arcs(const struct ronde_topo_view *view, bool is_low, bool is_ho
 }
 
 /* The rows of a node, from the top: what leads out, hosts, what only serves the inside. Returns the height. */
-static double lay_node(struct maker *maker, uint32_t node, double x, double y, double width)
+static double place_node(struct maker *maker, uint32_t node, double x, double y, double width)
 {
     const struct ronde_topo_view *view = maker->view;
     struct row row = {node, 0, false, x + FRAME_PAD, y + FRAME_PAD, width - 2 * FRAME_PAD, 0};
@@ -170,19 +170,19 @@ static double lay_node(struct maker *maker, uint32_t node, double x, double y, d
     for (uint32_t level = count_levels(view, node, false); level > 0; level--) {
         row.level = level;
         if (count_row(view, &row) > 0) {
-            lay_row(maker, &row);
+            place_row(maker, &row);
             row.y += INNER_STEP;
         }
     }
     row.level = 0;
-    lay_row(maker, &row);
+    place_row(maker, &row);
     row.y += HOST_HEIGHT + (has_arcs(view, true, true) ? ARC_ROOM : 0);
     row.is_below = true;
     for (uint32_t level = 1; level <= count_levels(view, node, true); level++) {
         row.level = level;
         if (count_row(view, &row) > 0) {
             row.y += INNER_STEP - SWITCH_HEIGHT;
-            lay_row(maker, &row);
+            place_row(maker, &row);
             row.y += SWITCH_HEIGHT + (has_arcs(view, true, false) ? ARC_ROOM : 0);
         }
     }
@@ -202,7 +202,7 @@ static uint32_t hosts_drawn(const struct ronde_topo_view *view)
 }
 
 /* The first nodes, a gap, the last. */
-static double lay_frames(struct maker *maker, double y)
+static double place_frames(struct maker *maker, double y)
 {
     struct ronde_layout *layout = maker->layout;
     const uint32_t count = maker->view->nodes.count;
@@ -215,7 +215,7 @@ static double lay_frames(struct maker *maker, double y)
         if (is_after_gap)
             x += FOLD_WIDTH;
         const uint32_t node = is_after_gap ? count - 1 : i;
-        const double height = lay_node(maker, node, x, y, width);
+        const double height = place_node(maker, node, x, y, width);
         layout->frames[layout->frame_count++] = (struct ronde_node_frame){x, y, width, height, node};
         tallest = fmax(tallest, height);
         x += width + FRAME_GAP;
@@ -248,7 +248,7 @@ static void measure(struct maker *maker)
 }
 
 /* Rows of what nodes share from the top, then the nodes or the bare hosts. */
-static void lay_all(struct maker *maker, double top)
+static void place_all(struct maker *maker, double top)
 {
     const struct ronde_topo_view *view = maker->view;
     struct ronde_layout *layout = maker->layout;
@@ -262,16 +262,16 @@ static void lay_all(struct maker *maker, double top)
     for (uint32_t level = count_levels(view, RONDE_NONE, false); level > 0; level--) {
         row.level = level;
         if (count_row(view, &row) > 0) {
-            lay_row(maker, &row);
+            place_row(maker, &row);
             row.y += count_row(view, &row) > 2 ? wide : NARROW_STEP;
         }
     }
     row.level = 0;
     if (view->has_nodes) {
-        layout->bottom = row.y + lay_frames(maker, row.y);
+        layout->bottom = row.y + place_frames(maker, row.y);
         return;
     }
-    lay_row(maker, &row);
+    place_row(maker, &row);
     layout->bottom = row.y + HOST_HEIGHT + (has_arcs(view, true, true) ? ARC_ROOM : 0);
 }
 
@@ -290,7 +290,7 @@ static enum ronde_status layout_make(const struct ronde_topo_view *view, double 
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory to lay out %u places",
                           view->shape.vertex_count);
     measure(&maker);
-    lay_all(&maker, top);
+    place_all(&maker, top);
     return RONDE_OK;
 }
 

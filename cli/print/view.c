@@ -175,7 +175,7 @@ static void print_comments(const struct ronde_result_view *view, FILE *file)
 #define PART_FIELDS 5u
 
 /* Room for a printed row; it points into itself. */
-struct sheet {
+struct printed_row {
     struct ronde_record_row record;
     struct why_row why;
     struct ronde_field parts[RONDE_MAX_PARTS][PART_FIELDS];
@@ -184,12 +184,12 @@ struct sheet {
 };
 
 /* The scenario as fields: the main collective's times in the open, all parts as objects. */
-static size_t layout_parts(const struct ronde_co_run *co_run, struct sheet *sheet,
+static size_t layout_parts(const struct ronde_co_run *co_run, struct printed_row *line,
                            struct ronde_field *field)
 {
     for (uint32_t i = 0; i < co_run->part_count; i++) {
         const struct ronde_co_run_part *part = &co_run->parts[i];
-        struct ronde_field *own = sheet->parts[i];
+        struct ronde_field *own = line->parts[i];
         own[0] = ronde_field_text("part", part->name);
         own[1] = ronde_field_real("alone_ns", part->repeats ? NAN : part->alone_ns);
         own[2] = ronde_field_real("together_ns", part->together_ns);
@@ -203,7 +203,7 @@ static size_t layout_parts(const struct ronde_co_run *co_run, struct sheet *shee
         ronde_field_real("slowdown", co_run->parts[0].together_ns / co_run->parts[0].alone_ns);
     field[2] = (struct ronde_field){.name = "parts",
                                     .kind = RONDE_FIELD_ROWS,
-                                    .rows = sheet->part_rows,
+                                    .rows = line->part_rows,
                                     .count = co_run->part_count};
     return 3;
 }
@@ -221,21 +221,21 @@ static size_t layout_busiest(const struct ronde_sim_result *result, struct ronde
 static enum ronde_status print_row(const struct ronde_result_view *view, struct ronde_sink *sink,
                                    struct ronde_error *error)
 {
-    struct sheet sheet;
-    ronde_record_layout(&view->record, &sheet.record);
-    size_t count = sheet.record.row.count;
-    memcpy(sheet.fields, sheet.record.row.fields, count * sizeof *sheet.fields);
-    sheet.fields[count++] = ronde_field_real("bound_share", share_of(view));
+    struct printed_row line;
+    ronde_record_layout(&view->record, &line.record);
+    size_t count = line.record.row.count;
+    memcpy(line.fields, line.record.row.fields, count * sizeof *line.fields);
+    line.fields[count++] = ronde_field_real("bound_share", share_of(view));
     if (view->says_why && view->is_kept) {
-        layout_why(&view->kept.why, view->kept.replay.platform, &sheet.why);
-        memcpy(sheet.fields + count, sheet.why.fields, sheet.why.row.count * sizeof *sheet.fields);
-        count += sheet.why.row.count;
+        layout_why(&view->kept.why, view->kept.replay.platform, &line.why);
+        memcpy(line.fields + count, line.why.fields, line.why.row.count * sizeof *line.fields);
+        count += line.why.row.count;
     } else {
-        count += layout_busiest(&view->result, sheet.fields + count);
+        count += layout_busiest(&view->result, line.fields + count);
     }
     if (view->co_run)
-        count += layout_parts(view->co_run, &sheet, sheet.fields + count);
-    const struct ronde_row row = {sheet.fields, count};
+        count += layout_parts(view->co_run, &line, line.fields + count);
+    const struct ronde_row row = {line.fields, count};
     return ronde_sink_print(sink, &table, &row, error);
 }
 
