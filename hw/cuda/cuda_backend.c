@@ -484,14 +484,6 @@ enum ronde_status ronde_cuda_open(const uint32_t *devices, uint32_t count,
     return ronde_cuda_open_with(&choices, mem, out_self, error);
 }
 
-enum ronde_status ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device,
-                                       const struct ronde_mem *mem, void **out_self,
-                                       struct ronde_error *error)
-{
-    const struct ronde_cuda_choices choices = {.devices = &device, .device_count = 1, .comm = comm};
-    return ronde_cuda_open_with(&choices, mem, out_self, error);
-}
-
 /* Whether all of the driver's GPUs of that product have NVLinks that are up; a process may see only one of them. */
 static bool has_links(const char *product)
 {

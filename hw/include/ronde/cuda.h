@@ -23,18 +23,6 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cuda_open(const uint32_t *devices, uint32_t count, const struct ronde_mem *mem,
                 void **out_self, struct ronde_error *error);
 
-/**
- * Opens ronde_backend_cuda for a rank that is a process: `comm`'s rank here, on one device of this machine. Ranks of
- * one machine map each other's device memory, those of several go through memory of the host. Opening is collective: all
- * ranks call it, and all fail where one does. load, unload, run and prepare are collective too, in the same order in all
- * processes; of a launch's arrays only this rank's entry is read. Slots and depth of launches are at most those of the
- * communicator's plan. After a failure, that of another process included, it only repeats its error, as communicators do.
- * Owner: the caller closes *out_self through the backend, before the communicator is destroyed. Errors: as ronde_cuda_open.
- */
-RONDE_API RONDE_MUST_CHECK enum ronde_status
-ronde_cuda_open_rank(struct ronde_comm *comm, uint32_t device, const struct ronde_mem *mem,
-                     void **out_self, struct ronde_error *error);
-
 /** How processes of one machine share memory of their devices: enumerator, text. */
 #define RONDE_SHARING_LIST(X)                                                                        \
     X(AUTO, "auto")             /* descriptor where driver and device have it, else ipc */           \
@@ -85,9 +73,13 @@ struct ronde_cuda_choices {
  *
  * With a communicator, schedules have as many ranks as all processes together: process p's follow those of p-1, spread
  * over its devices like those of a process alone. More than one rank or device in a process takes a communicator whose
- * processes are all on one host. Loading and running are as for ronde_cuda_open_rank; of a launch's arrays the entries
- * of the ranks here are read. Owner: as ronde_cuda_open_rank. Errors: as ronde_cuda_open; UNSUPPORTED for several
- * ranks where processes are on several hosts; UNAVAILABLE for a way to share that driver or device do not have.
+ * processes are all on one host. Ranks of one machine map each other's device memory, those of several go through memory of
+ * the host. Opening is collective: all ranks call it, and all fail where one does. load, unload, run and prepare are
+ * collective too, in the same order in all processes; of a launch's arrays the entries of the ranks here are read. Slots and
+ * depth of launches are at most those of the communicator's plan. After a failure, that of another process included, it only
+ * repeats its error, as communicators do. Owner: the caller closes *out_self through the backend, before the communicator is
+ * destroyed. Errors: as ronde_cuda_open; UNSUPPORTED for several ranks where processes are on several hosts; UNAVAILABLE for
+ * a way to share that driver or device do not have.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cuda_open_with(const struct ronde_cuda_choices *choices, const struct ronde_mem *mem,
