@@ -1,7 +1,7 @@
 /* A comparison in short. See brief.h. */
 #include "brief.h"
 
-#include "cli/print/printer.h"
+#include "cli/print/results.h"
 #include "ronde/score.h"
 
 #include <string.h>
@@ -14,10 +14,6 @@
 #define TIME_WIDTH 8
 #define ERROR_WIDTH 6
 #define GROUP_GAP 3
-
-/* A point whose 95th percentile is so far above its median was disturbed, and with more such points the machine was busy. */
-#define DISTURBED_SPREAD 0.5
-#define BUSY_SHARE 0.1
 
 uint32_t ronde_brief_ranks(const struct ronde_validation *grid, uint32_t out[RONDE_BRIEF_RANKS])
 {
@@ -260,11 +256,10 @@ static void print_caution(const struct ronde_validation *grid, uint32_t cores, u
                           const struct ronde_screen *screen)
 {
     const size_t total = ronde_validation_size(grid);
-    size_t disturbed = 0;
+    bool is_busy;
+    const size_t disturbed = ronde_disturbed_points(grid, &is_busy);
     char text[384];
-    for (size_t i = 0; i < total; i++)
-        disturbed += ronde_stats_spread(&grid->points[i].measured) > DISTURBED_SPREAD;
-    if (unsure > 0 || (double)disturbed > BUSY_SHARE * (double)total)
+    if (unsure > 0 || is_busy)
         snprintf(text, sizeof text,
                  "Others used the machine meanwhile: %zu of %zu points were disturbed, and %u "
                  "constants varied by more than their value, so times are too long here and there. "

@@ -175,11 +175,6 @@ static bool has_step(const struct ronde_explain_row *row)
     return row->collective != RONDE_COLLECTIVE_COUNT && row->step_us > 0 && !row->is_log;
 }
 
-static bool is_slow(const struct ronde_explain_row *row)
-{
-    return row->expected_us > 0 && row->time_us > row->expected_high_us && !row->is_bound;
-}
-
 /* Of a step: what is expected, what is above it, and waiting; without a machine all of it is "collective". */
 static void add_row_bar(struct ronde_html *html, const struct ronde_explain_row *row)
 {
@@ -220,7 +215,7 @@ void ronde_answer_explain(struct ronde_html *html, const struct ronde_explain_vi
         if (late == RONDE_TRACE_NONE)
             late = row->late_rank;
         const double excess_us =
-            is_slow(row) ? (row->time_us - row->expected_us) * (double)row->calls : 0;
+            ronde_explain_is_slow(row) ? (row->time_us - row->expected_us) * (double)row->calls : 0;
         if (excess_us > worst_us) {
             worst = row;
             worst_us = excess_us;

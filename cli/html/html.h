@@ -50,6 +50,9 @@ struct ronde_html_picture {
     bool zooms;           /**< can be enlarged and moved */
 };
 
+/** Most bars of a timeline in a page, which is to be forwarded: about 17 bytes a half of each. */
+#define RONDE_PAGE_BARS 12000u
+
 /** Writes an SVG into a file. */
 typedef enum ronde_status (*ronde_html_drawer)(void *context, FILE *file, struct ronde_error *error);
 

@@ -454,20 +454,26 @@ static void print_large(FILE *file, const struct ronde_comparison *comparison)
 /* With more disturbed points than this share, something else was using the machine. */
 #define BUSY_SHARE 0.1
 
-/* So that nobody blames the model for a busy machine, or excuses it on an idle one. */
-static void print_noise(FILE *file, const struct ronde_validation *grid)
+size_t ronde_disturbed_points(const struct ronde_validation *grid, bool *out_is_busy)
 {
     const size_t total = ronde_validation_size(grid);
     size_t disturbed = 0;
     for (size_t i = 0; i < total; i++)
         disturbed += ronde_stats_spread(&grid->points[i].measured) > DISTURBED_SPREAD;
+    *out_is_busy = (double)disturbed > BUSY_SHARE * (double)total;
+    return disturbed;
+}
+
+/* So that nobody blames the model for a busy machine, or excuses it on an idle one. */
+static void print_noise(FILE *file, const struct ronde_validation *grid)
+{
+    bool is_busy;
+    const size_t disturbed = ronde_disturbed_points(grid, &is_busy);
     fprintf(file,
             "%zu of %zu points were disturbed (95th percentile more than half above the "
             "median)%s. ",
-            disturbed, total,
-            (double)disturbed > BUSY_SHARE * (double)total
-                ? ": this machine was busy, so part of the errors is not the model's"
-                : "");
+            disturbed, ronde_validation_size(grid),
+            is_busy ? ": this machine was busy, so part of the errors is not the model's" : "");
 }
 
 /* The sentence that keeps these figures from being quoted for real clusters. */

@@ -211,17 +211,12 @@ static void print_late(const struct ronde_explain_view *view)
 /* What a change must come to, of the time as it is: less is within what the model cannot tell. */
 static const double least_gain = .9;
 
-static bool is_slow(const struct ronde_explain_row *row)
-{
-    return row->expected_us > 0 && row->time_us > row->expected_high_us && !row->is_bound;
-}
-
 /* A call that takes longer than the model of the machine can be off by. */
 static void print_slow(const struct ronde_explain_view *view, const struct ronde_explain_row *row)
 {
     const double excess_us =
         (row->time_us - row->expected_us) * (double)row->calls / view->found->steps;
-    if (!is_slow(row) || row->is_log)
+    if (!ronde_explain_is_slow(row) || row->is_log)
         return;
     ronde_sink_say(
         view->sink,
@@ -242,7 +237,7 @@ static double excess_us(const struct ronde_explain_view *view)
     const struct ronde_explain_row *rows = view->found->rows.items;
     double us = 0;
     for (uint32_t r = 0; r < view->found->rows.count; r++)
-        if (is_slow(&rows[r]) && !rows[r].is_log)
+        if (ronde_explain_is_slow(&rows[r]) && !rows[r].is_log)
             us += (rows[r].time_us - rows[r].expected_us) * (double)rows[r].calls * rows[r].seen /
                   view->found->ranks / view->found->steps;
     return us;

@@ -100,6 +100,9 @@ RONDE_MUST_CHECK enum ronde_status ronde_summary_print(const struct ronde_valida
 RONDE_MUST_CHECK enum ronde_status ronde_summary_errors(const struct ronde_validation *grid,
                                                         FILE *file, struct ronde_error *error);
 
+/** Points that something disturbed, by their spread; out_is_busy: so many that something else was using the machine. */
+size_t ronde_disturbed_points(const struct ronde_validation *grid, bool *out_is_busy);
+
 /** Prints one paragraph: how far off, and what dominates. Errors: NO_MEMORY. */
 RONDE_MUST_CHECK enum ronde_status ronde_paragraph_print(const struct ronde_comparison *comparison,
                                                          FILE *file, struct ronde_error *error);
@@ -207,6 +210,12 @@ struct ronde_explain_view {
     const struct ronde_nccl_constants *constants; /**< of its model */
     const struct ronde_diagnosis *diagnosis;      /**< of all rows together; NULL: none */
 };
+
+/** Whether its calls take longer than the model of the machine can be off by. */
+static inline bool ronde_explain_is_slow(const struct ronde_explain_row *row)
+{
+    return row->expected_us > 0 && row->time_us > row->expected_high_us && !row->is_bound;
+}
 
 /** The job, rows, and what to do. Errors: as ronde_sink_row. */
 RONDE_MUST_CHECK enum ronde_status ronde_explain_print(const struct ronde_explain_view *view,

@@ -309,16 +309,13 @@ static enum ronde_status draw(const struct ronde_result_view *view, const char *
     return status;
 }
 
-/* Bars of the timeline in a page, which is to be forwarded: about 17 bytes a half of each. */
-#define PAGE_BARS 12000u
-
 static enum ronde_status draw_in_page(void *context, FILE *file, struct ronde_error *error)
 {
     const struct ronde_result_view *view = context;
     struct ronde_trace_group groups[RONDE_MAX_PARTS];
     const struct ronde_trace trace = trace_of(view, groups);
     uint32_t ranks = 0;
-    return draw_timeline(view, &trace, PAGE_BARS, file, &ranks, error);
+    return draw_timeline(view, &trace, RONDE_PAGE_BARS, file, &ranks, error);
 }
 
 /* The machine with its wires as busy as the replay keeps them. A machine that cannot be drawn is left out. */

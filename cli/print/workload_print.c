@@ -227,9 +227,6 @@ static enum ronde_status draw(const struct ronde_workload_report *report, const 
     return ronde_output_file_close(&output, status, error);
 }
 
-/* Bars of the timeline in a page, which is to be forwarded: about 17 bytes a half of each. */
-#define PAGE_BARS 12000u
-
 static enum ronde_status draw_in_page(void *context, FILE *file, struct ronde_error *error)
 {
     struct pen *pen = context;
@@ -246,7 +243,7 @@ static enum ronde_status draw_page(const struct ronde_workload_report *report,
         "A row a rank, the first 64. Enlarge it with the buttons, + and -, or Ctrl and the wheel; "
         "move it with the pointer or the arrows.",
         true};
-    struct pen pen = {.report = report, .most_bars = PAGE_BARS};
+    struct pen pen = {.report = report, .most_bars = RONDE_PAGE_BARS};
     if (!html)
         return RONDE_OK;
     enum ronde_status status = open_pen(&pen, error);
