@@ -249,7 +249,8 @@ static const per_protocol *hops(const struct query *query, enum ronde_nccl_path 
 
 /**
  * What the network's plug-in says of its own latency (latencyInter), which NCCL adds to each hop, by Simple twice: nothing, but for
- * Amazon's 75 us, and 35 us of its faster NICs since p5en (aws-ofi-nccl, platform-aws.c).
+ * Amazon's (aws-ofi-nccl, platform_data_map of src/platform-aws.c): 150 us of p3dn, 75 of p4d, p4de, p5 and p5e, whose NICs carry
+ * 12.5 GB/s each as well, and 35 of p5en and all since.
  */
 static double plugin_us(const struct query *query, enum ronde_nccl_protocol protocol)
 {
@@ -257,7 +258,8 @@ static double plugin_us(const struct query *query, enum ronde_nccl_protocol prot
     const struct ronde_nccl_machine *machine = query->machine;
     if (machine->fabric != RONDE_NCCL_EFA || query->version < LATER_LATENCIES)
         return 0;
-    return (machine->nic_GBps > slow_GBps ? 35 : 75) * (protocol == RONDE_NCCL_SIMPLE ? 2 : 1);
+    const double slow_us = machine->generation == RONDE_NCCL_VOLTA ? 150 : 75;
+    return (machine->nic_GBps > slow_GBps ? 35 : slow_us) * (protocol == RONDE_NCCL_SIMPLE ? 2 : 1);
 }
 
 /** A hop between nodes (interLat). */

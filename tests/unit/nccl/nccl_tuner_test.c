@@ -382,12 +382,16 @@ static void a_plugin_tells_its_latency(void)
     };
     static const struct row of_p5en[] = {
         {RONDE_ALL_REDUCE, 16, 2, 229, 64, RING, SIMPLE, 131.6 + 2 * 70, 96 * 16 / 30.}};
+    static const struct row of_p3dn[] = {
+        {RONDE_ALL_REDUCE, 16, 2, 229, 64, RING, SIMPLE, 131.6 + 2 * 300, 48 * 16 / 30.}};
     struct ronde_nccl_machine machine = switched;
     machine.generation = RONDE_NCCL_HOPPER;
     machine.fabric = RONDE_NCCL_EFA;
     check_rows(&machine, of_p5en, 1);
     machine.nic_GBps = 12.5;
     check_rows(&machine, of_p5, sizeof of_p5 / sizeof of_p5[0]);
+    machine.generation = RONDE_NCCL_VOLTA;
+    check_rows(&machine, of_p3dn, 1);
 }
 
 /* Over all sizes: what is chosen has the least time of all that the wish leaves, and that is what is returned. */
