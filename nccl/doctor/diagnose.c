@@ -221,6 +221,19 @@ static enum ronde_status fail_empty(const struct ronde_doctor_request *request,
                       "sends and receives");
 }
 
+/** No fault makes a machine faster than it is: what is described is another one, or other calls were measured. */
+static enum ronde_status fail_fast(const struct ronde_doctor_request *request,
+                                   const struct ronde_diagnosis *found, struct ronde_error *error)
+{
+    const struct ronde_nccl_call *call = &found->fast_call;
+    return ronde_fail(
+        error, RONDE_BAD_INPUT,
+        "%llu B of %s by %u ranks are measured at %.2g of the time that %s takes at least: the "
+        "description is of another machine, or the log of other calls than it says; correct either",
+        (unsigned long long)call->bytes, ronde_collective_text(call->collective), call->ranks,
+        found->fast, request->published->systems[request->system].machine.name);
+}
+
 enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
                                struct ronde_diagnosis *out, struct ronde_error *error)
 {
@@ -244,6 +257,8 @@ enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
     if (!has_rows)
         return fail_empty(request, error);
     RONDE_TRY(doctor_find_ranges(request, out, error));
+    if (out->fast > 0)
+        return fail_fast(request, out, error);
     find_causes(request, &healthy, out);
     out->is_wrong = (out->is_wrong && out->healthy < RONDE_DOCTOR_LEAST_HEALTHY) ||
                     out->jumps > RONDE_DOCTOR_MOST_JUMPS;

@@ -218,6 +218,10 @@ static bool put(struct ronde_diagnosis *out, const struct ronde_doctor_request *
         out->far = far;
         out->far_bytes = row->call.bytes;
     }
+    if (ratio * far_of(request, row) < 1 && (out->fast <= 0 || ratio < out->fast)) {
+        out->fast = ratio;
+        out->fast_call = row->call;
+    }
     struct ronde_doctor_range *range =
         out->range_count > 0 ? &out->ranges[out->range_count - 1] : NULL;
     const double rate_GBps = (double)row->call.bytes / row->measured_us / 1e3 *

@@ -113,6 +113,8 @@ struct ronde_diagnosis {
     double healthy; /**< probability that the machine is as described; 0 where a size is `far` */
     double far; /**< measured over predicted time of the size that is slowest beyond any error of the model; 0 = none is */
     uint64_t far_bytes; /**< that size */
+    double fast; /**< measured over predicted time of the size that is fastest beyond any error of the model; 0 = none is */
+    struct ronde_nccl_call fast_call; /**< that size */
     double jumps; /**< share of large sizes whose rate is off by 1.5 times or more from their neighbours' */
     struct ronde_doctor_cause causes[RONDE_DOCTOR_MAX_CAUSES]; /**< most likely first */
     uint32_t cause_count;
@@ -134,7 +136,7 @@ struct ronde_doctor_request {
 
 /**
  * Diagnoses the rows of a system. Errors: UNSUPPORTED where the model has none of them, with the reason of the first;
- * NO_MEMORY.
+ * BAD_INPUT where a size is faster than the machine can be, as far as the model is sure of anything; NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_doctor(const struct ronde_doctor_request *request,
                                                           struct ronde_diagnosis *out,

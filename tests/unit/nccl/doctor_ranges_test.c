@@ -98,6 +98,22 @@ static void ranges_change_at_the_tolerance(void)
     CU_ASSERT_DOUBLE_EQUAL(found->ranges[2].ratio, sqrt(1.1), 1e-9);
 }
 
+/* exp(7.2 * 0.1) = 2.05 and 2.5 at least: no machine takes less than 1 / 2.5 of its time, whatever the model is off by. */
+static void no_machine_is_faster_than_it_can_be(void)
+{
+    struct ronde_error error = {.status = RONDE_OK};
+    start();
+    add(1 << 20, 1);
+    add(1 << 28, .41);
+    CU_ASSERT_EQUAL(find()->fast, 0);
+    add(1 << 29, .39);
+    add(1 << 30, .01);
+    CU_ASSERT_EQUAL(ronde_doctor(&request, &made.found, &error), RONDE_BAD_INPUT);
+    CU_ASSERT_EQUAL(made.found.fast_call.bytes, 1 << 30);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(error.message, "1073741824 B of all_reduce by 8 ranks are measured at 0.01 of"));
+}
+
 /* The bus bandwidth at a range's largest size, measured and as it should be: 2 * 7 / 8 of bytes over time. */
 static void rates_are_of_the_largest_size(void)
 {
@@ -303,6 +319,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"ranges_change_at_the_tolerance", ranges_change_at_the_tolerance},
+        {"no_machine_is_faster_than_it_can_be", no_machine_is_faster_than_it_can_be},
         {"rates_are_of_the_largest_size", rates_are_of_the_largest_size},
         {"runs_of_a_size_are_one", runs_of_a_size_are_one},
         {"series_are_kept_apart", series_are_kept_apart},
