@@ -265,21 +265,11 @@ static enum ronde_status fit_to(struct ronde_published *anchor, const char *path
                                 struct ronde_nccl_constants *constants,
                                 struct ronde_nccl_bands *bands, struct ronde_error *error)
 {
-    (void)ronde_published_mark_anchor(anchor, system, true);
-    const struct ronde_published_anchor found =
-        ronde_published_fit_system(anchor, system, constants);
-    if (found.rows == 0)
-        return ronde_fail(
-            error, RONDE_BAD_INPUT,
-            "--anchor %s: no time in it is of a call of at least %u B that %s can make "
-            "and the model has; `ronde doctor %s` says what is wrong with it",
-            path, RONDE_PUBLISHED_LEAST_BYTES, anchor->systems[system].machine.name, path);
-    ronde_nccl_bands_anchor(bands, found.is_several);
-    ronde_note(
-        "anchored to %zu times of %s: %s times %.2f, latency %s times %.2f, launch %.1f us%s",
-        found.rows, path, found.is_several ? "rate of NICs" : "rate of links", found.rate,
-        found.is_several ? "between nodes" : "inside a node", found.latency, found.launch_us,
-        found.is_in_turn ? " a GPU" : "");
+    struct ronde_published_anchor found;
+    char text[RONDE_PUBLISHED_ANCHOR_BYTES];
+    RONDE_TRY(ronde_published_anchor_to(anchor, system, path, constants, bands, &found, error));
+    ronde_published_anchor_text(&found, text);
+    ronde_note("anchored to %zu times of %s: %s", found.rows, path, text);
     return RONDE_OK;
 }
 
@@ -289,7 +279,7 @@ enum ronde_status ronde_nccl_anchor(const struct ronde_options *options,
                                     struct ronde_nccl_bands *bands, struct ronde_error *error)
 {
     const char *path = options->what.anchor;
-    const struct ronde_published_request request = {.path = path};
+    const struct ronde_published_request request = {.path = path, .is_alone = true};
     struct ronde_nccl_machine own = *machine;
     struct ronde_published anchor = {.rows = NULL};
     uint32_t system = 0;

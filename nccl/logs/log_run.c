@@ -300,6 +300,7 @@ enum ronde_status published_add_halves(struct ronde_published *to, uint32_t line
         const struct ronde_published_row measured = {.line = line,
                                                      .system = system,
                                                      .is_in_place = h == 1,
+                                                     .is_wrong = half->wrong > 0,
                                                      .call = {.bytes = row->bytes},
                                                      .measured_us = half->time_us};
         RONDE_TRY(published_add(to, &measured, error));

@@ -280,9 +280,9 @@ static enum ronde_status find_collective(const struct log_run *run,
     if (collective_of_rates(run, ranks, out))
         return RONDE_OK;
     return ronde_fail_at(error, RONDE_BAD_INPUT, line,
-                         "%s:%u: which collective this is of is not said: name it as "
-                         "COLLECTIVE, or in the file's name",
-                         request->path, line);
+                         "%s:%u: which collective this is of is not said: name it %sin the file's "
+                         "name",
+                         request->path, line, request->is_alone ? "" : "as COLLECTIVE, or ");
 }
 
 /** One algorithm that the model has, or auto: also for lists and for what is excluded. */
@@ -320,8 +320,9 @@ log_run_settle(const struct log_run *run, const struct ronde_published_request *
     if (ranks == 0)
         return ronde_fail_at(error, RONDE_BAD_INPUT, line,
                              "%s:%u: how many ranks took part is not said, there are no lines "
-                             "\"# Rank ...\": -N says it",
-                             request->path, line);
+                             "\"# Rank ...\": %s",
+                             request->path, line,
+                             request->is_alone ? "keep them in it" : "-N says it");
     if (nodes > 0 && ranks % nodes != 0)
         return ronde_fail_at(error, RONDE_BAD_INPUT, line,
                              "%s:%u: %u ranks are not equally many on %u nodes", request->path,

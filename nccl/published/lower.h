@@ -1,6 +1,6 @@
 /**
  * Numbers that lower the loss of measured rows: what fits of all machines and of one have in common. The method (lower.c), and how
- * much it leaves to the starts (prior.c), are apart from what is fitted and from which start (fit.c), so that each can change alone.
+ * much it leaves to the starts (prior.c), are apart from what is fitted and from which start (fit.c, anchor.c), so that each can change alone.
  */
 #ifndef RONDE_NCCL_PUBLISHED_LOWER_H
 #define RONDE_NCCL_PUBLISHED_LOWER_H
@@ -37,6 +37,9 @@ struct published_equations {
     double curve[PUBLISHED_MOST_KNOBS][PUBLISHED_MOST_KNOBS];
     double slope[PUBLISHED_MOST_KNOBS];
 };
+
+/** Gives a system's rows their weight: systems weigh alike, whatever the number of their rows. */
+void published_weigh(struct published_fit *fit, uint32_t system);
 
 /** Adds what the rows of a system say; UINT32_MAX: of all. */
 void published_add_rows(const struct published_fit *fit, uint32_t system,

@@ -52,6 +52,7 @@ struct ronde_published_row {
     uint32_t system; /**< index */
     enum ronde_published_state state;
     bool is_in_place; /**< send and receive buffer were one */
+    bool is_wrong;    /**< a log says that results were wrong (#wrong) */
     struct ronde_nccl_call call;
     struct ronde_nccl_choice wish;   /**< what was forced */
     struct ronde_nccl_choice choice; /**< what NCCL's formula takes of it */
@@ -129,6 +130,7 @@ struct ronde_published_request {
     bool is_auto;        /**< machines are those that the table's own columns describe, no files */
     bool has_collective; /**< the log is of `collective`, unless it says otherwise */
     enum ronde_collective collective;
+    bool is_alone;  /**< no option can say what the file does not: errors do not name any */
     uint32_t ranks; /**< that took part in the log, whatever it says; 0 = what it says */
     uint32_t nodes; /**< they lay on; 0 = what it says, else as few as the machine allows */
 };
@@ -220,31 +222,56 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_published_replay(struct ronde_published *published, uint32_t system,
                        const struct ronde_nccl_constants *constants, struct ronde_error *error);
 
-/** What a machine's own measurements have made of its numbers. */
+/** What a machine's own measurements have made of a place: inside a node, or between nodes. */
+struct ronde_published_place {
+    bool is_fitted; /**< rows go through it; else its numbers are as the constants have them */
+    bool is_ending; /**< and no farther: it is what they are of */
+    double rate;    /**< times every efficiency of its links, or NICs */
+    double latency; /**< times every latency */
+};
+
+/** The same of all of its numbers. */
 struct ronde_published_anchor {
     size_t rows; /**< measurements that were fitted to; 0 = there are none, and nothing has changed */
-    bool is_several; /**< rates and latencies are those between nodes, else those inside one */
-    double rate;     /**< times every efficiency of a link, or of a NIC */
-    double latency;  /**< times every latency */
+    size_t wrong;   /**< left out: their results were wrong */
+    bool has_small; /**< a size up to 64 KiB is among them: latencies and launch were fitted, too */
+    struct ronde_published_place inside, between;
     bool is_in_turn; /**< so is the launch: one process launches on the GPUs of a node one after another */
     double launch_us; /**< of one kernel; in turn, what the host takes for one GPU */
+    double off; /**< median log(measured / predicted) that is left (ronde_published_anchor_to) */
 };
 
 /**
  * Marks predicted rows of a system as FITTED, those of one collective (all_reduce where it is there) on its smallest number of
- * nodes; `is_whole`: all of them. Returns how many they are.
+ * nodes; `is_whole`: all of them. Rows of wrong results are none. Returns how many they are.
  */
 RONDE_API size_t ronde_published_mark_anchor(struct ronde_published *published, uint32_t system,
                                              bool is_whole);
 
 /**
- * Fits three numbers of a system to its FITTED rows: the efficiency of links and the latencies inside a node, or of NICs and
- * between nodes where any row crosses them, and the launch, or the host's time for one GPU where it launches on them in turn. All are
- * held to what the constants say; without a size up to 64 KiB only the efficiency is fitted.
+ * Fits numbers of a system to its FITTED rows: the efficiency of links and the latencies inside a node where rows go through one, those of
+ * NICs and between nodes where rows cross them, and the launch, or the host's time for one GPU where it launches on them in turn. All are
+ * held to what the constants say; without a size up to 64 KiB only efficiencies are fitted.
  */
 RONDE_API struct ronde_published_anchor
 ronde_published_fit_system(const struct ronde_published *published, uint32_t system,
                            struct ronde_nccl_constants *constants);
+
+/**
+ * Fits a system to all of its rows, which are read from `path`, and narrows the bands of places that they are of. Errors: BAD_INPUT
+ * where there is none, with the reason of the first, and where what is left says that they are of another machine; NO_MEMORY.
+ */
+RONDE_API RONDE_MUST_CHECK enum ronde_status
+ronde_published_anchor_to(struct ronde_published *published, uint32_t system, const char *path,
+                          struct ronde_nccl_constants *constants, struct ronde_nccl_bands *bands,
+                          struct ronde_published_anchor *out, struct ronde_error *error);
+
+/** Room for what an anchor says. */
+#define RONDE_PUBLISHED_ANCHOR_BYTES 256
+
+/** "rate of NICs times 0.95, latency between nodes times 1.02, launch 4.6 us". */
+RONDE_API void ronde_published_anchor_text(const struct ronde_published_anchor *anchor,
+                                           char out[RONDE_PUBLISHED_ANCHOR_BYTES]);
 
 /**
  * How often a system's table contradicts itself: share of steps from one size to the next larger at which the measured

@@ -307,12 +307,13 @@ static void a_system_is_fitted_to_its_anchor(void)
     CU_ASSERT_EQUAL(ronde_published_mark_anchor(&made.table, 0, false), 11);
     const struct ronde_published_anchor anchor = ronde_published_fit_system(&made.table, 0, &fitted);
     CU_ASSERT_EQUAL(anchor.rows, 11);
-    CU_ASSERT_FALSE(anchor.is_several);
+    CU_ASSERT_TRUE(anchor.inside.is_fitted);
+    CU_ASSERT_FALSE(anchor.between.is_fitted);
     CU_ASSERT(fabs(fitted.links / truth.links - 1) < .05);
     CU_ASSERT(fitted.launch_us > launch && fitted.launch_us < 1.2 * launch);
-    CU_ASSERT_EQUAL(anchor.rate, fitted.links);
+    CU_ASSERT_EQUAL(anchor.inside.rate, fitted.links);
     CU_ASSERT_EQUAL(anchor.launch_us, fitted.launch_us);
-    CU_ASSERT_EQUAL(anchor.latency, fitted.inside);
+    CU_ASSERT_EQUAL(anchor.inside.latency, fitted.inside);
     CU_ASSERT_EQUAL(fitted.nics, 1);
     CU_ASSERT_EQUAL(fitted.between, 1);
 }
@@ -353,7 +354,7 @@ static void a_fit_changes_what_rows_speak_of(void)
     truth.nics = .7;
     add_made(&made, &truth, 0, 16, 2, 64 << 20);
     CU_ASSERT_EQUAL(ronde_published_mark_anchor(&made.table, 0, false), 3);
-    CU_ASSERT_TRUE(ronde_published_fit_system(&made.table, 0, &fitted).is_several);
+    CU_ASSERT_TRUE(ronde_published_fit_system(&made.table, 0, &fitted).between.is_fitted);
     CU_ASSERT(fabs(fitted.nics / truth.nics - 1) < .05);
     CU_ASSERT_EQUAL(fitted.links, 1);
     CU_ASSERT_EQUAL(fitted.launch_us, 0);
