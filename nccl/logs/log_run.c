@@ -313,6 +313,7 @@ enum ronde_status published_settle(const struct ronde_published_request *request
                                    size_t first, struct ronde_error *error)
 {
     struct ronde_published_row of_run = {.line = 0};
+    char why[RONDE_PUBLISHED_WHY_BYTES];
     bool is_modelled = false;
     if (first == to->count)
         return RONDE_OK;
@@ -325,6 +326,11 @@ enum ronde_status published_settle(const struct ronde_published_request *request
         row->call.bytes = bytes;
         row->wish = of_run.wish;
         published_state(row, is_modelled, false);
+        /* In place and out of place are of one line. */
+        if (is_modelled || (r > first && row[-1].line == row->line))
+            continue;
+        log_run_why(run, row->call.ranks, why, sizeof why);
+        RONDE_TRY(published_note(to, row->line, false, why, error));
     }
     return RONDE_OK;
 }

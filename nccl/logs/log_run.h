@@ -166,4 +166,7 @@ log_run_settle(const struct log_run *run, const struct ronde_published_request *
                struct ronde_log_facts *facts, uint32_t line, struct ronde_published_row *out,
                bool *out_is_modelled, struct ronde_error *error);
 
+/** Why the model has nothing of a run that was settled as such. */
+void log_run_why(const struct log_run *run, uint32_t ranks, char *out, size_t bytes);
+
 #endif

@@ -337,3 +337,14 @@ log_run_settle(const struct log_run *run, const struct ronde_published_request *
                        !(run->test && strcmp(run->test->name, "hypercube") == 0);
     return status;
 }
+
+void log_run_why(const struct log_run *run, uint32_t ranks, char *out, size_t bytes)
+{
+    struct ronde_nccl_choice ignored;
+    if (ranks < 2)
+        snprintf(out, bytes, "a rank alone sends nothing");
+    else if (!find_wish(&run->forced, &ignored))
+        snprintf(out, bytes, "algorithm \"%s\" is none that is modelled", run->forced.algorithm);
+    else
+        snprintf(out, bytes, "%s is none that is modelled", run->test ? run->test->name : "this");
+}

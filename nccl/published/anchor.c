@@ -177,7 +177,6 @@ static enum ronde_status fail_empty(const struct ronde_published *published, uin
         if (row->system != system)
             continue;
         const char *why = row->is_wrong                              ? "results are wrong (#wrong)"
-                          : row->call.ranks == 1                     ? "a rank alone sends nothing"
                           : row->state == RONDE_PUBLISHED_SMALL      ? "fewer bytes than 1 KiB"
                           : row->state == RONDE_PUBLISHED_FAULTY     ? "its notes say FAULTY"
                           : row->state == RONDE_PUBLISHED_UNMEASURED ? "no time"
@@ -187,8 +186,7 @@ static enum ronde_status fail_empty(const struct ronde_published *published, uin
         return ronde_fail(error, RONDE_BAD_INPUT,
                           "%s: no time in it is of a call of at least %u B that %s can make and "
                           "the model has; line %u: %s",
-                          path, RONDE_PUBLISHED_LEAST_BYTES, name, row->line,
-                          why[0] != '\0' ? why : ronde_published_state_text(row->state));
+                          path, RONDE_PUBLISHED_LEAST_BYTES, name, row->line, why);
     }
     return ronde_fail(error, RONDE_BAD_INPUT, "%s: no time in it is of %s", path, name);
 }

@@ -333,11 +333,29 @@ static void settings_force(void)
         CU_ASSERT_EQUAL(table.rows[0].wish.algorithm, rows[i].algorithm);
         CU_ASSERT_EQUAL(table.rows[0].wish.protocol, rows[i].protocol);
         CU_ASSERT_EQUAL(table.rows[0].state != RONDE_PUBLISHED_NOT_MODELLED, rows[i].is_modelled);
+        CU_ASSERT_EQUAL_FATAL(table.why_count, !rows[i].is_modelled);
+        if (!rows[i].is_modelled)
+            CU_ASSERT_PTR_NOT_NULL(strstr(table.whys[0].text, "is none that is modelled"));
         if (table.rows[0].wish.algorithm != rows[i].algorithm)
             suite_note("%s: %s", rows[i].above,
                        ronde_nccl_algorithm_text(table.rows[0].wish.algorithm));
         ronde_published_close(&table);
     }
+}
+
+/* So is what a process measured of itself. */
+static void a_rank_alone_is_said_so(void)
+{
+    struct ronde_published table;
+    struct ronde_error error;
+    const struct told_log log = {NULL,
+                                 "# nThread 1 nGpus 1 minBytes 8\n"
+                                 "#  Rank  0 Pid 1 on a device  0 [0x1b] GPU\n",
+                                 "float sum -1", 0, true};
+    CU_ASSERT_EQUAL_FATAL(read_log(&log, &plain, &table, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(table.why_count, 1);
+    CU_ASSERT_STRING_EQUAL(table.whys[0].text, "a rank alone sends nothing");
+    ronde_published_close(&table);
 }
 
 /* Collectives that NCCL's model lacks are read all the same. */
@@ -355,6 +373,9 @@ static void tests_without_a_model_are_said_so(void)
         CU_ASSERT_EQUAL(table.count, 2);
         CU_ASSERT_EQUAL(table.rows[0].state, RONDE_PUBLISHED_NOT_MODELLED);
         CU_ASSERT_EQUAL(table.rows[1].state, RONDE_PUBLISHED_NOT_MODELLED);
+        CU_ASSERT_EQUAL_FATAL(table.why_count, 1);
+        CU_ASSERT_EQUAL(table.whys[0].line, table.rows[0].line);
+        CU_ASSERT_STRING_EQUAL(table.whys[0].text, "hypercube is none that is modelled");
         ronde_published_close(&table);
     }
 }
@@ -369,6 +390,7 @@ int main(void)
         {"the_caller_is_asked_before_names", the_caller_is_asked_before_names},
         {"ranks_are_counted", ranks_are_counted},
         {"the_caller_counts_ranks", the_caller_counts_ranks},
+        {"a_rank_alone_is_said_so", a_rank_alone_is_said_so},
         {"versions_are_those_of_the_library", versions_are_those_of_the_library},
         {"settings_force", settings_force},
         {"tests_without_a_model_are_said_so", tests_without_a_model_are_said_so},
