@@ -16,7 +16,7 @@
  *
  *   time        launch + latency (+) (bytes + chunks under way) / B for the peers inside a node and those outside, of which
  *               the slower counts. B is the least of a GPU's link or NICs and its channels. Under way is the first chunk of
- *               each channel, which the receiver has to wait for.
+ *               each channel, which the receiver has to wait for. To another node a channel has a block and a proxy, in turns
  *   latency     hops, one after another, of as many batches as it takes to hand 8 messages to every channel; of gather and
  *               scatter, whose calls overlap, one by Simple and no first chunk; a proxy needs
  *               p2p_message_us for each message to another node besides, by LL the next while one is on its way
@@ -186,8 +186,9 @@ static double rate_of(const struct ronde_nccl_setting *setting, const struct mes
         setting->call->collective == RONDE_ALL_TO_ALL
             ? nics / setting->g * (ronde_nccl_nics(machine, setting->g) < setting->g ? .5 : 1)
             : nics * own_nics(machine) / ronde_nccl_nics(machine, setting->g);
-    const double proxied = ronde_nccl_proxied(setting, NCCL_COMMON(setting, p2p_net_channel_GBps));
-    return ronde_nccl_slower(own * share, channels * fmin(block, proxied) * share);
+    /* A channel's block and its proxy take turns: H100 by 1 and 2 channels 13 to 15 and 25 GB/s, B200 17 and 33. */
+    const double serial = 1 / (1 / block + 1 / NCCL_COMMON(setting, net_channel_GBps));
+    return ronde_nccl_slower(own * share, channels * ronde_nccl_proxied(setting, serial) * share);
 }
 
 /**

@@ -62,7 +62,6 @@
     X(socket_ll_GBps)                                                                              \
     X(p2p_channel_GBps)                                                                            \
     X(p2p_host_channel_GBps)                                                                       \
-    X(p2p_net_channel_GBps)                                                                        \
     X(p2p_message_us)                                                                              \
     X(tree_net_efficiency)                                                                         \
     X(tree_second_child_hops)                                                                      \

@@ -25,7 +25,7 @@ static struct ronde_nccl_constants made_up(void)
     } common[] = {
         {RONDE_NCCL_COMMON_nvlink_efficiency, .8},
         {RONDE_NCCL_COMMON_p2p_channel_GBps, 10},
-        {RONDE_NCCL_COMMON_p2p_net_channel_GBps, 12},
+        {RONDE_NCCL_COMMON_net_channel_GBps, 48},
         {RONDE_NCCL_COMMON_infiniband_rendezvous_us, 1e-6},
         {RONDE_NCCL_COMMON_p2p_host_channel_GBps, 2},
         {RONDE_NCCL_COMMON_p2p_message_us, 1e-6},
@@ -58,7 +58,7 @@ static double both(double a, double b)
 }
 
 /*
- * A shift by one of great messages, by version and ranks: channels are those of paths.cc. Between nodes 2 of 12 GB/s while
+ * A shift by one of great messages, by version and ranks: channels are those of paths.cc. Between nodes 2 of 12 GB/s, a block of 16 and a proxy of 48 in turns, while
  * 2 n <= 4 P, then 1 (to 2.28); since 2.29 50 / 14 rounded up, halved until they fit into P / ceil(n / 8). P is 16 with all 8 NICs and 4 with one.
  */
 static void a_shift_gets_the_channels_of_one_peer(void)
