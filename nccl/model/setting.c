@@ -117,13 +117,20 @@ static double pcie_hop_us(const struct ronde_nccl_setting *setting)
            across_slot_us;
 }
 
+/**
+ * A tree's hop by LL128 over a ring's, as NCCL has them: 1.25 of 1.9 us by NVLink, 1.9 of 2.5 by PCIe (hwLat, tuning.cc). By LL they are
+ * alike, and what it has of Simple's is of chunks, which are counted apart.
+ */
+static const double tree_nvlink_ll128 = 1.25 / 1.9, tree_pcie_ll128 = 1.9 / 2.5;
+
 /** A hop inside a node; hop_ratio is that of the parts with NVLink to all others. */
 static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
 {
+    const bool is_shorter = is_tree && setting->protocol == RONDE_NCCL_LL128;
     const double nvlink =
         ronde_nccl_common_of(setting, RONDE_NCCL_COMMON_nvlink_ll_us + setting->protocol) *
-        NCCL_OWN(setting, hop_ratio);
-    const double pcie = pcie_hop_us(setting);
+        NCCL_OWN(setting, hop_ratio) * (is_shorter ? tree_nvlink_ll128 : 1);
+    const double pcie = pcie_hop_us(setting) * (is_shorter ? tree_pcie_ll128 : 1);
     double hop = pcie;
     if (ronde_nccl_is_pairs(setting)) {
         const double share = pcie_hops_share(setting, is_tree);
