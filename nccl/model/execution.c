@@ -15,14 +15,14 @@
  *   chain           launch + hops min(1, bytes / ahead) (+) bytes / B          (broadcast, reduce: calls overlap as long
  *                   as a message fits into what a sender may be ahead: 8 slots of a connection; by LL through several
  *                   nodes as long as one channel is open: launch + bytes / what its threads carry)
- *   Tree            launch + 2 ((g-1) l + log2(N) L) + fill (+) (bytes - chunk) / (B/2)
+ *   Tree            launch + 2 ((g-1) l + log2(N) L), whole levels, + fill (+) (bytes - chunk) / (B/2)
  *                   a chain inside the node sends up and down over the same port, hence B/2; a node's NICs carry the
  *                   bytes once on 2 nodes (a root and a leaf in each tree) and twice on more; fill is what each hop waits
  *                   for, up and down: a chunk, or by LL and LL128 inside a node a line of every thread on its side
  *   NVLS            launch + nvls_us + (bytes + 2 rounds) (1 + 1/g) / NVLink + nvls_chunk_us min(1, g/8) bytes / chunk: a GPU's port
  *                   reads its part of all others reduced, and takes in what all others store; a round is a chunk of each
  *                   channel and head, and chunks grow with the call
- *   NVLSTree        launch + nvls_us + 2 log2(N) L (+) bytes through NVLink, or through the NICs as in Tree
+ *   NVLSTree        launch + nvls_us + 2 log2(N) (L + round / NICs), whole levels, (+) bytes through NVLink, or through the NICs as in Tree
  *
  *   sends, receives point.c
  *
@@ -190,10 +190,16 @@ static double tree_cap_GBps(const struct ronde_nccl_setting *setting)
                                                  : RONDE_NCCL_OF_tuner_tree_4_GBps);
 }
 
+/** Levels below the root of a tree of nodes: of its deepest node. */
+static double tree_depth(const struct ronde_nccl_call *call)
+{
+    return ceil(log2(call->nodes));
+}
+
 static double tree_us(const struct ronde_nccl_setting *setting)
 {
     const uint32_t nodes = setting->call->nodes;
-    const double levels = log2(nodes), inner = setting->g - 1;
+    const double levels = tree_depth(setting->call), inner = setting->g - 1;
     const double chunk = tree_chunk(setting, inner + levels);
     const double stage = chunk * setting->channels / 1e3;
     double rate = chain_GBps(setting);
@@ -230,25 +236,43 @@ static double nvls_heads(const struct ronde_nccl_setting *setting)
     return NCCL_OWN(setting, nvls_channels) * setting->g;
 }
 
-/** NVLS's chunk, halved while there is too little data for every channel and head (enqueue.cc, calcCollChunking). */
-static double nvls_chunk(const struct ronde_nccl_setting *setting)
+/** Loops over all channels and heads below which a chunk is halved (enqueue.cc, calcCollChunking): of NVLS, and of NVLSTree. */
+static const double nvls_loops[] = {64, 8, 2}, nvls_tree_loops[] = {4, 1};
+
+/** Halves a chunk while there is too little data for every channel and head. */
+static double halved(const struct ronde_nccl_setting *setting, double chunk, const double *loops,
+                     size_t count)
 {
-    static const double loops[] = {64, 8, 2};
-    const double heads = nvls_heads(setting);
-    double chunk = most_nvls_chunk_bytes;
-    for (size_t i = 0;
-         i < sizeof loops / sizeof loops[0] && setting->bytes < loops[i] * heads * chunk; i++)
+    for (size_t i = 0; i < count && setting->bytes < loops[i] * nvls_heads(setting) * chunk; i++)
         chunk /= 2;
     return chunk;
+}
+
+/** NVLS's chunk, by which a node's GPUs meet. */
+static double nvls_chunk(const struct ronde_nccl_setting *setting)
+{
+    return halved(setting, most_nvls_chunk_bytes, nvls_loops,
+                  sizeof nvls_loops / sizeof nvls_loops[0]);
+}
+
+/** Nodes from which on NVLSTree's chunk is half as large (NCCL_NVLSTREE_MAX_CHUNKSIZE). */
+enum { SMALLER_TREE_CHUNKS = 4 };
+
+/** NVLSTree's chunk, by which nodes meet. */
+static double nvls_tree_chunk(const struct ronde_nccl_setting *setting)
+{
+    const size_t small = setting->call->nodes >= SMALLER_TREE_CHUNKS;
+    return halved(setting, most_nvls_chunk_bytes / (small ? 2 : 1), nvls_tree_loops + small,
+                  sizeof nvls_tree_loops / sizeof nvls_tree_loops[0] - small);
 }
 
 /** Rounds of all channels and heads that NVLS is filled with: one is gathered and one stored while another is reduced. */
 static const double nvls_fill_rounds = 2;
 
 /** Bytes of a round: a chunk of each channel and head. */
-static double nvls_round(const struct ronde_nccl_setting *setting)
+static double nvls_round(const struct ronde_nccl_setting *setting, double chunk)
 {
-    return fmin(setting->bytes, nvls_heads(setting) * nvls_chunk(setting));
+    return fmin(setting->bytes, nvls_heads(setting) * chunk);
 }
 
 /**
@@ -274,6 +298,14 @@ static double nvls_share(const struct ronde_nccl_setting *setting)
     return 1 + 1. / setting->g;
 }
 
+/** Until the first bytes are through: what NVLS needs to begin, and the rounds that it is filled with. */
+static double nvls_begin_us(const struct ronde_nccl_setting *setting, double chunk)
+{
+    const double inside = nvls_GBps(setting) / nvls_share(setting);
+    return NCCL_COMMON(setting, nvls_us) +
+           nvls_fill_rounds * nvls_round(setting, chunk) / 1e3 / inside;
+}
+
 double ronde_nccl_reached_nvls_GBps(const struct ronde_nccl_setting *setting)
 {
     const double share = nvls_share(setting);
@@ -287,21 +319,22 @@ static double nvls_us(const struct ronde_nccl_setting *setting)
     const struct ronde_nccl_call *call = setting->call;
     const double n = call->ranks;
     const double inside = nvls_GBps(setting) / nvls_share(setting);
-    const double base =
-        NCCL_COMMON(setting, nvls_us) + nvls_fill_rounds * nvls_round(setting) / 1e3 / inside;
-    /* A level passes on what it has all of: a round. */
-    const double level =
-        ronde_nccl_between_us(setting) + nvls_round(setting) / 1e3 / setting->between_GBps;
-    const double latency = base + 2 * log2(call->nodes) * level;
+    const double one_us = nvls_begin_us(setting, nvls_chunk(setting)) +
+                          setting->bytes / 1e3 / inside + nvls_chunks_us(setting);
+    if (call->nodes == 1 && call->collective == RONDE_ALL_REDUCE)
+        return one_us;
+    const double chunk = call->nodes > 1 ? nvls_tree_chunk(setting) : nvls_chunk(setting);
+    /* A level passes on what it has all of: a round. On two nodes each sends up half of it, that of the tree it is a leaf of. */
+    const double up = call->nodes == 2 ? .5 : 1;
+    const double level = ronde_nccl_between_us(setting) +
+                         up * nvls_round(setting, chunk) / 1e3 / setting->between_GBps;
+    const double latency = nvls_begin_us(setting, chunk) + 2 * tree_depth(call) * level;
     if (call->collective != RONDE_ALL_REDUCE)
         return ronde_nccl_pipelined(setting, latency,
                                     setting->bytes / 1e3 /
                                         (fmin(setting->inside_GBps, setting->between_GBps) * n /
                                          (n - 1)));
-    const double one_us = base + setting->bytes / 1e3 / inside + nvls_chunks_us(setting);
-    if (call->nodes == 1)
-        return one_us;
-    /* Each node has a node's work to do. */
+    /* Each node has a node's work to do, which takes no less than without others. */
     const double between = setting->between_GBps * (call->nodes == 2 ? 1 : .5);
     return fmax(one_us, ronde_nccl_pipelined(setting, latency,
                                              setting->bytes / 1e3 / fmin(inside, between)));
