@@ -166,29 +166,38 @@ struct ronde_published_anchor ronde_published_fit_system(const struct ronde_publ
 
 /* A log as an anchor, as a user names one. */
 
-/** Why no row of it can be fitted to: the reason of the first. */
+/** Why a row cannot be fitted to. */
+static const char *why_not(const struct ronde_published *published,
+                           const struct ronde_published_row *row, struct ronde_error *room)
+{
+    if (row->state == RONDE_PUBLISHED_SMALL)
+        return "fewer bytes than 1 KiB";
+    if (row->is_wrong)
+        return "results are wrong (#wrong)";
+    const char *why = ronde_published_why_of(published, row, room);
+    return why[0] != '\0' ? why : ronde_published_state_text(row->state);
+}
+
+/** No row of it can be fitted to: the reason of the first that is large enough, or of the first. */
 static enum ronde_status fail_empty(const struct ronde_published *published, uint32_t system,
                                     const char *path, struct ronde_error *error)
 {
     const char *name = published->systems[system].machine.name;
+    const struct ronde_published_row *first = NULL;
+    struct ronde_error room;
     for (size_t r = 0; r < published->count; r++) {
-        struct ronde_error room;
         const struct ronde_published_row *row = &published->rows[r];
-        if (row->system != system)
-            continue;
-        const char *why = row->is_wrong                              ? "results are wrong (#wrong)"
-                          : row->state == RONDE_PUBLISHED_SMALL      ? "fewer bytes than 1 KiB"
-                          : row->state == RONDE_PUBLISHED_FAULTY     ? "its notes say FAULTY"
-                          : row->state == RONDE_PUBLISHED_UNMEASURED ? "no time"
-                                                                     : "";
-        if (why[0] == '\0')
-            why = ronde_published_why_of(published, row, &room);
-        return ronde_fail(error, RONDE_BAD_INPUT,
-                          "%s: no time in it is of a call of at least %u B that %s can make and "
-                          "the model has; line %u: %s",
-                          path, RONDE_PUBLISHED_LEAST_BYTES, name, row->line, why);
+        if (row->system == system && (!first || (first->state == RONDE_PUBLISHED_SMALL &&
+                                                 row->state != RONDE_PUBLISHED_SMALL)))
+            first = row;
     }
-    return ronde_fail(error, RONDE_BAD_INPUT, "%s: no time in it is of %s", path, name);
+    if (!first)
+        return ronde_fail(error, RONDE_BAD_INPUT, "%s: no time in it is of %s", path, name);
+    return ronde_fail(error, RONDE_BAD_INPUT,
+                      "%s: no time in it is of a call of at least %u B that %s can make and the "
+                      "model has; line %u: %s",
+                      path, RONDE_PUBLISHED_LEAST_BYTES, name, first->line,
+                      why_not(published, first, &room));
 }
 
 /** The median of log(measured / predicted) of fitted rows. */

@@ -168,10 +168,10 @@ static void wrong_results_are_left_out(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(made.error.message, ": results are wrong (#wrong)"));
 }
 
-/* Where no row tells anything, the first says why. */
+/* Where no row tells anything, the first that is large enough says why. */
 static void reasons_are_those_of_rows(void)
 {
-    static const struct part lone = {1, 1, 1 << 20, 1, 99}, wide = {16, 1, 1 << 20, 1, 99};
+    static const struct part lone = {1, 1, 1 << 20, 1, 99}, wide = {16, 1, 8, 1, 99};
     static struct made made;
     const struct ronde_nccl_constants truth = nccl_shipped();
     CU_ASSERT_EQUAL(anchor_to(&truth, &lone, 1, &made), RONDE_BAD_INPUT);
