@@ -8,9 +8,7 @@
 #include "ronde/dag.h"
 #include "ronde/mem.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A link whose rate is not the file's. */
 struct ronde_shim_link {
@@ -60,9 +58,7 @@ typedef const char *ronde_shim_version_call(void);
 RONDE_API ronde_shim_run_call ronde_shim_run;
 RONDE_API ronde_shim_version_call ronde_shim_version;
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 
 /* Runs work that may take the process down in a forked child with a time limit. */
 

@@ -49,9 +49,7 @@
 
 #include "ronde/p2p.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Programs a communicator keeps loaded; beyond, the one unused for the most operations is unloaded. */
 #define RONDE_KEPT_PROGRAMS 64u
@@ -399,7 +397,5 @@ ronde_comm_use_schedule(struct ronde_comm *comm, const struct ronde_schedule *sc
 /** Writes the algorithm that the last operation of a communicator ran, "" before the first: for logs and tests. */
 RONDE_API void ronde_comm_algorithm(struct ronde_comm *comm, char text[RONDE_ALGORITHM_BYTES]);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

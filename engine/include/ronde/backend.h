@@ -14,9 +14,7 @@
 
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * Where the blocks of one buffer of one rank lie when they are not `count` elements each, one after another: PyTorch's
@@ -197,7 +195,5 @@ RONDE_API const char *ronde_protocol_text(enum ronde_protocol protocol);
 RONDE_API uint32_t ronde_launch_depth(const struct ronde_schedule *schedule,
                                       const struct ronde_launch *launch);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

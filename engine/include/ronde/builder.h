@@ -14,9 +14,7 @@
 
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What a caller wants compiled. Zeroed fields mean the default. */
 struct ronde_compile_request {
@@ -200,7 +198,5 @@ ronde_schedule_reorder(const struct ronde_schedule *schedule, const uint32_t *or
                        const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
                        struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -9,9 +9,7 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A request to end; zeroes: none so far. Any number of calls may look at one. */
 struct ronde_cancel {
@@ -28,7 +26,5 @@ RONDE_API bool ronde_cancel_is_requested(const struct ronde_cancel *cancel);
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cancel_check(const struct ronde_cancel *cancel, const char *what, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -11,9 +11,7 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Largest number of ranks a schedule may have; more is refused. */
 #define RONDE_MAX_RANKS (1u << 20)
@@ -167,7 +165,5 @@ RONDE_API double ronde_element_load(enum ronde_dtype dtype, const void *element)
 /** Whether the type has fractions, infinities and NaN. */
 RONDE_API bool ronde_dtype_is_floating(enum ronde_dtype dtype);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

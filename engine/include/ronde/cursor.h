@@ -9,9 +9,7 @@
 
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** The program of one (rank, channel). A small value; copy it freely. Valid as long as the schedule. */
 struct ronde_view {
@@ -264,7 +262,5 @@ RONDE_INLINE void ronde_view_chunks(const struct ronde_view *view, const struct 
     }
 }
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

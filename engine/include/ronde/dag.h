@@ -11,9 +11,7 @@
 
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Most points of a time that depends on bytes. */
 #define RONDE_MAX_SIZED 16u
@@ -251,7 +249,5 @@ RONDE_API double ronde_dag_advance(const struct ronde_dag *dag,
                                    const struct ronde_dag_timing *timing, uint32_t first,
                                    uint32_t end);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

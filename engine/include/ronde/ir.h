@@ -15,9 +15,7 @@
 #include "ronde/collective.h"
 #include "ronde/mem.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** "no connection", "no chunk", "no program". */
 #define RONDE_NONE UINT32_MAX
@@ -366,7 +364,5 @@ struct ronde_volume {
 /** What the busiest rank of a schedule sends and receives, in blocks of a launch; looks at every step of every rank. */
 RONDE_API struct ronde_volume ronde_schedule_volume(const struct ronde_schedule *schedule);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

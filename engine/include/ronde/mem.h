@@ -10,9 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * Resizes a block: old NULL and old_bytes 0 allocates, new_bytes 0 frees and returns NULL. Returns NULL when there is
@@ -82,7 +80,5 @@ RONDE_API void *ronde_store_new(struct ronde_store *pool, size_t count, size_t e
 /** Frees everything. */
 RONDE_API void ronde_store_clear(struct ronde_store *pool);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -9,9 +9,7 @@
 #include "ronde/builder.h"
 #include "ronde/dag.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A flat network: every rank has one full-duplex port, the core never blocks. */
 struct ronde_network {
@@ -40,7 +38,5 @@ ronde_dag_price(const struct ronde_schedule *schedule, const struct ronde_load *
                 const struct ronde_network *network, const struct ronde_mem *mem,
                 double *out_time_ns, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

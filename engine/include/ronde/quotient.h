@@ -11,9 +11,7 @@
 
 #include "ronde/dag.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What a quotient is made of. */
 struct ronde_quotient_request {
@@ -69,7 +67,5 @@ RONDE_API bool ronde_quotient_repeats(const struct ronde_quotient *quotient, uin
 RONDE_API double ronde_quotient_delay_ns(const struct ronde_quotient *quotient, uint32_t op,
                                          uint64_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

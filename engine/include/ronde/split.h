@@ -10,9 +10,7 @@
 
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Bytes of a grain: the unit in which blocks are cut. */
 #define RONDE_GRAIN_BYTES 16u
@@ -146,7 +144,5 @@ RONDE_INLINE struct ronde_extent ronde_extent_piece(struct ronde_extent extent, 
     return part;
 }
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -6,9 +6,7 @@
 
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * Prints a schedule as text. *out_text is zero-terminated, *out_bytes long without the zero; free it with
@@ -27,7 +25,5 @@ ronde_schedule_read(const char *text, size_t bytes, const char *name, const stru
                     struct ronde_proof *out_proof, struct ronde_schedule **out_schedule,
                     struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

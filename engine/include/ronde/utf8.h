@@ -10,9 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * Bytes of the character that a zero-terminated text begins with, 1 to 4; 0 at its end, and where it begins with none:
@@ -29,7 +27,5 @@ RONDE_API bool ronde_utf8_has_control(const char *text);
 /** Copies a text; each byte that is of no character becomes U+FFFD, as other programs show such names. */
 RONDE_API void ronde_utf8_mend(const char *text, char *out_text);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -11,9 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Longest line, its newline and NUL included; cells of a line. */
 #define RONDE_CSV_LINE_BYTES 4096
@@ -42,7 +40,5 @@ RONDE_API enum ronde_status ronde_csv_refuse(const struct ronde_csv *csv, struct
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_csv_next(struct ronde_csv *csv, bool *out_is_end,
                                                             struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -11,9 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 struct ronde_row;
 
@@ -91,7 +89,5 @@ RONDE_API void ronde_csv_print_header(const struct ronde_row *row, FILE *file);
 /** Prints a row as CSV (RFC 4180 quoting, full precision, nothing for null, arrays of texts and integers joined by ';'). */
 RONDE_API void ronde_csv_print(const struct ronde_row *row, FILE *file);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

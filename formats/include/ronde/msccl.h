@@ -11,9 +11,7 @@
 
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** enumerator, text, messages that a connection of the runtimes holds. */
 #define RONDE_MSCCL_PROTOCOL_LIST(X)                                                               \
@@ -84,7 +82,5 @@ ronde_msccl_print(const struct ronde_schedule *schedule, const struct ronde_mscc
                   const struct ronde_mem *mem, char **out_text, size_t *out_bytes,
                   struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -12,9 +12,7 @@
 
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Whether bytes are JSON: the first that is not blank is '{'. */
 RONDE_API bool ronde_mscclpp_is(const char *text, size_t bytes);
@@ -44,7 +42,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_mscclpp_print(const struct ronde_schedule *schedule, const struct ronde_mem *mem,
                     char **out_text, size_t *out_bytes, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

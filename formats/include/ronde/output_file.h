@@ -12,9 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Bytes of a path, its end included. */
 #define RONDE_OUTPUT_PATH_BYTES 4096u
@@ -44,7 +42,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_output_file_close(struct ronde_output_file *output, enum ronde_status status,
                         struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -9,9 +9,7 @@
 #include "ronde/field.h"
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** How a time came about: enumerator, text. */
 #define RONDE_RECORD_KIND_LIST(X)                                                                  \
@@ -106,7 +104,5 @@ RONDE_API double ronde_record_busbw_GBps(const struct ronde_record *record);
 /** Lays a record out as a row; *out points into itself and into the record. */
 RONDE_API void ronde_record_layout(const struct ronde_record *record, struct ronde_record_row *out);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -10,9 +10,7 @@
 #include "ronde/builder.h"
 #include "ronde/msccl.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Whether a word names a file: it is no collective, and has a dot or a slash. */
 RONDE_API bool ronde_is_file(const char *word);
@@ -35,7 +33,5 @@ ronde_schedule_file_inspect(const char *path, struct ronde_msccl_facts *out_fact
 RONDE_API struct ronde_compile_request
 ronde_schedule_file_request(const struct ronde_schedule *schedule);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -18,9 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Whether zlib was built in; *out_text is its version, or what is missing and the package that brings it. */
 RONDE_API bool ronde_traces_gzip_available(const char **out_text);
@@ -154,7 +152,5 @@ RONDE_API void ronde_traces_close(struct ronde_traces *traces);
 /** What a format is. */
 RONDE_API const char *ronde_trace_format_text(enum ronde_trace_format format);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

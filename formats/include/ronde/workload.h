@@ -10,9 +10,7 @@
 
 #include "ronde/dag.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** enumerator, text: what an item of work is. */
 #define RONDE_WORK_KIND_LIST(X)                                                                    \
@@ -219,7 +217,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_goal_print(const struct ronde_workload *workload, const struct ronde_mem *mem,
                  char **out_text, size_t *out_bytes, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -6,9 +6,7 @@
 
 #include "ronde/comm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What a library keeps with a communicator; embedded in its own struct. */
 struct ronde_attachment {
@@ -79,7 +77,5 @@ RONDE_API void ronde_comm_fail(struct ronde_comm *comm, const struct ronde_error
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_failure(struct ronde_comm *comm,
                                                                 struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -9,9 +9,7 @@
 
 #include "ronde/processors.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** The processors of this machine. */
 struct ronde_bind {
@@ -60,7 +58,5 @@ RONDE_API void ronde_bind_visit(const struct ronde_bind *bind, uint32_t ranks,
 /** Writes which processors the calling thread may use: "0-3,8"; what does not fit is left out, "?" if unknown. */
 RONDE_API void ronde_bind_text(char *out_text, size_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

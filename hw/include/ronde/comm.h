@@ -17,9 +17,7 @@
 
 #include "ronde/backend.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Time limit of rendezvous and loading where none is given: 30 s, ns. */
 #define RONDE_COMM_TIMEOUT_NS 30000000000u
@@ -287,7 +285,5 @@ ronde_comm_launch(const struct ronde_launcher *launcher, const struct ronde_comm
 /** Whether PMIx is in this build and on this machine; the reason is NULL or a sentence. */
 RONDE_API bool ronde_pmix_available(const char **out_reason);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

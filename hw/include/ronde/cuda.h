@@ -9,9 +9,7 @@
 
 #include "ronde/comm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * Opens ronde_backend_cuda on chosen devices, by their numbers among the visible ones; devices NULL takes all, as the
@@ -191,7 +189,5 @@ RONDE_API bool ronde_cuda_is_stopped(const void *program);
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_check(void *program,
                                                               struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

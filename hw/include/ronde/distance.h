@@ -18,9 +18,7 @@
 
 #include "ronde/mem.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 struct ronde_distance;
 
@@ -58,7 +56,5 @@ RONDE_API bool ronde_distance_held(struct ronde_distance *distance);
 /** How often something was taken at another distance, as patience had run out. */
 RONDE_API uint32_t ronde_distance_missed(const struct ronde_distance *distance);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

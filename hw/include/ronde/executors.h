@@ -13,9 +13,7 @@
 
 #include "ronde/comm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What the ranks of an executor are: enumerator, text. */
 #define RONDE_RANKS_LIST(X)                                                                        \
@@ -76,7 +74,5 @@ RONDE_API void ronde_executor_names(bool are_processes, char *out_text, size_t b
 /** Printed name of what ranks are; "?" if out of range. */
 RONDE_API const char *ronde_ranks_text(enum ronde_ranks ranks);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

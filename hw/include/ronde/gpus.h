@@ -9,9 +9,7 @@
 
 #include "ronde/gpu_places.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** The most GPUs a survey holds. */
 #define RONDE_SURVEY_GPUS 32u
@@ -74,7 +72,5 @@ RONDE_API const char *ronde_gpu_path_text(enum ronde_gpu_path path);
 /** Its meaning; "?" if out of range. */
 RONDE_API const char *ronde_gpu_path_meaning(enum ronde_gpu_path path);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -6,9 +6,7 @@
 
 #include "ronde/backend.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Ranks as threads of this process: the shared step interpreter, staged through FIFOs. */
 extern RONDE_API const struct ronde_backend ronde_backend_cpu;
@@ -32,7 +30,5 @@ RONDE_API uint32_t ronde_usable_cores(void);
 /** Monotonic clock in ns. */
 RONDE_API double ronde_clock_ns(void);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

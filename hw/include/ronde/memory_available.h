@@ -6,9 +6,7 @@
 
 #include "ronde/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What is left, and what says so. */
 struct ronde_memory_available {
@@ -23,7 +21,5 @@ struct ronde_memory_available {
  */
 RONDE_API struct ronde_memory_available ronde_memory_available(const char *root);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -28,9 +28,7 @@
 
 #include "ronde/comm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Source of a receive that matches messages of its tag from every rank, this one included. */
 #define RONDE_ANY_RANK (UINT32_MAX - 1)
@@ -136,7 +134,5 @@ RONDE_API void ronde_comm_sleep(struct ronde_comm *comm);
 /** Ends a sleep of this rank, or the next one if it is only announced. From any thread of the process. */
 RONDE_API void ronde_comm_wake(struct ronde_comm *comm);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

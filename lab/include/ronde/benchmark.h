@@ -8,9 +8,7 @@
 #include "ronde/buffers.h"
 #include "ronde/stats.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** An open backend. */
 struct ronde_target {
@@ -121,7 +119,5 @@ ronde_benchmarks_measure(struct ronde_benchmark *benchmarks, uint32_t count,
 /** One line that names this machine: processor and the cores that may be used, or the GPUs that the backend runs on. */
 RONDE_API void ronde_machine_line(const char *backend, uint32_t cores, char *out_line, size_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -9,9 +9,7 @@
 #include "ronde/bind.h"
 #include "ronde/mem.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 struct ronde_comm;
 
@@ -79,7 +77,5 @@ RONDE_API void ronde_memory_fill(const struct ronde_memory *memory,
 RONDE_API void ronde_memory_poison(const struct ronde_memory *memory,
                                    const struct ronde_input_range *shape);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -20,9 +20,7 @@
 #include "ronde/reporter.h"
 #include "ronde/topologies.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A fitted constant and how sure it is. */
 struct ronde_constant {
@@ -82,7 +80,5 @@ ronde_calibration_store(const struct ronde_calibration_report *report, const cha
 /** Constants that vary by more than RONDE_ABSURD_SPREAD. */
 RONDE_API uint32_t ronde_calibration_unsure(const struct ronde_calibration_report *report);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -19,9 +19,7 @@
 
 #include "ronde/calibrate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A table, and the machine that is made of it. */
 struct ronde_calibrate_table {
@@ -46,7 +44,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_calibrate_from_table(const struct ronde_calibrate_table *table,
                            struct ronde_calibration_report *out_report, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

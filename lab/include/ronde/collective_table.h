@@ -7,9 +7,7 @@
 
 #include "ronde/predict.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What became of a row. */
 enum ronde_table_state {
@@ -90,7 +88,5 @@ ronde_collective_table_winners(const struct ronde_collective_table *table);
 /** Frees the rows; zeroes are allowed. */
 RONDE_API void ronde_collective_table_close(struct ronde_collective_table *table);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

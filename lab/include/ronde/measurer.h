@@ -7,9 +7,7 @@
 #include "ronde/benchmark.h"
 #include "ronde/record.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Schedules that are measured at once, at most. */
 #define RONDE_MEASURED_SCHEDULES 16u
@@ -42,7 +40,5 @@ struct ronde_measurer {
     bool is_network; /**< ranks are hosts of a network, whose ports and packets count */
 };
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

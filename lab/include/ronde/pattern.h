@@ -10,9 +10,7 @@
 
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What is run. */
 struct ronde_input_range {
@@ -48,7 +46,5 @@ RONDE_API void ronde_pattern_begin(enum ronde_pattern pattern, const struct rond
 RONDE_API void ronde_pattern_read(const void *period, size_t length, size_t element_bytes,
                                   size_t first, size_t elements, void *out);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

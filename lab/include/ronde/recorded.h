@@ -7,9 +7,7 @@
 
 #include "ronde/validate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Most algorithms of one collective in a file. */
 #define RONDE_RECORDED_ALGORITHMS 16u
@@ -40,7 +38,5 @@ ronde_recorded_read(const char *path, enum ronde_collective collective, struct r
 /** Frees the points; zeroed is allowed. */
 RONDE_API void ronde_recorded_close(struct ronde_recorded *recorded);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -7,9 +7,7 @@
 
 #include "ronde/validate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** The algorithm by whose time all others' are divided: `ring` where the grid has it, else the first one. Index. */
 RONDE_API uint32_t ronde_relative_base(const struct ronde_validation *grid);
@@ -43,7 +41,5 @@ struct ronde_mark {
 RONDE_API uint32_t ronde_relative_marks(const struct ronde_validation *grid, uint32_t rank_index,
                                         struct ronde_mark out[RONDE_MAX_MARKS]);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -6,9 +6,7 @@
 
 #include "ronde/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** The share of what is not counted. */
 #define RONDE_REPORTER_UNCOUNTED (-1.0)
@@ -29,7 +27,5 @@ RONDE_API void ronde_reporter_say(const struct ronde_reporter *reporter, double 
 /** Says that nothing is going on any more. */
 RONDE_API void ronde_reporter_end(const struct ronde_reporter *reporter);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -7,9 +7,7 @@
 
 #include "ronde/validate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A predicted crossover is right within this factor. */
 #define RONDE_CLOSE_FACTOR 1.5
@@ -53,7 +51,5 @@ RONDE_API struct ronde_score ronde_score_pair(const struct ronde_validation *val
 RONDE_API struct ronde_score ronde_score_all(const struct ronde_validation *validation,
                                              enum ronde_source source);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

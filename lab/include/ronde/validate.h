@@ -8,9 +8,7 @@
 #include "ronde/record.h"
 #include "ronde/stats.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Where a time comes from: enumerator, text. */
 #define RONDE_SOURCE_LIST(X)                                                                       \
@@ -142,7 +140,5 @@ RONDE_API struct ronde_duel ronde_validation_duel(const struct ronde_validation 
                                                   const uint32_t pair[2],
                                                   struct ronde_duel_buffers *buffers);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

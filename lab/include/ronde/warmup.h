@@ -11,9 +11,7 @@
 
 #include "ronde/comm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Runs at least, however long they take. */
 #define RONDE_WARMUP_LEAST 5u
@@ -47,7 +45,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_warm_up(struct ronde_benchmark *benchmark, struct ronde_comm *comm, uint32_t *out_runs,
               struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

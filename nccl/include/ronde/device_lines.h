@@ -11,9 +11,7 @@
 
 #include "ronde/backend.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * Bytes up to which slots are to travel in lines on the devices of a machine that was probed, for its lines_up_to_bytes; 0 where
@@ -22,7 +20,5 @@ extern "C" {
  */
 RONDE_API uint64_t ronde_device_lines_up_to_bytes(const struct ronde_machine *machine);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -12,9 +12,7 @@
 
 #include "ronde/published.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Classes of sizes: up to so many bytes. */
 #define RONDE_DOCTOR_SIZES 4u
@@ -146,7 +144,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_doctor(const struct ronde_doc
 RONDE_API double ronde_doctor_expected_us(const struct ronde_doctor_request *request,
                                           const struct ronde_published_row *row);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

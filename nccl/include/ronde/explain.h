@@ -13,9 +13,7 @@
 
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A row. Times in microseconds; those that are not known are below 0. */
 struct ronde_explain_row {
@@ -123,7 +121,5 @@ RONDE_API bool ronde_explain_place(const struct ronde_explanation *found,
                                    const struct ronde_nccl_constants *constants,
                                    struct ronde_explain_placement *out);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -8,9 +8,7 @@
 
 #include "ronde/nccl_model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What joins the ranks of a call: enumerator, name in the file. */
 #define RONDE_NCCL_BAND_KIND_LIST(X)                                                               \
@@ -66,7 +64,5 @@ RONDE_API unsigned ronde_nccl_band_size(uint64_t bytes);
 /** A kind's name in the file. */
 RONDE_API const char *ronde_nccl_band_kind_text(enum ronde_nccl_band_kind kind);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -14,9 +14,7 @@
 
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Most children of a rank in a tree. */
 #define RONDE_NCCL_MOST_CHILDREN 3u
@@ -81,7 +79,5 @@ ronde_nccl_graph_schedule(const struct ronde_nccl_graph *graph,
                           const struct ronde_nccl_request *request, const struct ronde_mem *mem,
                           struct ronde_schedule **out_schedule, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

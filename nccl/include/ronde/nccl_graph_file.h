@@ -6,9 +6,7 @@
 
 #include "ronde/ir.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What the file says of the node beside the orders; NCCL's tuner computes with it. */
 struct ronde_nccl_node_links {
@@ -27,7 +25,5 @@ ronde_nccl_graph_file_print(const struct ronde_schedule *schedule,
                             const struct ronde_nccl_node_links *links, const struct ronde_mem *mem,
                             char **out_text, size_t *out_bytes, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -14,9 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Ways between two ranks, as NCCL's log names them: enumerator, text in the log, what it is. */
 #define RONDE_LOG_VIA_LIST(X)                                                                      \
@@ -72,7 +70,5 @@ RONDE_API const char *ronde_log_setting(const struct ronde_log_facts *facts, con
 /** What a way is. */
 RONDE_API const char *ronde_log_via_text(enum ronde_log_via via);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -17,9 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** GPU generations, each with a file of constants. */
 enum ronde_nccl_generation {
@@ -285,7 +283,5 @@ RONDE_API uint32_t ronde_nccl_more_channels(const struct ronde_nccl_constants *c
                                             const struct ronde_nccl_call *call, double most_us,
                                             double *out_us);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

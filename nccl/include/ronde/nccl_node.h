@@ -5,9 +5,7 @@
 #include "ronde/import.h"
 #include "ronde/nccl_model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * The node of a described machine, for ronde_import_describe: nominal rates, as the description has them. A rack that NVLink
@@ -27,7 +25,5 @@ ronde_nccl_reached_node(const struct ronde_nccl_machine *machine,
                         const struct ronde_nccl_constants *constants,
                         const struct ronde_nccl_call *call, enum ronde_nccl_algorithm algorithm);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -5,9 +5,7 @@
 #include "ronde/nccl_model.h"
 #include "ronde/topologies.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * What a platform says of a machine: GPUs of a node (ronde.node_hosts), their rate towards each other and towards another
@@ -31,7 +29,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_nccl_limits_find(
     const struct ronde_nccl_call *call, const uint32_t *hosts, const struct ronde_mem *mem,
     struct ronde_nccl_limit out_limits[RONDE_NCCL_LIMITS], struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -13,9 +13,7 @@
 
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Pairs of algorithm and protocol of the model. */
 #define RONDE_NCCL_CHOICES (RONDE_NCCL_ALGORITHM_COUNT * RONDE_NCCL_PROTOCOL_COUNT)
@@ -101,7 +99,5 @@ ronde_nccl_tables_score(const struct ronde_nccl_tables *tables, size_t first, si
                         const struct ronde_nccl_machine *machine,
                         struct ronde_nccl_tables_score *out, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -18,9 +18,7 @@
 #include "ronde/nccl_log.h"
 #include "ronde/nccl_model.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Systems of a table at most. */
 #define RONDE_PUBLISHED_MAX_SYSTEMS 64u
@@ -363,7 +361,5 @@ RONDE_API void ronde_published_whys_of(const struct ronde_published *published,
 /** Text of a state. */
 RONDE_API const char *ronde_published_state_text(enum ronde_published_state state);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -7,9 +7,7 @@
 
 #include "ronde/published.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Curves of a panel, panels of a picture. */
 #define RONDE_SERIES_MAX 5u
@@ -51,7 +49,5 @@ RONDE_API bool ronde_series_next(const struct ronde_published *published,
                                  const struct ronde_series *series, uint64_t after_bytes,
                                  double *room, struct ronde_series_point *out);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -9,9 +9,7 @@
 
 #include "ronde/selector.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * What loads, runs and measures schedules. An index names a schedule to it: below ronde_autotune.most, the same for the
@@ -84,7 +82,5 @@ ronde_autotune_pick(struct ronde_autotune *autotune, uint64_t count,
 /** Frees what it holds, after the hooks have unloaded everything; a zeroed one is allowed. */
 RONDE_API void ronde_autotune_close(struct ronde_autotune *autotune);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -14,9 +14,7 @@
 #include "ronde/builder.h"
 #include "ronde/topologies.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Room for the text of a cut, its NUL included. */
 #define RONDE_CUT_BYTES 320u
@@ -56,7 +54,5 @@ ronde_bound_find(const struct ronde_platform *platform, const struct ronde_compi
 /** The least time of a launch whose larger buffer has so many bytes, by certain_GBps: no schedule of any kind takes less. */
 RONDE_API double ronde_bound_ns(const struct ronde_bound *bound, double bytes);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

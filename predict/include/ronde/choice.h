@@ -15,9 +15,7 @@
 #include "ronde/place.h"
 #include "ronde/schedules.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 struct ronde_outline;
 struct ronde_sim_memo;
@@ -195,7 +193,5 @@ RONDE_API uint64_t ronde_candidate_cut_steps(const struct ronde_candidate *candi
  */
 RONDE_API struct ronde_pricer ronde_network_pricer(const struct ronde_network *network);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -13,9 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Bytes of the longest path, its NUL included. */
 #define RONDE_PATH_BYTES 4096
@@ -54,7 +52,5 @@ RONDE_API bool ronde_topologies_folder(char *out_path, size_t bytes);
  */
 RONDE_API void ronde_find_topology(const char *text, char *out_path, size_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -10,9 +10,7 @@
 #include "ronde/collective.h"
 #include "ronde/mem.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A model, a batch, and how both are divided. All counts are at least 1. */
 struct ronde_gpt {
@@ -54,7 +52,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_gpt_print(const struct ronde_gpt *gpt, const struct ronde_mem *mem, char **out_text,
                 size_t *out_bytes, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -26,9 +26,7 @@
 
 #include "ronde/choice.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Most sizes of a table. */
 #define RONDE_MEASURED_MAX_SIZES 32u
@@ -131,7 +129,5 @@ RONDE_API bool ronde_measured_look(const struct ronde_measured *table,
  */
 RONDE_API struct ronde_pricer ronde_measured_pricer(const struct ronde_measured_view *view);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

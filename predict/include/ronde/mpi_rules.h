@@ -8,9 +8,7 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A library whose rules are known. */
 enum ronde_mpi_library { RONDE_MPI_OPENMPI, RONDE_MPI_MPICH, RONDE_MPI_LIBRARY_COUNT };
@@ -36,7 +34,5 @@ ronde_mpi_choose(enum ronde_mpi_library library, enum ronde_collective collectiv
 RONDE_API const char *ronde_mpi_rival(enum ronde_mpi_library library,
                                       enum ronde_collective collective, uint32_t i);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -6,9 +6,7 @@
 
 #include "ronde/selector.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Sizes of a plan, at most. */
 #define RONDE_PLAN_SIZES 64u
@@ -62,7 +60,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_plan_settle(struct ronde_plan
 /** Frees what a plan holds; a zeroed one is allowed. */
 RONDE_API void ronde_plan_free(struct ronde_plan *plan);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -12,9 +12,7 @@
 #include "ronde/choice.h"
 #include "ronde/predict.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A platform as `ranks` ranks see it. Copied freely; nothing to release. */
 struct ronde_platform_pricer {
@@ -42,7 +40,5 @@ ronde_platform_pricer_load(const struct ronde_platform_pricer *platform_pricer, 
 RONDE_API struct ronde_pricer
 ronde_platform_pricer_pricer(const struct ronde_platform_pricer *platform_pricer);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -14,9 +14,7 @@
 #include "ronde/tune_options.h"
 #include "ronde/why.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What is predicted. */
 struct ronde_forecast {
@@ -142,7 +140,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_forecast_dag(const struct ronde_forecast *forecast, struct ronde_prediction *out_prediction,
                    struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

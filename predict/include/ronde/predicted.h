@@ -7,9 +7,7 @@
 #include "ronde/predict.h"
 #include "ronde/record.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Replays, as ronde_forecast_replay. out_result may be NULL. Errors: the same. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
@@ -37,7 +35,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_record_dag(const struct ronde
                                                               struct ronde_record *out_record,
                                                               struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -8,9 +8,7 @@
 #include "ronde/collective.h"
 #include "ronde/scene.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Statements of one kind, at most. */
 #define RONDE_SCENARIO_STATEMENTS 16u
@@ -102,7 +100,5 @@ RONDE_API bool ronde_scenario_is_empty(const struct ronde_scenario *scenario);
 /** Frees what it holds; zeroes are allowed. */
 RONDE_API void ronde_scenario_free(struct ronde_scenario *scenario);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -16,9 +16,7 @@
 
 #include "ronde/selector.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What is launched, and where. What it points to outlives the call. */
 struct ronde_select_query {
@@ -52,7 +50,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_select(const struct ronde_select_query *query, const struct ronde_mem *mem,
              struct ronde_selection *out_selection, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -15,9 +15,7 @@
 #include "ronde/measured.h"
 #include "ronde/platform_price.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What a decision rests on. */
 enum ronde_basis {
@@ -115,7 +113,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_selector_decide(struct ronde_selector *selector, uint64_t count,
                       struct ronde_decision *out_decision, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -22,9 +22,7 @@
 #include "ronde/choice.h"
 #include "ronde/predict.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Channels that are ever chosen. */
 #define RONDE_MOST_SETUP_CHANNELS 16u
@@ -87,7 +85,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_choice_set_up(struct ronde_choice *choice, const struct ronde_platform *platform,
                     const struct ronde_tune_options *options, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -10,9 +10,7 @@
 #include "ronde/record.h"
 #include "ronde/topologies.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** One replay: an algorithm on a number of ranks at a size. */
 struct ronde_sweep_point {
@@ -82,7 +80,5 @@ ronde_sweep_take(struct ronde_sweep *sweep, const char *line, struct ronde_error
 RONDE_API uint32_t ronde_sweep_winner(const struct ronde_sweep *sweep, uint32_t rank_index,
                                       uint32_t size_index, double *out_gain);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -10,9 +10,7 @@
 #include "ronde/bound.h"
 #include "ronde/selector.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Name of the algorithm of every synthesised schedule. */
 #define RONDE_SYNTHESIZED "forest"
@@ -117,7 +115,5 @@ ronde_synthesize_all(const struct ronde_platform *platform,
                      const struct ronde_synthesis_request *request, const struct ronde_mem *mem,
                      const struct ronde_synthesis_taker *taker, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -11,9 +11,7 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Schedules made for the machine (synthesize.h), as candidates. */
 enum ronde_forests {
@@ -46,7 +44,5 @@ struct ronde_tune_options {
     const char *topology; /**< platform file or the name of a shipped one, to be priced; NULL = none */
 };
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -11,9 +11,7 @@
 #include "ronde/topologies.h"
 #include "ronde/workload.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A kind of calls, for what says how long one takes. */
 struct ronde_workload_ask {
@@ -128,7 +126,5 @@ ronde_workload_expand(const struct ronde_workload *workload,
 /** Frees it; zeroes are allowed. */
 RONDE_API void ronde_workload_result_free(struct ronde_workload_result *result);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

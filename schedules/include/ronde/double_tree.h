@@ -6,9 +6,7 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** The parent of a position other than 0. Source: NVIDIA/nccl, src/graph/trees.cc (ncclGetBtree), 2.30. */
 RONDE_API uint32_t ronde_tree_parent_of(uint32_t n, uint32_t position);
@@ -19,7 +17,5 @@ RONDE_API uint32_t ronde_tree_parent_of(uint32_t n, uint32_t position);
  */
 RONDE_API uint32_t ronde_tree_second_order(uint32_t n, uint32_t q);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

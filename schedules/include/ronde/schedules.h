@@ -7,9 +7,7 @@
 #include "ronde/builder.h"
 #include "ronde/price.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * What an algorithm needs per channel in its default shape, as its source states: a claim, which
@@ -105,7 +103,5 @@ ronde_compile(const struct ronde_compile_request *request, const struct ronde_me
               struct ronde_proof *out_proof, struct ronde_schedule **out_schedule,
               struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

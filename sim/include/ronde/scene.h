@@ -10,9 +10,7 @@
 
 #include "ronde/sim.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What takes part. */
 struct ronde_scene_part {
@@ -72,7 +70,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_scene_flow(uint64_t bytes, uint32_t repeats, const struct ronde_mem *mem,
                  struct ronde_dag **out_dag, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -13,9 +13,7 @@
 #include "ronde/dag.h"
 #include "ronde/topologies.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What replays of one schedule on one machine have in common: the routes of its positions. */
 struct ronde_sim_memo;
@@ -255,7 +253,5 @@ RONDE_API void ronde_sim_memo_destroy(struct ronde_sim_memo *memo);
 /** Whether SimGrid was built in and can be loaded; *out_text is its version, or what is missing and the package that brings it. */
 RONDE_API bool ronde_sim_simgrid_available(const char **out_text);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -10,9 +10,7 @@
 
 #include "ronde/why.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Steps written unless asked otherwise: a file of some 120 MB, which the viewer's memory bears. */
 #define RONDE_TRACE_STEPS 250000u
@@ -43,7 +41,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_trace_write(const struct ronde_trace *trace, const struct ronde_mem *mem, FILE *file,
                   uint32_t *out_ranks, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -9,9 +9,7 @@
 
 #include "ronde/sim.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** What time on the critical path goes into: enumerator, name in records, as people read it. */
 #define RONDE_WHY_PART_LIST(X)                                                                     \
@@ -79,7 +77,5 @@ RONDE_API const char *ronde_why_part_key(enum ronde_why_part part);
 /** A part as people read it, e.g. "sharing"; "?" if out of range. */
 RONDE_API const char *ronde_why_part_text(enum ronde_why_part part);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

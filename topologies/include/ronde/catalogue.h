@@ -7,9 +7,7 @@
 
 #include "ronde/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A GPU. Rates are of one direction. */
 struct ronde_gpu_sheet {
@@ -26,7 +24,5 @@ struct ronde_gpu_sheet {
  */
 RONDE_API const struct ronde_gpu_sheet *ronde_gpu_find(const char *text);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

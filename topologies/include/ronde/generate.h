@@ -9,9 +9,7 @@
 
 #include "ronde/import.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Most axes of a shape. */
 #define RONDE_GENERATE_AXES 3u
@@ -69,7 +67,5 @@ ronde_generate_node_words(struct ronde_node_description *node, const char *nvlin
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_generate(const struct ronde_generate_request *request, FILE *file, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

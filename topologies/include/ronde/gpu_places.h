@@ -9,9 +9,7 @@
 
 #include <stdbool.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** Where a GPU is. */
 struct ronde_gpu_place {
@@ -49,7 +47,5 @@ ronde_gpu_places_near(const char *file, const char *bus, const struct ronde_mem 
 /** Whether two texts name one place of PCIe: CUDA, NVML and hwloc write the domain with 4 or 8 digits. */
 RONDE_API bool ronde_bus_is_same(const char *left, const char *right);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

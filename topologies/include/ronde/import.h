@@ -16,9 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /**
  * What joins several nodes. None of them blocks; they differ in switches on the way and in what they require of a node.
@@ -133,7 +131,5 @@ ronde_import_platform(const struct ronde_import *import, const char *name,
  */
 RONDE_API bool ronde_import_can_ask_machine(const char **out_reason);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

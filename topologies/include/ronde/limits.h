@@ -7,9 +7,7 @@
 
 #include "ronde/status.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** enumerator, variable of the environment, bound without it, highest bound, what */
 #define RONDE_LIMIT_LIST(X)                                                                        \
@@ -38,7 +36,5 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_limit_check_file(enum ronde_limit limit, uint64_t wanted, const char *path, uint32_t line,
                        struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -9,9 +9,7 @@
 
 #include "ronde/shape.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** enumerator, text, what it does: the placements there are. */
 #define RONDE_PLACEMENT_LIST(X)                                                                    \
@@ -123,7 +121,5 @@ ronde_place_rings(const struct ronde_platform *platform, const struct ronde_node
                   const struct ronde_rings *rings, const struct ronde_mem *mem, uint32_t *out_orders,
                   struct ronde_rings_found *out_found, struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -8,9 +8,7 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A processor: the system's number of it, and hwloc's of what it is part of. */
 struct ronde_processor {
@@ -32,7 +30,5 @@ ronde_processors_list(const char *synthetic, const struct ronde_mem *mem,
                       struct ronde_processor **out_list, uint32_t *out_count,
                       struct ronde_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -10,9 +10,7 @@
 
 #include "ronde/topologies.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 /** A host, a router, or a place where links meet. */
 struct ronde_vertex {
@@ -59,7 +57,5 @@ ronde_shape_of(const struct ronde_platform *platform, const struct ronde_mem *me
 /** Frees what a shape holds; a zeroed one is allowed. */
 RONDE_API void ronde_shape_free(struct ronde_shape *shape, const struct ronde_mem *mem);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif

@@ -11,9 +11,7 @@
 
 #include <stdio.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RONDE_BEGIN_DECLS
 
 struct ronde_platform;
 
@@ -364,7 +362,5 @@ ronde_platform_write(const struct ronde_calibration *calibration, FILE *file,
 /** Whether libxml2 was built in; *out_reason names what is missing and the package that brings it. */
 RONDE_API bool ronde_topologies_available(const char **out_reason);
 
-#ifdef __cplusplus
-}
-#endif
+RONDE_END_DECLS
 #endif
