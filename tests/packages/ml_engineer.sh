@@ -18,7 +18,7 @@ PYTHON
 run python3 step.py
 expect 0 '^79\.9 ms, 20\.9 ms exposed'
 expect 0 'all_reduce dp'
-expect 0 '^NCCL: 61[0-9]{2}\.[0-9] us'
+expect 0 '^NCCL: 59[0-9]{2}\.[0-9] us'
 run ronde explain "$mine/dlrm-v100x8"
 expect 0 'all_to_all'
 cat >ranks.py <<'PYTHON'
