@@ -1,6 +1,8 @@
 /** Shared parts of the direct algorithms. */
 #include "all_pairs.h"
 
+#include "claims.h"
+
 struct ronde_transfer ronde_pairs_message(uint32_t to)
 {
     const struct ronde_transfer transfer = {
@@ -71,6 +73,34 @@ struct ronde_price ronde_pairs_root_price(const struct ronde_compile_request *re
         .is_unshared = ronde_is_unshared(network, pieces.bytes, cut.channels),
     };
     return ronde_pipeline_price(&pieces, network, &pipeline);
+}
+
+struct ronde_price ronde_pairs_at_once_price(const struct ronde_compile_request *request,
+                                             const struct ronde_load *load,
+                                             const struct ronde_network *network, uint32_t receives)
+{
+    const uint32_t n = request->ranks;
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
+    if (n == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
+    const uint32_t flows = (n - 1) * cut.channels;
+    const double send_ns = costs.step_ns + costs.flow_ns, receives_ns = receives * costs.step_ns;
+    const double port_ns = network->port_GBps > 0 ? flows * pieces.bytes / network->port_GBps : 0;
+    const struct ronde_pipeline pipeline = {
+        .first_ns = costs.step_ns + ronde_shared_flow_ns(network, pieces.bytes, flows) +
+                    costs.alpha_ns + receives_ns,
+        .period_ns = ronde_longer_ns(ronde_longer_ns(receives_ns, send_ns), port_ns),
+        .credit_ns = send_ns + costs.alpha_ns + costs.step_ns,
+        .is_unshared = ronde_is_unshared(network, pieces.bytes, flows),
+    };
+    return ronde_pipeline_price(&pieces, network, &pipeline);
+}
+
+bool ronde_pairs_at_once_is_exact(const struct ronde_price_case *load)
+{
+    return ronde_flows_fit(load, load->ranks - 1);
 }
 
 static bool is_coprime(uint32_t a, uint32_t b)

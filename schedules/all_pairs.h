@@ -58,6 +58,35 @@ struct ronde_price ronde_pairs_round_price(const struct ronde_compile_request *r
 void ronde_pairs_channels(const struct ronde_compile_request *request,
                           struct ronde_builder *builder);
 
+/** Lane of the message to the position `offset` further on, where each message has a lane of its own at either end. */
+static inline uint32_t ronde_pairs_own_send(uint32_t offset)
+{
+    return offset - 1;
+}
+
+/** Lane in which the receiver of that message takes it. */
+static inline uint32_t ronde_pairs_own_receive(uint32_t offset, uint32_t ranks)
+{
+    return ranks - 1 + offset - 1;
+}
+
+/** The lane after those, for local copies. */
+static inline uint32_t ronde_pairs_own_copy(uint32_t ranks)
+{
+    return 2 * (ranks - 1);
+}
+
+/**
+ * The price of n-1 messages that leave a port or enter it all at once, each in a lane of its own at one end; `receives` of them are
+ * taken one after another at the other.
+ */
+struct ronde_price ronde_pairs_at_once_price(const struct ronde_compile_request *request,
+                                             const struct ronde_load *load,
+                                             const struct ronde_network *network, uint32_t receives);
+
+/** `is_exact` of those: as many flows as messages fit the port. */
+bool ronde_pairs_at_once_is_exact(const struct ronde_price_case *load);
+
 /** The price of a root that sends every other position a block, n-1 messages one after another in one lane. */
 struct ronde_price ronde_pairs_root_price(const struct ronde_compile_request *request,
                                           const struct ronde_load *load,

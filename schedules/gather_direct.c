@@ -18,6 +18,7 @@
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, the linear algorithm they measure against.
  */
+#include "all_pairs.h"
 #include "claims.h"
 
 /** Lane of the root's local copy, so that it delays no message. */
@@ -36,33 +37,12 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
 static struct ronde_price price(const struct ronde_compile_request *request,
                                 const struct ronde_load *load, const struct ronde_network *network)
 {
-    const uint32_t n = request->ranks;
-    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request), .chunks = 1};
-    if (n == 1)
-        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    const struct ronde_costs costs = ronde_costs_of(network, pieces.bytes, cut.channels);
-    const uint32_t flows = (n - 1) * cut.channels;
-    const double send_ns = costs.step_ns + costs.flow_ns;
-    const double port_ns = network->port_GBps > 0 ? flows * pieces.bytes / network->port_GBps : 0;
-    const struct ronde_pipeline pipeline = {
-        .first_ns = costs.step_ns + ronde_shared_flow_ns(network, pieces.bytes, flows) +
-                    costs.alpha_ns + (n - 1) * costs.step_ns,
-        .period_ns = ronde_longer_ns(ronde_longer_ns((n - 1) * costs.step_ns, send_ns), port_ns),
-        .credit_ns = send_ns + costs.alpha_ns + costs.step_ns,
-        .is_unshared = ronde_is_unshared(network, pieces.bytes, flows),
-    };
-    return ronde_pipeline_price(&pieces, network, &pipeline);
+    return ronde_pairs_at_once_price(request, load, network, request->ranks - 1);
 }
 
 static struct ronde_algorithm_counts counts_of(uint32_t ranks)
 {
     return ronde_counts_one_way(ranks, 1, ranks > 1);
-}
-
-static bool is_exact(const struct ronde_price_case *load)
-{
-    return ronde_flows_fit(load, load->ranks - 1);
 }
 
 const struct ronde_algorithm ronde_algorithm_gather_direct = {
@@ -74,5 +54,5 @@ const struct ronde_algorithm ronde_algorithm_gather_direct = {
     .price = price,
     .source = "Thakur, Rabenseifner, Gropp 2005",
     .counts = counts_of,
-    .is_exact = is_exact,
+    .is_exact = ronde_pairs_at_once_is_exact,
 };

@@ -204,6 +204,29 @@ static void a_plan_is_its_decisions_and_where_they_change(void)
     }
 }
 
+/* Eight GPUs of which every two have a link of 64 GB/s: a block for each other rank takes as long as one block. */
+static void all_links_of_a_mesh_are_busy(void)
+{
+    static const enum ronde_collective collectives[] = {RONDE_ALL_TO_ALL, RONDE_SCATTER,
+                                                        RONDE_GATHER, RONDE_ALL_GATHER,
+                                                        RONDE_REDUCE_SCATTER};
+    const uint64_t block_bytes = UINT64_C(64) << 20;
+    for (size_t c = 0; c < sizeof collectives / sizeof collectives[0]; c++) {
+        struct ronde_selector selector;
+        if (!open_on("mi300x", collectives[c], 8, &selector))
+            return;
+        const double least_ns = (double)block_bytes / 64;
+        struct ronde_decision decision;
+        struct ronde_error error = {0};
+        CU_ASSERT_EQUAL(ronde_selector_decide(&selector, block_bytes / sizeof(float), &decision,
+                                              &error),
+                        RONDE_OK);
+        CU_ASSERT(selector.quotes[decision.best].time_ns >= least_ns);
+        CU_ASSERT(selector.quotes[decision.best].time_ns < 1.02 * least_ns);
+        ronde_selector_close(&selector);
+    }
+}
+
 static void more_sizes_than_a_plan_has_are_refused(void)
 {
     static uint64_t sizes[RONDE_PLAN_SIZES + 1];
@@ -231,6 +254,7 @@ int main(void)
          the_winner_is_the_cheapest_and_the_runner_up_the_next},
         {"a_plan_is_its_decisions_and_where_they_change",
          a_plan_is_its_decisions_and_where_they_change},
+        {"all_links_of_a_mesh_are_busy", all_links_of_a_mesh_are_busy},
         {"more_sizes_than_a_plan_has_are_refused", more_sizes_than_a_plan_has_are_refused},
     };
     return suite_run("selector", cases, sizeof cases / sizeof cases[0]);

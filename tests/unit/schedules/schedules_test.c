@@ -115,10 +115,12 @@ static void programs_that_bring_together_are_fused_too(void)
     check_program(RONDE_REDUCE, "rabenseifner", 4, 3, "send rrc send rrs");
     check_program(RONDE_SCATTER, "binomial", 8, 4, "recv send send | copy");
     check_program(RONDE_SCATTER, "direct", 4, 0, "send send send | copy");
+    check_program(RONDE_SCATTER, "direct_parallel", 4, 0, "send | send | send | copy");
     check_program(RONDE_GATHER, "binomial", 8, 4, "recv recv send | copy");
     check_program(RONDE_GATHER, "direct", 4, 0, "recv recv recv | copy");
     check_program(RONDE_ALL_TO_ALL, "pairwise", 3, 0, "send recv send recv | copy");
     check_program(RONDE_ALL_TO_ALL, "direct", 3, 0, "send send | copy recv recv");
+    check_program(RONDE_ALL_TO_ALL, "direct_parallel", 3, 0, "send | send | recv | recv | copy");
     check_program(RONDE_ALL_TO_ALL, "bruck", 3, 0, "copy copy send recv send recv copy copy | copy");
     check_program(RONDE_BARRIER, "dissemination", 5, 0, "send recv send recv send recv");
     check_program(RONDE_BARRIER, "tree", 4, 2, "recv recv send recv send send");
