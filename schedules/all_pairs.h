@@ -51,13 +51,6 @@ struct ronde_price ronde_pairs_round_price(const struct ronde_compile_request *r
                                            const struct ronde_load *load,
                                            const struct ronde_network *network, bool reduces);
 
-/**
- * Where several channels are asked for and no orders are given: each goes round the ranks by a stride of its own, so that at any time
- * a rank sends to as many others as there are channels, over as many links. Before any fact.
- */
-void ronde_pairs_channels(const struct ronde_compile_request *request,
-                          struct ronde_builder *builder);
-
 /** Lane of the message to the position `offset` further on, where each message has a lane of its own at either end. */
 static inline uint32_t ronde_pairs_own_send(uint32_t offset)
 {

@@ -4,8 +4,8 @@
  * Every position sends its blocks one after another, first to the position behind it, then to the
  * one two behind, without waiting for what it receives, which is another lane's. At any time the positions send along
  * one shift, so that ports carry one message each, and latency is paid once. One slot per peer is enough, at the price
- * of a connection to every other. Channels have shifts of their own (ronde_pairs_channels). In parallel each message has a lane of its
- * own at either end, and all flow at once: over all links where every two ranks have one.
+ * of a connection to every other. In parallel each message has a lane of its own at either end, and all flow at once:
+ * over all links where every two ranks have one.
  *
  *   send lane of 0       -> 1: b1     -> 2: b2     -> 3: b3
  *   receive lane of 0    own block, then <- 3, <- 2, <- 1
@@ -32,7 +32,6 @@ enum { SEND_LANE, RECEIVE_LANE };
 static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
-    ronde_pairs_channels(request, builder);
     ronde_builder_rotate(builder, true, true, false);
     ronde_builder_copy(builder, 0, RECEIVE_LANE, ronde_chunks(RONDE_IN, 0, 1), own);
     for (uint32_t offset = 1; offset < request->ranks; offset++) {

@@ -4,7 +4,7 @@
  * In round k every position sends its block for the position k behind it and receives the one from
  * the position k before it. A round is a shift of all ranks, so that no port ever carries two
  * messages, and a rank has one partner at a time. It sends the least data possible in N-1
- * latencies. Channels have shifts of their own (ronde_pairs_channels).
+ * latencies.
  *
  *   round 1    0 -> 1 -> 2 -> 3 -> 0
  *   round 2    0 -> 2 -> 0    1 -> 3 -> 1
@@ -19,7 +19,6 @@
  * operations in MPICH", International Journal of High Performance Computing Applications 19(1),
  * 2005, pages 49-66, section 4.3, pairwise exchange for long messages.
  */
-#include "all_pairs.h"
 #include "claims.h"
 
 /** Lane of the local copy, so that the rounds do not wait for it. */
@@ -28,7 +27,6 @@ enum { ROUND_LANE, COPY_LANE };
 static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
     const struct ronde_operand own = ronde_chunks(RONDE_OUT, 0, 1);
-    ronde_pairs_channels(request, builder);
     ronde_builder_rotate(builder, true, true, false);
     for (uint32_t offset = 1; offset < request->ranks; offset++) {
         const struct ronde_transfer transfer = {

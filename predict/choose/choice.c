@@ -276,9 +276,6 @@ static bool is_idle_copy(const struct ronde_choice *choice, const struct ronde_q
         of = choice->candidates[of].turns_of - 1;
     }
     const double of_ns = compared_ns(choice, quotes, of);
-    /* Of ways of their own fewer say nothing. */
-    if (ronde_channels_go_apart(choice->candidates[candidate].request.collective))
-        return doublings > 0 && priced_ns(choice, quotes, candidate, OPEN) > WORTH * best->all_ns;
     return doublings > 0 && (quotes[of].is_bound || of_ns > NEAR * best->single_ns ||
                              (doublings > FIRST && least_ns > GAINED * of_ns) ||
                              priced_ns(choice, quotes, candidate, OPEN) > WORTH * best->all_ns);

@@ -227,11 +227,6 @@ enum ronde_status ronde_outline_cut(const struct ronde_forecast *forecast,
 
 /* Grids of nodes and axes of tori. */
 
-bool ronde_channels_go_apart(enum ronde_collective collective)
-{
-    return collective == RONDE_ALL_TO_ALL;
-}
-
 bool ronde_is_identity(const uint32_t *order, uint32_t ranks)
 {
     for (uint32_t rank = 0; order && rank < ranks; rank++)

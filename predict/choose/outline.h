@@ -86,9 +86,6 @@ uint64_t ronde_outline_slot_bytes(uint32_t slot);
 
 /* What the positions of a candidate are on its machine: nodes and ranks in them, or the axes of a torus. */
 
-/** Whether channels of a collective go ways of their own, to other ranks at a time, so that they are no copies of one another. */
-bool ronde_channels_go_apart(enum ronde_collective collective);
-
 /** Whether an order of so many ranks, NULL or one entry each, leaves every rank in its place. */
 bool ronde_is_identity(const uint32_t *order, uint32_t ranks);
 

@@ -417,21 +417,21 @@ static enum ronde_status add(struct setting_up *up, const struct ronde_candidate
 
 /**
  * Whether four and more copies are tried whatever fewer have come to. Rings and NCCL's trees are where hosts keep their order;
- * algorithms in which each rank sends to all others are where hosts are scattered, too.
+ * `direct` is where hosts are scattered, too, unless direct_parallel has all its messages flow at once.
  */
 static bool takes_turns(const struct ronde_candidate *base, enum ronde_placement placement)
 {
     const char *name = base->request.algorithm;
     const uint64_t steps = base->schedule->proof.steps * base->schedule->channel_count;
     const bool is_direct = strcmp(name, "direct") == 0;
-    if (ronde_channels_go_apart(base->request.collective))
+    if (is_direct && ronde_algorithm_find(base->request.collective, "direct_parallel", NULL))
         return false;
     if (base->request.ranks > MOST_TURNING_RANKS && !(is_direct && steps <= MOST_DIRECT_STEPS))
         return false;
     if (strcmp(name, "ring") == 0 || strcmp(name, "nccl_tree") == 0)
         return placement == RONDE_PLACE_FILE;
-    return (placement != RONDE_PLACE_AUTO || passes_nothing_on(base->request.collective)) &&
-           (is_direct || strcmp(name, "pairwise") == 0);
+    return is_direct &&
+           (placement != RONDE_PLACE_AUTO || passes_nothing_on(base->request.collective));
 }
 
 /** With copies of its channels, those of the set-up `of`: twice as many, then twice as many as these and so on. */

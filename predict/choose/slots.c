@@ -448,13 +448,12 @@ static enum ronde_status find_time(struct search *search, bool is_open,
     return status;
 }
 
-/** What a replay may be: of copies less, unless they go ways of their own. */
+/** What a replay may be: of copies less. */
 static uint64_t work_of(const struct ronde_candidate *candidate, double most_ns)
 {
     if (candidate->turns_of == 0)
         return isfinite(most_ns) ? MOST_LONG_WORK : 0;
-    return ronde_channels_go_apart(candidate->request.collective) ? MOST_AGAIN_WORK
-                                                                  : MOST_QUICK_WORK;
+    return MOST_QUICK_WORK;
 }
 
 enum ronde_status ronde_slots_find_time(const struct ronde_forecast *forecast,

@@ -107,51 +107,11 @@ static void channel_orders_are_judged_by_the_algorithm(void)
                     RONDE_UNSUPPORTED);
 }
 
-/* The first message of rank 0 by each channel of all_to_all goes to another rank, as far as strides meet all ranks. */
-static void check_shifts(const char *algorithm, uint32_t ranks, uint32_t channels, uint32_t units)
-{
-    const struct ronde_compile_request request = {.collective = RONDE_ALL_TO_ALL,
-                                                  .algorithm = algorithm,
-                                                  .ranks = ranks,
-                                                  .channels = channels};
-    struct ronde_schedule *schedule;
-    struct ronde_error error = {.status = RONDE_OK};
-    bool is_met[64] = {false};
-    uint32_t met = 0;
-    CU_ASSERT_EQUAL_FATAL(ronde_compile(&request, ronde_mem_default(), NULL, &schedule, &error),
-                          RONDE_OK);
-    CU_ASSERT_EQUAL(schedule->channel_count, channels);
-    for (uint32_t k = 0; k < channels; k++) {
-        const uint32_t peer = ronde_channel_rank(&schedule->channels[k], 1 % ranks);
-        CU_ASSERT_EQUAL(ronde_channel_rank(&schedule->channels[k], 0), 0);
-        met += !is_met[peer];
-        is_met[peer] = true;
-    }
-    CU_ASSERT_EQUAL(met, channels < units ? channels : units);
-    ronde_schedule_destroy(schedule);
-}
-
-/* Units: ranks below the number of ranks that have no divisor in common with it. */
-static void channels_of_all_to_all_have_shifts_of_their_own(void)
-{
-    static const struct {
-        uint32_t ranks, units;
-    } cases[] = {{3, 2}, {4, 2}, {5, 4}, {8, 4}, {9, 6}, {16, 8}, {31, 30}, {36, 12}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        for (uint32_t channels = 1; channels <= 16; channels += 3) {
-            check_shifts("direct", cases[i].ranks, channels, cases[i].units);
-            check_shifts("pairwise", cases[i].ranks, channels, cases[i].units);
-        }
-    check_shifts("direct", 1, 4, 1);
-    check_shifts("direct", 2, 4, 1);
-}
-
 int main(void)
 {
     static const struct suite_case cases[] = {
         SUITE_CASE(channel_orders_are_kept_through_the_text_form),
         SUITE_CASE(channel_orders_reach_all_channels_of_an_algorithm),
-        SUITE_CASE(channels_of_all_to_all_have_shifts_of_their_own),
         SUITE_CASE(channel_orders_that_are_none_are_refused),
         SUITE_CASE(channel_orders_are_judged_by_the_algorithm),
     };
