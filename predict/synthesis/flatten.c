@@ -1,10 +1,11 @@
 /*
  * Lower trees of the same load. See forest.h.
  *
- * What falls is the sum of the squares of all depths, which weighs a tall tree more than two of middle height.
- * Hanging a rank below another parent changes the depth of everything below it by the same number, so sizes and sums
- * of depths of subtrees tell the gain without visiting them (growth). After each change the trees concerned are
- * measured anew, in time linear in ranks; passes end when one has changed nothing, and after PASSES.
+ * What falls is the sum of the squares of all delays, which weighs a tall tree more than two of middle height, and does not
+ * rise that of all depths: a message more costs more than its latency. Hanging a rank below another parent changes the depth
+ * and the delay of everything below it by the same numbers, so sizes and sums over subtrees tell the gain without visiting
+ * them (growth). After each change the trees concerned are measured anew, in time linear in ranks; passes end when one has
+ * changed nothing, and after PASSES.
  */
 #include "forest.h"
 
@@ -15,12 +16,14 @@
 struct flattening {
     struct ronde_forest *forest;
     const uint32_t *limit;
-    uint32_t *depth; /* of the rank */
-    uint32_t *size;  /* ranks that hang below it, itself included */
+    uint32_t *depth;    /* of the rank */
+    uint32_t *delay_ns; /* from the root to it, without bytes */
+    uint32_t *size;     /* ranks that hang below it, itself included */
     bool overfills;
-    uint64_t *depths; /* sum of the depths of these */
-    uint32_t *count;  /* per depth: ranks; room for sorting */
-    uint32_t *order;  /* ranks by depth */
+    uint64_t *depths;    /* sum of the depths of these */
+    uint64_t *delays_ns; /* likewise */
+    uint32_t *count;     /* per depth: ranks; room for sorting */
+    uint32_t *order;     /* ranks by depth */
 };
 
 static void find_depths(struct flattening *flattening, uint32_t tree)
@@ -49,6 +52,9 @@ static void measure(struct flattening *flattening, uint32_t tree)
     const uint32_t *depth = flattening->depth + (size_t)tree * n;
     uint32_t *size = flattening->size + (size_t)tree * n;
     uint64_t *depths = flattening->depths + (size_t)tree * n;
+    uint32_t *delay_ns = flattening->delay_ns + (size_t)tree * n;
+    uint64_t *delays_ns = flattening->delays_ns + (size_t)tree * n;
+    const uint32_t root = flattening->forest->root[tree];
     find_depths(flattening, tree);
     for (uint32_t d = 0; d <= n; d++)
         flattening->count[d] = 0;
@@ -61,18 +67,51 @@ static void measure(struct flattening *flattening, uint32_t tree)
         flattening->count[d] += flattening->count[d - 1];
     for (uint32_t v = 0; v < n; v++)
         flattening->order[flattening->count[depth[v]]++] = v;
+    delays_ns[root] = delay_ns[root] = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        const uint32_t v = flattening->order[i];
+        delay_ns[v] = delay_ns[parent[v]] + flattening->forest->ways->delay_ns[parent[v] * n + v];
+        delays_ns[v] = delay_ns[v];
+    }
     for (uint32_t i = n; i-- > 1;) {
         const uint32_t v = flattening->order[i];
         size[parent[v]] += size[v];
         depths[parent[v]] += depths[v];
+        delays_ns[parent[v]] += delays_ns[v];
     }
 }
 
-/* How much the squares of depths grow where a rank's parent has another depth. */
-static int64_t growth(const struct flattening *flattening, uint32_t edge, uint32_t parent_depth)
+/* How much the squares of depths and of delays grow. */
+struct growth {
+    int64_t depths, delays;
+};
+
+/* That of a number of each rank of a subtree, of which there are `size` with a sum, where all grow by as much. */
+static int64_t growth_of(int64_t by, uint64_t sum, uint32_t size)
 {
-    const int64_t by = (int64_t)parent_depth + 1 - flattening->depth[edge];
-    return 2 * by * (int64_t)flattening->depths[edge] + by * by * flattening->size[edge];
+    return 2 * by * (int64_t)sum + by * by * size;
+}
+
+static uint32_t delay_below(const struct flattening *flattening, uint32_t tree, uint32_t parent,
+                            uint32_t rank)
+{
+    const uint32_t n = flattening->forest->ways->ranks;
+    return flattening->delay_ns[tree * n + parent] +
+           flattening->forest->ways->delay_ns[parent * n + rank];
+}
+
+/* Adds what a tree grows by where a rank gets another parent. */
+static void add_growth(const struct flattening *flattening, uint32_t tree, uint32_t rank,
+                       uint32_t parent, struct growth *growth)
+{
+    const uint32_t n = flattening->forest->ways->ranks, edge = tree * n + rank;
+    const int64_t deeper =
+        (int64_t)flattening->depth[tree * n + parent] + 1 - flattening->depth[edge];
+    const int64_t later =
+        (int64_t)delay_below(flattening, tree, parent, rank) - flattening->delay_ns[edge];
+    const uint32_t size = flattening->size[edge];
+    growth->depths += growth_of(deeper, flattening->depths[edge], size);
+    growth->delays += growth_of(later, flattening->delays_ns[edge], size);
 }
 
 static bool is_below(const struct flattening *flattening, uint32_t tree, uint32_t rank, uint32_t top)
@@ -90,18 +129,25 @@ static void set_parent(struct flattening *flattening, uint32_t tree, uint32_t ra
     ronde_forest_link(flattening->forest, tree, parent, rank);
 }
 
-/* Two trees exchange the parents of a rank, if both stay trees and depths fall. */
+static bool is_shrinking(const struct growth *growth)
+{
+    return growth->delays <= 0 && growth->depths <= 0 && growth->delays + growth->depths < 0;
+}
+
+/* Two trees exchange the parents of a rank, if both stay trees and delays fall. */
 static bool exchange(struct flattening *flattening, uint32_t rank, uint32_t a, uint32_t b)
 {
     const uint32_t n = flattening->forest->ways->ranks;
     const uint32_t edge_a = a * n + rank, edge_b = b * n + rank;
     const uint32_t parent_a = flattening->forest->parent[edge_a];
     const uint32_t parent_b = flattening->forest->parent[edge_b];
-    if (parent_a == parent_b ||
-        growth(flattening, edge_a, flattening->depth[a * n + parent_b]) +
-                growth(flattening, edge_b, flattening->depth[b * n + parent_a]) >=
-            0 ||
-        is_below(flattening, a, parent_b, rank) || is_below(flattening, b, parent_a, rank))
+    struct growth growth = {0, 0};
+    if (parent_a == parent_b)
+        return false;
+    add_growth(flattening, a, rank, parent_b, &growth);
+    add_growth(flattening, b, rank, parent_a, &growth);
+    if (!is_shrinking(&growth) || is_below(flattening, a, parent_b, rank) ||
+        is_below(flattening, b, parent_a, rank))
         return false;
     set_parent(flattening, a, rank, parent_b);
     set_parent(flattening, b, rank, parent_a);
@@ -132,7 +178,17 @@ static bool has_room(const struct flattening *flattening, uint32_t pair)
     return true;
 }
 
-/* A rank moves to the parent nearest the root that has room, if that is nearer than its own. */
+/* Whether data is at a rank earlier by one parent than by another, or as early in fewer messages. */
+static bool is_nearer(const struct flattening *flattening, uint32_t tree, uint32_t rank,
+                      uint32_t by, uint32_t other)
+{
+    const uint32_t *depth = flattening->depth + (size_t)tree * flattening->forest->ways->ranks;
+    const uint32_t by_ns = delay_below(flattening, tree, by, rank);
+    const uint32_t other_ns = delay_below(flattening, tree, other, rank);
+    return by_ns < other_ns || (by_ns == other_ns && depth[by] < depth[other]);
+}
+
+/* A rank moves to the parent by which data is there first and that has room, if that is before its own and no deeper. */
 static bool rise(struct flattening *flattening, uint32_t tree, uint32_t rank)
 {
     const struct ronde_ways *ways = flattening->forest->ways;
@@ -143,8 +199,8 @@ static bool rise(struct flattening *flattening, uint32_t tree, uint32_t rank)
         return false;
     ronde_forest_unlink(flattening->forest, tree, rank);
     for (uint32_t p = 0; p < n; p++)
-        if (depth[p] < depth[best] && ways->is_open[p * n + rank] &&
-            has_room(flattening, p * n + rank))
+        if (depth[p] <= depth[old] && ways->is_open[p * n + rank] &&
+            is_nearer(flattening, tree, rank, p, best) && has_room(flattening, p * n + rank))
             best = p;
     ronde_forest_link(flattening->forest, tree, best, rank);
     if (best != old)
@@ -177,13 +233,14 @@ bool ronde_flatten(struct ronde_forest *forest, const uint32_t *limit, bool over
         .limit = limit,
         .overfills = overfills,
         .depth = ronde_store_new(pool, edges, sizeof *flattening.depth),
+        .delay_ns = ronde_store_new(pool, edges, sizeof *flattening.delay_ns),
         .size = ronde_store_new(pool, edges, sizeof *flattening.size),
         .depths = ronde_store_new(pool, edges, sizeof *flattening.depths),
+        .delays_ns = ronde_store_new(pool, edges, sizeof *flattening.delays_ns),
         .count = ronde_store_new(pool, n + 1, sizeof *flattening.count),
         .order = ronde_store_new(pool, n, sizeof *flattening.order),
     };
-    if (!flattening.depth || !flattening.size || !flattening.depths || !flattening.count ||
-        !flattening.order)
+    if (pool->is_short)
         return false;
     for (uint32_t t = 0; t < forest->tree_count; t++)
         measure(&flattening, t);

@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+/* Longer delays are taken for this one, so that the squares of those of a tree can be added up. */
+#define MOST_DELAY_NS 1e6
+
 /* What edges of trees load. */
 
 /* Adds the limited hops of a route to those of a pair. */
@@ -10,10 +13,14 @@ static void add_route(const struct ronde_wiring *wiring, struct ronde_ways *ways
                       uint32_t route, uint32_t *used)
 {
     const uint32_t n = ways->ranks;
+    double delay_ns = wiring->alpha_ns;
     ways->is_open[pair] = ways->is_open[pair] && ronde_wiring_is_open(wiring, route / n, route % n);
-    for (uint32_t h = wiring->first[route]; h < wiring->first[route + 1]; h++)
+    for (uint32_t h = wiring->first[route]; h < wiring->first[route + 1]; h++) {
+        delay_ns += wiring->wires[wiring->hops[h]].latency_ns;
         if (!wiring->wires[wiring->hops[h]].is_free)
             ways->hops[(*used)++] = wiring->hops[h];
+    }
+    ways->delay_ns[pair] += delay_ns < 1 ? 1 : (uint32_t)fmin(delay_ns, MOST_DELAY_NS);
 }
 
 /* Hops of all pairs, by the routes that data takes: from the parent, to it, or both. */
@@ -63,11 +70,12 @@ static bool make(const struct ronde_wiring *wiring, bool goes_down, bool goes_up
         .first = ronde_store_new(pool, pairs + 1, sizeof *out_ways->first),
         .hops = ronde_store_new(pool, hops, sizeof *out_ways->hops),
         .is_open = ronde_store_new(pool, pairs, sizeof *out_ways->is_open),
+        .delay_ns = ronde_store_new(pool, pairs, sizeof *out_ways->delay_ns),
         .users = ronde_store_new(pool, hops, sizeof *out_ways->users),
         .rate_GBps = ronde_store_new(pool, wiring->wire_count, sizeof *out_ways->rate_GBps),
     };
-    if (!out_ways->first || !out_ways->hops || !out_ways->is_open || !out_ways->users ||
-        !out_ways->rate_GBps)
+    if (!out_ways->first || !out_ways->hops || !out_ways->is_open || !out_ways->delay_ns ||
+        !out_ways->users || !out_ways->rate_GBps)
         return false;
     for (uint32_t w = 0; w < wiring->wire_count; w++)
         out_ways->rate_GBps[w] = wiring->wires[w].is_free ? INFINITY : wiring->wires[w].rate_GBps;
@@ -84,7 +92,16 @@ bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed, struct
 bool ronde_ways_make_joint(const struct ronde_wiring *wiring, struct ronde_store *pool,
                            struct ronde_ways *out_ways)
 {
-    return make(wiring, true, true, pool, out_ways);
+    if (!make(wiring, true, true, pool, out_ways))
+        return false;
+    ronde_ways_count_messages(out_ways);
+    return true;
+}
+
+void ronde_ways_count_messages(struct ronde_ways *ways)
+{
+    for (uint32_t pair = 0; pair < ways->ranks * ways->ranks; pair++)
+        ways->delay_ns[pair] = 1;
 }
 
 bool ronde_forest_create(struct ronde_forest *forest, const struct ronde_ways *ways,

@@ -21,6 +21,7 @@ struct ronde_ways {
     uint32_t *first;      /**< per pair and one more: into hops */
     uint32_t *hops;       /**< wires that a message of the pair loads */
     bool *is_open;        /**< per pair: a message can go */
+    uint32_t *delay_ns;   /**< per pair: until a message without bytes is there, at least 1 */
     uint32_t *first_user; /**< per wire and one more: into users */
     uint32_t *users;      /**< pairs that load a wire */
     double *rate_GBps;    /**< per wire: INFINITY where it limits nothing */
@@ -33,6 +34,12 @@ bool ronde_ways_make(const struct ronde_wiring *wiring, bool is_reversed, struct
 /** Ways of trees that data runs up and down: an edge loads the routes of both directions. Errors: false, no memory. */
 bool ronde_ways_make_joint(const struct ronde_wiring *wiring, struct ronde_store *pool,
                            struct ronde_ways *out_ways);
+
+/**
+ * Makes delays those of messages, one each: for trees that go together with others over all links, where what is under way
+ * in one leaves links to the others.
+ */
+void ronde_ways_count_messages(struct ronde_ways *ways);
 
 /** Lists the users of every wire anew, after hops were changed; `users` has room already. Errors: false, no memory. */
 bool ronde_ways_list_users(struct ronde_ways *ways, struct ronde_store *pool);
@@ -103,7 +110,7 @@ uint32_t ronde_symmetry_seen(const struct ronde_wiring_symmetry *symmetry, uint3
 
 /**
  * Rewrites ways for the trees of position 0 alone: a wire stands for its class, and has the rate that is left for each of
- * the turned copies. Errors: false, no memory.
+ * the turned copies. Messages are counted for their delays. Errors: false, no memory.
  */
 bool ronde_symmetry_turn(const struct ronde_wiring_symmetry *symmetry, struct ronde_store *pool,
                          struct ronde_ways *ways);
@@ -155,9 +162,10 @@ bool ronde_cut_broadcast(const struct ronde_graph *graph, uint32_t root, struct 
                          struct ronde_graph_cut *cut);
 
 /* Makes the trees of a balanced forest lower, without loading any wire above its limit. A pipeline fills one level
- * after the other, so a tall tree costs a replay more than the last percent of balance. Two trees that enter a rank
- * from different parents may exchange these, which changes no load at all; and a rank may move to a parent nearer
- * the root where the way has room. Both are done wherever the sum of the squares of all depths falls. */
+ * after the other, so a tall tree costs a replay more than the last percent of balance, and so does one that goes to another
+ * node and back. Two trees that enter a rank from different parents may exchange these, which changes no load at all; and a
+ * rank may move to a parent nearer the root where the way has room. Both are done wherever the sum of the squares of all
+ * delays falls and that of all depths does not rise. */
 
 /**
  * Flattens a forest whose loads are at most `limit`, per wire; overfills: a way that is on a wire twice, as on turned ways, is taken for

@@ -274,6 +274,7 @@ bool ronde_symmetry_turn(const struct ronde_wiring_symmetry *symmetry, struct ro
     for (uint32_t w = 0; w < ways->wire_count; w++)
         rate_GBps[symmetry->class_of[w]] =
             ways->rate_GBps[w] * symmetry->class_size[symmetry->class_of[w]] / ways->ranks;
+    ronde_ways_count_messages(ways);
     for (uint32_t h = 0; h < ways->first[pairs]; h++)
         ways->hops[h] = symmetry->class_of[ways->hops[h]];
     ways->rate_GBps = rate_GBps;

@@ -269,6 +269,34 @@ static uint32_t parent_where_wire_0_carries(uint32_t limit)
     return parent;
 }
 
+/* Makes a tree quicker in which rank 2 hangs below 1, by a way of so many ns, and might as well hang below 3, by one of 20. */
+static uint32_t parent_by_a_way_of(uint32_t delay_ns)
+{
+    struct star star;
+    struct ronde_forest forest;
+    uint32_t limits[WIRES], root = 0;
+    star_begin(&star, false);
+    star.ways.is_open[2] = false;
+    for (uint32_t pair = 0; pair < PAIRS; pair++)
+        star.ways.delay_ns[pair] = pair == RANKS + 2 ? delay_ns : 20;
+    CU_ASSERT_TRUE_FATAL(ronde_forest_create(&forest, &star.ways, &root, 1, &star.pool));
+    for (uint32_t r = 1; r < RANKS; r++)
+        ronde_forest_link(&forest, 0, r == 2, r);
+    for (uint32_t w = 0; w < WIRES; w++)
+        limits[w] = RANKS;
+    CU_ASSERT_TRUE_FATAL(ronde_flatten(&forest, limits, false, NULL, &star.pool));
+    const uint32_t parent = forest.parent[2];
+    star_end(&star);
+    return parent;
+}
+
+static void trees_take_the_quicker_of_two_ways(void)
+{
+    CU_ASSERT_EQUAL(parent_by_a_way_of(19), 1);
+    CU_ASSERT_EQUAL(parent_by_a_way_of(20), 1);
+    CU_ASSERT_EQUAL(parent_by_a_way_of(21), 3);
+}
+
 static void lower_trees_keep_to_limits(void)
 {
     CU_ASSERT_EQUAL(parent_where_wire_0_carries(1), 1);
@@ -286,6 +314,7 @@ int main(void)
         {"depths_and_times_by_hand", depths_and_times_by_hand},
         {"a_wire_that_is_down_takes_for_ever", a_wire_that_is_down_takes_for_ever},
         {"edges_come_and_go", edges_come_and_go},
+        {"trees_take_the_quicker_of_two_ways", trees_take_the_quicker_of_two_ways},
         {"lower_trees_keep_to_limits", lower_trees_keep_to_limits},
     };
     return suite_run("forest", cases, sizeof cases / sizeof cases[0]);
