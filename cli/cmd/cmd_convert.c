@@ -146,8 +146,8 @@ static enum ronde_status choose(const struct ronde_options *options,
     enum ronde_status status = ronde_open_request(options, NULL, &request, error);
     RONDE_THEN(status, ronde_selector_open(&how, &request, &selector, error));
     RONDE_THEN(status,
-               ronde_selector_rely(&selector, NULL, ronde_executor_times_of(options->backend.name),
-                                   ronde_usable_cores(), error));
+               ronde_selector_use(&selector, NULL, ronde_executor_times_of(options->backend.name),
+                                  ronde_usable_cores(), error));
     RONDE_THEN(status, ronde_selector_decide(&selector,
                                              ronde_record_count(request.collective, request.ranks,
                                                                 options->sizes.min_bytes,

@@ -413,9 +413,9 @@ static enum ronde_status plan_by_table(struct ronde_invocation *call, struct ron
     ronde_progress("proving algorithms, making schedules");
     RONDE_THEN(status, ronde_selector_open(&how, &request, &selector, error));
     RONDE_THEN(status, offer_files(options, &selector, &offered, error));
-    RONDE_THEN(status, ronde_selector_rely(&selector, call->platform,
-                                           ronde_executor_times_of(options->backend.name),
-                                           ronde_usable_cores(), error));
+    RONDE_THEN(status, ronde_selector_use(&selector, call->platform,
+                                          ronde_executor_times_of(options->backend.name),
+                                          ronde_usable_cores(), error));
     RONDE_THEN(status, make_plan(options, &selector, &plan, error));
     /* A picture has a curve for every algorithm. */
     if (status == RONDE_OK && (options->output.plot || options->output.html))

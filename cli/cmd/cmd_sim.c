@@ -271,7 +271,7 @@ static enum ronde_status open_chooser(struct session *session, struct ronde_erro
     struct ronde_compile_request plain = session->request;
     enum ronde_status status = ronde_selector_open(&session->how, &plain, &session->selector, error);
     RONDE_THEN(status,
-               ronde_selector_rely(&session->selector, session->call->platform, NULL, 0, error));
+               ronde_selector_use(&session->selector, session->call->platform, NULL, 0, error));
     /* The engine asked for replays what is chosen; comparing a dozen algorithms is for what suits the platform. */
     session->selector.platform_pricer.engine = NULL;
     return status;

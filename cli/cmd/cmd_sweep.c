@@ -147,7 +147,7 @@ static enum ronde_status do_chosen(const struct session *session, struct unit un
     how.only = ronde_is_synthesized(name) ? name : NULL;
     enum ronde_status status = request_of(session, unit, &request, error);
     RONDE_THEN(status, ronde_selector_open(&how, &request, &selector, error));
-    RONDE_THEN(status, ronde_selector_rely(&selector, session->platform, NULL, 0, error));
+    RONDE_THEN(status, ronde_selector_use(&selector, session->platform, NULL, 0, error));
     for (uint32_t s = 0; s < session->sweep.options.size_count && status == RONDE_OK; s++) {
         const struct ronde_sweep_point *point =
             ronde_sweep_at(&session->sweep, unit.rank_index, unit.algorithm_index, s);

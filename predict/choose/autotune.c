@@ -112,7 +112,7 @@ static enum ronde_status find_basis(struct ronde_autotune *autotune, const char 
         selector->basis = RONDE_BASIS_RACE;
         snprintf(selector->words, sizeof selector->words, "a race before each size, out of place");
     } else {
-        RONDE_TRY(ronde_selector_rely(selector, NULL, backend, cores, error));
+        RONDE_TRY(ronde_selector_use(selector, NULL, backend, cores, error));
     }
     return leave_out(autotune, count, error);
 }

@@ -166,9 +166,9 @@ enum ronde_status ronde_selector_offer(struct ronde_selector *selector,
     return reserve_quotes(selector, error);
 }
 
-enum ronde_status ronde_selector_rely(struct ronde_selector *selector,
-                                      const struct ronde_platform *platform, const char *backend,
-                                      uint32_t cores, struct ronde_error *error)
+enum ronde_status ronde_selector_use(struct ronde_selector *selector,
+                                     const struct ronde_platform *platform, const char *backend,
+                                     uint32_t cores, struct ronde_error *error)
 {
     const uint32_t ranks = selector->choice.candidates[0].request.ranks;
     if (!platform && !selector->options.topology)

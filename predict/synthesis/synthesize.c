@@ -50,7 +50,7 @@ static enum ronde_status take_if_faster(struct ronde_selector *selector,
                                         struct ronde_synthesis *out, struct ronde_error *error)
 {
     struct ronde_decision decision;
-    RONDE_TRY(ronde_selector_rely(selector, platform, NULL, 0, error));
+    RONDE_TRY(ronde_selector_use(selector, platform, NULL, 0, error));
     RONDE_TRY(ronde_selector_decide(selector, count, &decision, error));
     if (selector->quotes[decision.best].time_ns >= out->time_ns)
         return RONDE_OK;

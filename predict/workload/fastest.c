@@ -120,8 +120,8 @@ static enum ronde_status open_question(const struct choosing *choosing,
                                                   .root = call->root};
     RONDE_TRY(view_of(choosing, call, out_view));
     RONDE_TRY(ronde_selector_open(&how, &request, out_selector, choosing->error));
-    return ronde_selector_rely(out_selector, *out_view ? *out_view : options->platform, NULL, 0,
-                               choosing->error);
+    return ronde_selector_use(out_selector, *out_view ? *out_view : options->platform, NULL, 0,
+                              choosing->error);
 }
 
 /* All kinds of the question of the first, by as many steps as it takes. */

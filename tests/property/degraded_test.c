@@ -70,7 +70,7 @@ static struct times plan(const struct ronde_platform *platform, const struct deg
     struct ronde_selector selector;
     struct times times = {{0}};
     CU_ASSERT_EQUAL_FATAL(ronde_selector_open(&options, &request, &selector, &error), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_selector_rely(&selector, platform, NULL, 0, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_use(&selector, platform, NULL, 0, &error), RONDE_OK);
     for (uint32_t i = 0; i < degraded->sizes; i++) {
         struct ronde_decision decision;
         const uint64_t count = ronde_record_count(degraded->collective, degraded->ranks,

@@ -124,7 +124,7 @@ static double plan_point(const struct point *point, const struct ronde_platform 
     struct ronde_decision decision;
     struct ronde_error error = {0};
     CU_ASSERT_EQUAL_FATAL(ronde_selector_open(&options, &request, &chooser, &error), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_selector_rely(&chooser, platform, NULL, 0, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_use(&chooser, platform, NULL, 0, &error), RONDE_OK);
     CU_ASSERT_EQUAL_FATAL(ronde_selector_decide(&chooser, point->count, &decision, &error),
                           RONDE_OK);
     const double regret = regret_of(point, &chooser);

@@ -138,7 +138,7 @@ static double planned_ns(const struct ronde_platform *platform, uint32_t ranks, 
     struct ronde_selector selector;
     struct ronde_decision decision;
     CU_ASSERT_EQUAL_FATAL(ronde_selector_open(&options, &request, &selector, &error), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_selector_rely(&selector, platform, NULL, 0, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_use(&selector, platform, NULL, 0, &error), RONDE_OK);
     CU_ASSERT_EQUAL_FATAL(ronde_selector_decide(&selector, count, &decision, &error), RONDE_OK);
     const double time_ns = selector.quotes[decision.best].time_ns;
     ronde_selector_close(&selector);

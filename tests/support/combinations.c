@@ -29,7 +29,7 @@ static enum ronde_status plan_sizes(struct combinations *all, struct ronde_selec
 {
     const uint64_t least_bytes =
         all->least_bytes > COMBINATIONS_LEAST_BYTES ? all->least_bytes : COMBINATIONS_LEAST_BYTES;
-    enum ronde_status status = ronde_selector_rely(selector, all->platform, NULL, 0, error);
+    enum ronde_status status = ronde_selector_use(selector, all->platform, NULL, 0, error);
     for (uint32_t i = 0; i < COMBINATIONS_SIZES && status == RONDE_OK; i++) {
         struct combinations_size *size = &all->sizes[i];
         struct ronde_decision decision;

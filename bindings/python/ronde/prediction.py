@@ -212,7 +212,7 @@ def plan(collective: str, topology: Topology, sizes: Union[Size, Iterable[Size]]
         selector = ffi.gc(ffi.new("struct ronde_selector *"), lib.ronde_selector_close)
         options.cancel = cancel
         errors.check(lib.ronde_selector_open(options, request, selector, error), error)
-        errors.check(lib.ronde_selector_rely(selector, topology._handle, ffi.NULL, 0xffffffff, error), error)
+        errors.check(lib.ronde_selector_use(selector, topology._handle, ffi.NULL, 0xffffffff, error), error)
         return Records(_decision(selector, request, size) for size in wanted)
 
     # `given` lives as long as what has its address, a call that goes on included.

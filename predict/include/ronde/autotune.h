@@ -63,7 +63,7 @@ ronde_autotune_open(const struct ronde_tune_options *options,
 /**
  * Finds out what decides, and leaves out what cannot run `count` elements. `backend` is the backend's name or the
  * transport's, `cores` what its ranks have; UINT32_MAX where that does not apply. Collective. Errors: as
- * ronde_selector_open and ronde_selector_rely; UNSUPPORTED where nothing can be run, with the last reason; those of the
+ * ronde_selector_open and ronde_selector_use; UNSUPPORTED where nothing can be run, with the last reason; those of the
  * other ranks.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status

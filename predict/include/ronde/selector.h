@@ -5,7 +5,7 @@
  * backend without any: by prices on a shipped file that stands for its kind of machine.
  *
  *     ronde_selector_open(&options, &request, &selector, &error);
- *     ronde_selector_rely(&selector, platform, backend, cores, &error);
+ *     ronde_selector_use(&selector, platform, backend, cores, &error);
  *     ronde_selector_decide(&selector, count, &decision, &error);
  *     selector.choice.candidates[decision.best].request.algorithm
  */
@@ -51,7 +51,7 @@ struct ronde_decision {
 };
 
 /**
- * Lists and compiles the candidates of a request; whom to rely on is said next. The caller closes *out_selector in every
+ * Lists and compiles the candidates of a request; ronde_selector_use says next what prices them. The caller closes *out_selector in every
  * case. Errors: those of ronde_choice_init; NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
@@ -60,19 +60,19 @@ ronde_selector_open(const struct ronde_tune_options *options,
                     struct ronde_selector *out_selector, struct ronde_error *error);
 
 /**
- * Offers a schedule as one more candidate, before ronde_selector_rely. Errors: as ronde_choice_offer.
+ * Offers a schedule as one more candidate, before ronde_selector_use. Errors: as ronde_choice_offer.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_selector_offer(struct ronde_selector *selector, const struct ronde_schedule *schedule,
                      const char *name, struct ronde_error *error);
 
 /**
- * Relies on a platform: the given one, else that of the options; without both on what is known of `backend` on `cores`
+ * Prices candidates by a platform: the given one, else that of the options; without both by what is known of `backend` on `cores`
  * cores. Errors: those of ronde_platform_read, ronde_measured_find and ronde_platform_pricer_open; UNSUPPORTED where nothing speaks for the backend.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
-ronde_selector_rely(struct ronde_selector *selector, const struct ronde_platform *platform,
-                    const char *backend, uint32_t cores, struct ronde_error *error);
+ronde_selector_use(struct ronde_selector *selector, const struct ronde_platform *platform,
+                   const char *backend, uint32_t cores, struct ronde_error *error);
 
 /** Room for the options of a decision. */
 #define RONDE_SETUP_OPTIONS_BYTES 80u

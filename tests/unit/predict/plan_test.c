@@ -28,7 +28,7 @@ static void open_selector(struct ronde_sim_progress progress, struct ronde_selec
     const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE, .ranks = 32};
     struct ronde_error error = {0};
     CU_ASSERT_EQUAL_FATAL(ronde_selector_open(&options, &request, out, &error), RONDE_OK);
-    CU_ASSERT_EQUAL_FATAL(ronde_selector_rely(out, NULL, "cpu", UINT32_MAX, &error), RONDE_OK);
+    CU_ASSERT_EQUAL_FATAL(ronde_selector_use(out, NULL, "cpu", UINT32_MAX, &error), RONDE_OK);
 }
 
 static void compare_with_alone(const struct ronde_plan_row *row, uint64_t size)

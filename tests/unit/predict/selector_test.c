@@ -31,7 +31,7 @@ static bool open_on(const char *topology, enum ronde_collective collective, uint
         return false;
     enum ronde_status status = ronde_selector_open(&options, &request, out, &error);
     if (status == RONDE_OK)
-        status = ronde_selector_rely(out, NULL, "cpu", UINT32_MAX, &error);
+        status = ronde_selector_use(out, NULL, "cpu", UINT32_MAX, &error);
     CU_ASSERT_EQUAL(status, RONDE_OK);
     if (status != RONDE_OK) {
         suite_note("%s", error.message);
@@ -67,8 +67,7 @@ static void what_decides_is_said_in_words(void)
         struct ronde_error error = {0};
         CU_ASSERT_EQUAL_FATAL(ronde_selector_open(&options, &request, &selector, &error), RONDE_OK);
         const enum ronde_status status =
-            ronde_selector_rely(&selector, NULL, ronde_executor_times_of(rows[k].backend), 2,
-                                &error);
+            ronde_selector_use(&selector, NULL, ronde_executor_times_of(rows[k].backend), 2, &error);
         const char *said = status == RONDE_OK ? selector.words : error.message;
         CU_ASSERT_EQUAL(status, rows[k].status);
         CU_ASSERT_EQUAL(selector.basis, rows[k].basis);
@@ -91,7 +90,7 @@ static void a_platform_that_is_given_goes_first(void)
     struct ronde_platform *platform = platform_text_open("topologies/crossbar-64.xml");
     CU_ASSERT_PTR_NOT_NULL_FATAL(platform);
     CU_ASSERT_EQUAL(ronde_selector_open(&options, &request, &selector, &error), RONDE_OK);
-    CU_ASSERT_EQUAL(ronde_selector_rely(&selector, platform, "cpu", 8, &error), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_selector_use(&selector, platform, "cpu", 8, &error), RONDE_OK);
     CU_ASSERT_PTR_NOT_NULL(strstr(selector.words, "price on crossbar-64 ("));
     CU_ASSERT_PTR_NULL(selector.own);
     ronde_selector_close(&selector);
