@@ -138,16 +138,19 @@ static enum ronde_status choose(const struct ronde_options *options,
     struct ronde_compile_request request;
     struct ronde_tune_options how = ronde_tune_options_of(options);
     struct ronde_selector selector = {.quotes = NULL};
+    struct ronde_platform *platform = NULL;
     struct ronde_decision decision;
     char text[RONDE_DECISION_BYTES], basis[RONDE_BASIS_BYTES];
     /* A schedule says how its rings go, and not where ranks sit. */
     how.is_placed = true;
     how.placement = RONDE_PLACE_AUTO;
-    enum ronde_status status = ronde_open_request(options, NULL, &request, error);
+    enum ronde_status status =
+        options->machine.topo ? ronde_open_platform(options, &platform, error) : RONDE_OK;
+    RONDE_THEN(status, ronde_open_request(options, platform, &request, error));
     RONDE_THEN(status, ronde_selector_open(&how, &request, &selector, error));
-    RONDE_THEN(status,
-               ronde_selector_use(&selector, NULL, ronde_executor_times_of(options->backend.name),
-                                  ronde_usable_cores(), error));
+    RONDE_THEN(status, ronde_selector_use(&selector, platform,
+                                          ronde_executor_times_of(options->backend.name),
+                                          ronde_usable_cores(), error));
     RONDE_THEN(status, ronde_selector_decide(&selector,
                                              ronde_record_count(request.collective, request.ranks,
                                                                 options->sizes.min_bytes,
@@ -159,6 +162,7 @@ static enum ronde_status choose(const struct ronde_options *options,
         *out_schedule = ronde_choice_take_schedule(&selector.choice, decision.best);
     }
     ronde_selector_close(&selector);
+    ronde_platform_destroy(platform);
     return status;
 }
 

@@ -293,6 +293,9 @@ static void predictions_follow_the_plan(void)
     said_expect("convert all_reduce -a auto -N 8 -b 64K --topo crossbar-64", 0,
                 "algorithm direct\n");
     said_expect("convert all_reduce -a auto -N 8 -b 1M --topo crossbar-64", 0, "algorithm forest\n");
+    said_expect("convert all_reduce -a auto -N 8 -b 1M --topo crossbar-64 "
+                "--degrade hosts_link_3_UP=.5",
+                0, "by price on crossbar-64-hosts_link_3_UP=0.5");
     said_expect("convert all_reduce -N 8", 0, "algorithm ring\n");
 }
 
