@@ -74,7 +74,7 @@ static void kernels_of_the_limits_are_right_at_all_lengths(void)
     char command[4096];
     snprintf(command, sizeof command,
              "cd '" BENCH "/peers' && '" RONDE_CC
-             "' -std=c11 %s -pthread limit.c fuse.c contender.c "
+             "' -std=c11 %s -pthread limit.c contender.c "
              "-o '" RONDE_SCRATCH_DIR "/limit' && '" RONDE_SCRATCH_DIR "/limit' check",
              flags);
     if (system("command -v '" RONDE_CC "' >/dev/null 2>&1") != 0) {
