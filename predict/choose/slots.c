@@ -255,8 +255,9 @@ static enum ronde_status try_best(struct search *search, struct slots slots,
 {
     const double enough_ns = search->most_ns / ESTIMATED;
     enum ronde_status status = RONDE_OK;
-    for (uint32_t s = 1; s < slots.count; s++)
-        if (steps_of(search->forecast, slots.bytes[s]) > search->most_steps)
+    for (uint32_t s = 0; s < slots.count; s++)
+        if ((s > 0 && steps_of(search->forecast, slots.bytes[s]) > search->most_steps) ||
+            is_out(search, slots.bytes[s]))
             slots.estimated_ns[s] = INFINITY;
     for (uint32_t tries = 0; status == RONDE_OK && tries < MOST_TRIES; tries++) {
         const uint32_t least = least_slot(&slots);
