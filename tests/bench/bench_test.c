@@ -73,8 +73,7 @@ static void kernels_of_the_limits_are_right_at_all_lengths(void)
     const char *const flags = RONDE_SANITIZE[0] ? "-O1 -fsanitize=" RONDE_SANITIZE : "-O2";
     char command[4096];
     snprintf(command, sizeof command,
-             "cd '" BENCH "/peers' && '" RONDE_CC
-             "' -std=c11 %s -pthread limit.c contender.c "
+             "cd '" BENCH "/peers' && '" RONDE_CC "' -std=c11 %s -pthread limit.c contender.c "
              "-o '" RONDE_SCRATCH_DIR "/limit' && '" RONDE_SCRATCH_DIR "/limit' check",
              flags);
     if (system("command -v '" RONDE_CC "' >/dev/null 2>&1") != 0) {
