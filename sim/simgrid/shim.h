@@ -8,7 +8,9 @@
 #include "ronde/dag.h"
 #include "ronde/mem.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A link whose rate is not the file's. */
 struct ronde_shim_link {
@@ -58,7 +60,9 @@ typedef const char *ronde_shim_version_call(void);
 RONDE_API ronde_shim_run_call ronde_shim_run;
 RONDE_API ronde_shim_version_call ronde_shim_version;
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 
 /* Runs work that may take the process down in a forked child with a time limit. */
 

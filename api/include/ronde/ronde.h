@@ -49,7 +49,9 @@
 
 #include "ronde/p2p.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Programs a communicator keeps loaded; beyond, the one unused for the most operations is unloaded. */
 #define RONDE_KEPT_PROGRAMS 64u
@@ -397,5 +399,7 @@ ronde_comm_use_schedule(struct ronde_comm *comm, const struct ronde_schedule *sc
 /** Writes the algorithm that the last operation of a communicator ran, "" before the first: for logs and tests. */
 RONDE_API void ronde_comm_algorithm(struct ronde_comm *comm, char text[RONDE_ALGORITHM_BYTES]);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

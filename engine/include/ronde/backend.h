@@ -14,7 +14,9 @@
 
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * Where the blocks of one buffer of one rank lie when they are not `count` elements each, one after another: PyTorch's
@@ -195,5 +197,7 @@ RONDE_API const char *ronde_protocol_text(enum ronde_protocol protocol);
 RONDE_API uint32_t ronde_launch_depth(const struct ronde_schedule *schedule,
                                       const struct ronde_launch *launch);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

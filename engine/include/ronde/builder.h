@@ -14,7 +14,9 @@
 
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What a caller wants compiled. Zeroed fields mean the default. */
 struct ronde_compile_request {
@@ -198,5 +200,7 @@ ronde_schedule_reorder(const struct ronde_schedule *schedule, const uint32_t *or
                        const struct ronde_mem *mem, struct ronde_schedule **out_schedule,
                        struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

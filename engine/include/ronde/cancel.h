@@ -9,7 +9,9 @@
 
 #include <stdbool.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A request to end; zeroes: none so far. Any number of calls may look at one. */
 struct ronde_cancel {
@@ -26,5 +28,7 @@ RONDE_API bool ronde_cancel_is_requested(const struct ronde_cancel *cancel);
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_cancel_check(const struct ronde_cancel *cancel, const char *what, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -11,7 +11,9 @@
 
 #include <stdbool.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Largest number of ranks a schedule may have; more is refused. */
 #define RONDE_MAX_RANKS (1u << 20)
@@ -165,5 +167,7 @@ RONDE_API double ronde_element_load(enum ronde_dtype dtype, const void *element)
 /** Whether the type has fractions, infinities and NaN. */
 RONDE_API bool ronde_dtype_is_floating(enum ronde_dtype dtype);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -9,7 +9,9 @@
 
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** The program of one (rank, channel). A small value; copy it freely. Valid as long as the schedule. */
 struct ronde_view {
@@ -262,5 +264,7 @@ RONDE_INLINE void ronde_view_chunks(const struct ronde_view *view, const struct 
     }
 }
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

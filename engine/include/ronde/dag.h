@@ -11,7 +11,9 @@
 
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Most points of a time that depends on bytes. */
 #define RONDE_MAX_SIZED 16u
@@ -249,5 +251,7 @@ RONDE_API double ronde_dag_advance(const struct ronde_dag *dag,
                                    const struct ronde_dag_timing *timing, uint32_t first,
                                    uint32_t end);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

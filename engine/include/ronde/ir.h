@@ -15,7 +15,9 @@
 #include "ronde/collective.h"
 #include "ronde/mem.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** "no connection", "no chunk", "no program". */
 #define RONDE_NONE UINT32_MAX
@@ -364,5 +366,7 @@ struct ronde_volume {
 /** What the busiest rank of a schedule sends and receives, in blocks of a launch; looks at every step of every rank. */
 RONDE_API struct ronde_volume ronde_schedule_volume(const struct ronde_schedule *schedule);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

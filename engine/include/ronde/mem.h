@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * Resizes a block: old NULL and old_bytes 0 allocates, new_bytes 0 frees and returns NULL. Returns NULL when there is
@@ -80,5 +82,7 @@ RONDE_API void *ronde_store_new(struct ronde_store *pool, size_t count, size_t e
 /** Frees everything. */
 RONDE_API void ronde_store_clear(struct ronde_store *pool);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

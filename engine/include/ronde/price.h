@@ -9,7 +9,9 @@
 #include "ronde/builder.h"
 #include "ronde/dag.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A flat network: every rank has one full-duplex port, the core never blocks. */
 struct ronde_network {
@@ -38,5 +40,7 @@ ronde_dag_price(const struct ronde_schedule *schedule, const struct ronde_load *
                 const struct ronde_network *network, const struct ronde_mem *mem,
                 double *out_time_ns, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -11,7 +11,9 @@
 
 #include "ronde/dag.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What a quotient is made of. */
 struct ronde_quotient_request {
@@ -67,5 +69,7 @@ RONDE_API bool ronde_quotient_repeats(const struct ronde_quotient *quotient, uin
 RONDE_API double ronde_quotient_delay_ns(const struct ronde_quotient *quotient, uint32_t op,
                                          uint64_t bytes);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,7 +10,9 @@
 
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Bytes of a grain: the unit in which blocks are cut. */
 #define RONDE_GRAIN_BYTES 16u
@@ -144,5 +146,7 @@ RONDE_INLINE struct ronde_extent ronde_extent_piece(struct ronde_extent extent, 
     return part;
 }
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

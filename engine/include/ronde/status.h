@@ -9,13 +9,8 @@
 
 #include <stdint.h>
 
-/** Declarations between these are those of C, in C++ too. */
 #ifdef __cplusplus
-#define RONDE_BEGIN_DECLS extern "C" {
-#define RONDE_END_DECLS }
-#else
-#define RONDE_BEGIN_DECLS
-#define RONDE_END_DECLS
+extern "C" {
 #endif
 
 #if defined(_WIN32)
@@ -31,8 +26,6 @@
 #endif
 #define RONDE_MUST_CHECK __attribute__((warn_unused_result))
 #define RONDE_FORMAT(string, first) __attribute__((format(printf, string, first)))
-
-RONDE_BEGIN_DECLS
 
 /** Of a list's rows of two columns, enumerator and text, the text: RONDE_X_LIST(RONDE_LIST_TEXT) fills a table of texts. */
 #define RONDE_LIST_TEXT(name, text) text,
@@ -98,5 +91,7 @@ RONDE_API enum ronde_status ronde_fail_at(struct ronde_error *error, enum ronde_
 /** The printed word of a status; never NULL. */
 RONDE_API const char *ronde_status_text(enum ronde_status status);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,7 +6,9 @@
 
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * Prints a schedule as text. *out_text is zero-terminated, *out_bytes long without the zero; free it with
@@ -25,5 +27,7 @@ ronde_schedule_read(const char *text, size_t bytes, const char *name, const stru
                     struct ronde_proof *out_proof, struct ronde_schedule **out_schedule,
                     struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,7 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * Bytes of the character that a zero-terminated text begins with, 1 to 4; 0 at its end, and where it begins with none:
@@ -27,5 +29,7 @@ RONDE_API bool ronde_utf8_has_control(const char *text);
 /** Copies a text; each byte that is of no character becomes U+FFFD, as other programs show such names. */
 RONDE_API void ronde_utf8_mend(const char *text, char *out_text);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -7,7 +7,9 @@
 
 #include "ronde/status.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * Reads a whole number from `low` to `high`, nothing after it. `what` names it in messages. Errors: BAD_ARGUMENT with the
@@ -38,5 +40,7 @@ RONDE_API uint32_t ronde_name_distance(const char *a, const char *b);
 /** The name of `names` closest to `text` by edit distance; NULL when none is close enough to suggest. */
 RONDE_API const char *ronde_nearest(const char *text, const char *const *names, uint32_t count);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

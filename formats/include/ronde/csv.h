@@ -11,7 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Longest line, its newline and NUL included; cells of a line. */
 #define RONDE_CSV_LINE_BYTES 4096
@@ -40,5 +42,7 @@ RONDE_API enum ronde_status ronde_csv_refuse(const struct ronde_csv *csv, struct
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_csv_next(struct ronde_csv *csv, bool *out_is_end,
                                                             struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ronde_row;
 
@@ -89,5 +91,7 @@ RONDE_API void ronde_csv_print_header(const struct ronde_row *row, FILE *file);
 /** Prints a row as CSV (RFC 4180 quoting, full precision, nothing for null, arrays of texts and integers joined by ';'). */
 RONDE_API void ronde_csv_print(const struct ronde_row *row, FILE *file);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -11,7 +11,9 @@
 
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** enumerator, text, messages that a connection of the runtimes holds. */
 #define RONDE_MSCCL_PROTOCOL_LIST(X)                                                               \
@@ -82,5 +84,7 @@ ronde_msccl_print(const struct ronde_schedule *schedule, const struct ronde_mscc
                   const struct ronde_mem *mem, char **out_text, size_t *out_bytes,
                   struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

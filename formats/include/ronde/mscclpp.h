@@ -12,7 +12,9 @@
 
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Whether bytes are JSON: the first that is not blank is '{'. */
 RONDE_API bool ronde_mscclpp_is(const char *text, size_t bytes);
@@ -42,5 +44,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_mscclpp_print(const struct ronde_schedule *schedule, const struct ronde_mem *mem,
                     char **out_text, size_t *out_bytes, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -12,7 +12,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Bytes of a path, its end included. */
 #define RONDE_OUTPUT_PATH_BYTES 4096u
@@ -42,5 +44,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_output_file_close(struct ronde_output_file *output, enum ronde_status status,
                         struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -9,7 +9,9 @@
 #include "ronde/field.h"
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** How a time came about: enumerator, text. */
 #define RONDE_RECORD_KIND_LIST(X)                                                                  \
@@ -104,5 +106,7 @@ RONDE_API double ronde_record_busbw_GBps(const struct ronde_record *record);
 /** Lays a record out as a row; *out points into itself and into the record. */
 RONDE_API void ronde_record_layout(const struct ronde_record *record, struct ronde_record_row *out);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

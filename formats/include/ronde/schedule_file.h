@@ -10,7 +10,9 @@
 #include "ronde/builder.h"
 #include "ronde/msccl.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Whether a word names a file: it is no collective, and has a dot or a slash. */
 RONDE_API bool ronde_is_file(const char *word);
@@ -33,5 +35,7 @@ ronde_schedule_file_inspect(const char *path, struct ronde_msccl_facts *out_fact
 RONDE_API struct ronde_compile_request
 ronde_schedule_file_request(const struct ronde_schedule *schedule);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

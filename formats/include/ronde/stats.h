@@ -8,7 +8,9 @@
 
 #include <stddef.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Most samples of one point where a window of a fraction of a second decides, and differences that scatter looks at. */
 #define RONDE_MAX_SAMPLES 1000u
@@ -41,5 +43,7 @@ RONDE_API double ronde_percentile(const double *sorted, size_t count, double per
 /** (p95 - median) / median; 0 when the median is 0. */
 RONDE_API double ronde_stats_spread(const struct ronde_stats *stats);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -18,7 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Whether zlib was built in; *out_text is its version, or what is missing and the package that brings it. */
 RONDE_API bool ronde_traces_gzip_available(const char **out_text);
@@ -152,5 +154,7 @@ RONDE_API void ronde_traces_close(struct ronde_traces *traces);
 /** What a format is. */
 RONDE_API const char *ronde_trace_format_text(enum ronde_trace_format format);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

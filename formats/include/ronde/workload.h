@@ -10,7 +10,9 @@
 
 #include "ronde/dag.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** enumerator, text: what an item of work is. */
 #define RONDE_WORK_KIND_LIST(X)                                                                    \
@@ -217,5 +219,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_goal_print(const struct ronde_workload *workload, const struct ronde_mem *mem,
                  char **out_text, size_t *out_bytes, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

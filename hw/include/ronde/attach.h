@@ -6,7 +6,9 @@
 
 #include "ronde/comm.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What a library keeps with a communicator; embedded in its own struct. */
 struct ronde_attachment {
@@ -77,5 +79,7 @@ RONDE_API void ronde_comm_fail(struct ronde_comm *comm, const struct ronde_error
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_comm_failure(struct ronde_comm *comm,
                                                                 struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -9,7 +9,9 @@
 
 #include "ronde/processors.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** The processors of this machine. */
 struct ronde_bind {
@@ -58,5 +60,7 @@ RONDE_API void ronde_bind_visit(const struct ronde_bind *bind, uint32_t ranks,
 /** Writes which processors the calling thread may use: "0-3,8"; what does not fit is left out, "?" if unknown. */
 RONDE_API void ronde_bind_text(char *out_text, size_t bytes);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

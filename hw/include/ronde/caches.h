@@ -7,7 +7,9 @@
 #include "ronde/distance.h"
 #include "ronde/topologies.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * Measures everything of ronde_cache_facts but poll_ns, start_ns, line_ns and cross_write, on all processors of this process at once where they do not
@@ -19,5 +21,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_caches_measure(const struct ronde_mem *mem, struct ronde_distance *distance,
                      struct ronde_cache_facts *out_facts, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

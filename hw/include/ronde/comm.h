@@ -17,7 +17,9 @@
 
 #include "ronde/backend.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Time limit of rendezvous and loading where none is given: 30 s, ns. */
 #define RONDE_COMM_TIMEOUT_NS 30000000000u
@@ -285,5 +287,7 @@ ronde_comm_launch(const struct ronde_launcher *launcher, const struct ronde_comm
 /** Whether PMIx is in this build and on this machine; the reason is NULL or a sentence. */
 RONDE_API bool ronde_pmix_available(const char **out_reason);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

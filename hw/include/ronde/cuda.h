@@ -9,7 +9,9 @@
 
 #include "ronde/comm.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * Opens ronde_backend_cuda on chosen devices, by their numbers among the visible ones; devices NULL takes all, as the
@@ -189,5 +191,7 @@ RONDE_API bool ronde_cuda_is_stopped(const void *program);
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_cuda_check(void *program,
                                                               struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -18,7 +18,9 @@
 
 #include "ronde/mem.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ronde_distance;
 
@@ -56,5 +58,7 @@ RONDE_API bool ronde_distance_held(struct ronde_distance *distance);
 /** How often something was taken at another distance, as patience had run out. */
 RONDE_API uint32_t ronde_distance_missed(const struct ronde_distance *distance);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -13,7 +13,9 @@
 
 #include "ronde/comm.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What the ranks of an executor are: enumerator, text. */
 #define RONDE_RANKS_LIST(X)                                                                        \
@@ -74,5 +76,7 @@ RONDE_API void ronde_executor_names(bool are_processes, char *out_text, size_t b
 /** Printed name of what ranks are; "?" if out of range. */
 RONDE_API const char *ronde_ranks_text(enum ronde_ranks ranks);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -9,7 +9,9 @@
 
 #include "ronde/gpu_places.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** The most GPUs a survey holds. */
 #define RONDE_SURVEY_GPUS 32u
@@ -72,5 +74,7 @@ RONDE_API const char *ronde_gpu_path_text(enum ronde_gpu_path path);
 /** Its meaning; "?" if out of range. */
 RONDE_API const char *ronde_gpu_path_meaning(enum ronde_gpu_path path);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,7 +6,9 @@
 
 #include "ronde/backend.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Ranks as threads of this process: the shared step interpreter, staged through FIFOs. */
 extern RONDE_API const struct ronde_backend ronde_backend_cpu;
@@ -30,5 +32,7 @@ RONDE_API uint32_t ronde_usable_cores(void);
 /** Monotonic clock in ns. */
 RONDE_API double ronde_clock_ns(void);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,7 +6,9 @@
 
 #include "ronde/status.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What is left, and what says so. */
 struct ronde_memory_available {
@@ -21,5 +23,7 @@ struct ronde_memory_available {
  */
 RONDE_API struct ronde_memory_available ronde_memory_available(const char *root);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

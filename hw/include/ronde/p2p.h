@@ -28,7 +28,9 @@
 
 #include "ronde/comm.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Source of a receive that matches messages of its tag from every rank, this one included. */
 #define RONDE_ANY_RANK (UINT32_MAX - 1)
@@ -134,5 +136,7 @@ RONDE_API void ronde_comm_sleep(struct ronde_comm *comm);
 /** Ends a sleep of this rank, or the next one if it is only announced. From any thread of the process. */
 RONDE_API void ronde_comm_wake(struct ronde_comm *comm);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

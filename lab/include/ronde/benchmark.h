@@ -8,7 +8,9 @@
 #include "ronde/buffers.h"
 #include "ronde/stats.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** An open backend. */
 struct ronde_target {
@@ -119,5 +121,7 @@ ronde_benchmarks_measure(struct ronde_benchmark *benchmarks, uint32_t count,
 /** One line that names this machine: processor and the cores that may be used, or the GPUs that the backend runs on. */
 RONDE_API void ronde_machine_line(const char *backend, uint32_t cores, char *out_line, size_t bytes);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

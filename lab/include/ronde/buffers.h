@@ -9,7 +9,9 @@
 #include "ronde/bind.h"
 #include "ronde/mem.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ronde_comm;
 
@@ -77,5 +79,7 @@ RONDE_API void ronde_memory_fill(const struct ronde_memory *memory,
 RONDE_API void ronde_memory_poison(const struct ronde_memory *memory,
                                    const struct ronde_input_range *shape);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -20,7 +20,9 @@
 #include "ronde/reporter.h"
 #include "ronde/topologies.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A fitted constant and how sure it is. */
 struct ronde_constant {
@@ -80,5 +82,7 @@ ronde_calibration_store(const struct ronde_calibration_report *report, const cha
 /** Constants that vary by more than RONDE_ABSURD_SPREAD. */
 RONDE_API uint32_t ronde_calibration_unsure(const struct ronde_calibration_report *report);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -19,7 +19,9 @@
 
 #include "ronde/calibrate.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A table, and the machine that is made of it. */
 struct ronde_calibrate_table {
@@ -44,5 +46,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_calibrate_from_table(const struct ronde_calibrate_table *table,
                            struct ronde_calibration_report *out_report, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

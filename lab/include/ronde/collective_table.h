@@ -7,7 +7,9 @@
 
 #include "ronde/predict.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What became of a row. */
 enum ronde_table_state {
@@ -88,5 +90,7 @@ ronde_collective_table_winners(const struct ronde_collective_table *table);
 /** Frees the rows; zeroes are allowed. */
 RONDE_API void ronde_collective_table_close(struct ronde_collective_table *table);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

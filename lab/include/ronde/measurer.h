@@ -7,7 +7,9 @@
 #include "ronde/benchmark.h"
 #include "ronde/record.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Schedules that are measured at once, at most. */
 #define RONDE_MEASURED_SCHEDULES 16u
@@ -40,5 +42,7 @@ struct ronde_measurer {
     bool is_network; /**< ranks are hosts of a network, whose ports and packets count */
 };
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,7 +10,9 @@
 
 #include <stddef.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What is run. */
 struct ronde_input_range {
@@ -46,5 +48,7 @@ RONDE_API void ronde_pattern_begin(enum ronde_pattern pattern, const struct rond
 RONDE_API void ronde_pattern_read(const void *period, size_t length, size_t element_bytes,
                                   size_t first, size_t elements, void *out);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

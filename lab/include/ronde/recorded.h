@@ -7,7 +7,9 @@
 
 #include "ronde/validate.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Most algorithms of one collective in a file. */
 #define RONDE_RECORDED_ALGORITHMS 16u
@@ -38,5 +40,7 @@ ronde_recorded_read(const char *path, enum ronde_collective collective, struct r
 /** Frees the points; zeroed is allowed. */
 RONDE_API void ronde_recorded_close(struct ronde_recorded *recorded);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -7,7 +7,9 @@
 
 #include "ronde/validate.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** The algorithm by whose time all others' are divided: `ring` where the grid has it, else the first one. Index. */
 RONDE_API uint32_t ronde_relative_base(const struct ronde_validation *grid);
@@ -41,5 +43,7 @@ struct ronde_mark {
 RONDE_API uint32_t ronde_relative_marks(const struct ronde_validation *grid, uint32_t rank_index,
                                         struct ronde_mark out[RONDE_MAX_MARKS]);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

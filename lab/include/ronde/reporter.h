@@ -6,7 +6,9 @@
 
 #include "ronde/status.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** The share of what is not counted. */
 #define RONDE_REPORTER_UNCOUNTED (-1.0)
@@ -27,5 +29,7 @@ RONDE_API void ronde_reporter_say(const struct ronde_reporter *reporter, double 
 /** Says that nothing is going on any more. */
 RONDE_API void ronde_reporter_end(const struct ronde_reporter *reporter);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -7,7 +7,9 @@
 
 #include "ronde/validate.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A predicted crossover is right within this factor. */
 #define RONDE_CLOSE_FACTOR 1.5
@@ -51,5 +53,7 @@ RONDE_API struct ronde_score ronde_score_pair(const struct ronde_validation *val
 RONDE_API struct ronde_score ronde_score_all(const struct ronde_validation *validation,
                                              enum ronde_source source);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,7 +8,9 @@
 #include "ronde/record.h"
 #include "ronde/stats.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Where a time comes from: enumerator, text. */
 #define RONDE_SOURCE_LIST(X)                                                                       \
@@ -140,5 +142,7 @@ RONDE_API struct ronde_duel ronde_validation_duel(const struct ronde_validation 
                                                   const uint32_t pair[2],
                                                   struct ronde_duel_buffers *buffers);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

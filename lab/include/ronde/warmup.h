@@ -11,7 +11,9 @@
 
 #include "ronde/comm.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Runs at least, however long they take. */
 #define RONDE_WARMUP_LEAST 5u
@@ -45,5 +47,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_warm_up(struct ronde_benchmark *benchmark, struct ronde_comm *comm, uint32_t *out_runs,
               struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

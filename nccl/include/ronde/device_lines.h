@@ -11,7 +11,9 @@
 
 #include "ronde/backend.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * Bytes up to which slots are to travel in lines on the devices of a machine that was probed, for its lines_up_to_bytes; 0 where
@@ -20,5 +22,7 @@ RONDE_BEGIN_DECLS
  */
 RONDE_API uint64_t ronde_device_lines_up_to_bytes(const struct ronde_machine *machine);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -12,7 +12,9 @@
 
 #include "ronde/published.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Classes of sizes: up to so many bytes. */
 #define RONDE_DOCTOR_SIZES 4u
@@ -144,5 +146,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_doctor(const struct ronde_doc
 RONDE_API double ronde_doctor_expected_us(const struct ronde_doctor_request *request,
                                           const struct ronde_published_row *row);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

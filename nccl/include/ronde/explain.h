@@ -13,7 +13,9 @@
 
 #include <stdio.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A row. Times in microseconds; those that are not known are below 0. */
 struct ronde_explain_row {
@@ -121,5 +123,7 @@ RONDE_API bool ronde_explain_place(const struct ronde_explanation *found,
                                    const struct ronde_nccl_constants *constants,
                                    struct ronde_explain_placement *out);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,7 +8,9 @@
 
 #include "ronde/nccl_model.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What joins the ranks of a call: enumerator, name in the file. */
 #define RONDE_NCCL_BAND_KIND_LIST(X)                                                               \
@@ -64,5 +66,7 @@ RONDE_API unsigned ronde_nccl_band_size(uint64_t bytes);
 /** A kind's name in the file. */
 RONDE_API const char *ronde_nccl_band_kind_text(enum ronde_nccl_band_kind kind);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

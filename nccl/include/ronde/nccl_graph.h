@@ -14,7 +14,9 @@
 
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Most children of a rank in a tree. */
 #define RONDE_NCCL_MOST_CHILDREN 3u
@@ -79,5 +81,7 @@ ronde_nccl_graph_schedule(const struct ronde_nccl_graph *graph,
                           const struct ronde_nccl_request *request, const struct ronde_mem *mem,
                           struct ronde_schedule **out_schedule, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,7 +6,9 @@
 
 #include "ronde/ir.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What the file says of the node beside the orders; NCCL's tuner computes with it. */
 struct ronde_nccl_node_links {
@@ -25,5 +27,7 @@ ronde_nccl_graph_file_print(const struct ronde_schedule *schedule,
                             const struct ronde_nccl_node_links *links, const struct ronde_mem *mem,
                             char **out_text, size_t *out_bytes, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

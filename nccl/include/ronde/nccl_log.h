@@ -14,7 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Ways between two ranks, as NCCL's log names them: enumerator, text in the log, what it is. */
 #define RONDE_LOG_VIA_LIST(X)                                                                      \
@@ -70,5 +72,7 @@ RONDE_API const char *ronde_log_setting(const struct ronde_log_facts *facts, con
 /** What a way is. */
 RONDE_API const char *ronde_log_via_text(enum ronde_log_via via);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

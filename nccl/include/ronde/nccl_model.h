@@ -17,7 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** GPU generations, each with a file of constants. */
 enum ronde_nccl_generation {
@@ -283,5 +285,7 @@ RONDE_API uint32_t ronde_nccl_more_channels(const struct ronde_nccl_constants *c
                                             const struct ronde_nccl_call *call, double most_us,
                                             double *out_us);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -5,7 +5,9 @@
 #include "ronde/import.h"
 #include "ronde/nccl_model.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * The node of a described machine, for ronde_import_describe: nominal rates, as the description has them. A rack that NVLink
@@ -25,5 +27,7 @@ ronde_nccl_reached_node(const struct ronde_nccl_machine *machine,
                         const struct ronde_nccl_constants *constants,
                         const struct ronde_nccl_call *call, enum ronde_nccl_algorithm algorithm);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -5,7 +5,9 @@
 #include "ronde/nccl_model.h"
 #include "ronde/topologies.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * What a platform says of a machine: GPUs of a node (ronde.node_hosts), their rate towards each other and towards another
@@ -29,5 +31,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_nccl_limits_find(
     const struct ronde_nccl_call *call, const uint32_t *hosts, const struct ronde_mem *mem,
     struct ronde_nccl_limit out_limits[RONDE_NCCL_LIMITS], struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

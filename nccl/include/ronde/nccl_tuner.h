@@ -13,7 +13,9 @@
 
 #include <stdio.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Pairs of algorithm and protocol of the model. */
 #define RONDE_NCCL_CHOICES (RONDE_NCCL_ALGORITHM_COUNT * RONDE_NCCL_PROTOCOL_COUNT)
@@ -99,5 +101,7 @@ ronde_nccl_tables_score(const struct ronde_nccl_tables *tables, size_t first, si
                         const struct ronde_nccl_machine *machine,
                         struct ronde_nccl_tables_score *out, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

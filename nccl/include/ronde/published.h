@@ -18,7 +18,9 @@
 #include "ronde/nccl_log.h"
 #include "ronde/nccl_model.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Systems of a table at most. */
 #define RONDE_PUBLISHED_MAX_SYSTEMS 64u
@@ -361,5 +363,7 @@ RONDE_API void ronde_published_whys_of(const struct ronde_published *published,
 /** Text of a state. */
 RONDE_API const char *ronde_published_state_text(enum ronde_published_state state);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

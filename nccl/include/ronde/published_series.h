@@ -7,7 +7,9 @@
 
 #include "ronde/published.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Curves of a panel, panels of a picture. */
 #define RONDE_SERIES_MAX 5u
@@ -49,5 +51,7 @@ RONDE_API bool ronde_series_next(const struct ronde_published *published,
                                  const struct ronde_series *series, uint64_t after_bytes,
                                  double *room, struct ronde_series_point *out);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

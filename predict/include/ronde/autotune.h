@@ -9,7 +9,9 @@
 
 #include "ronde/selector.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * What loads, runs and measures schedules. An index names a schedule to it: below ronde_autotune.most, the same for the
@@ -82,5 +84,7 @@ ronde_autotune_pick(struct ronde_autotune *autotune, uint64_t count,
 /** Frees what it holds, after the hooks have unloaded everything; a zeroed one is allowed. */
 RONDE_API void ronde_autotune_close(struct ronde_autotune *autotune);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -14,7 +14,9 @@
 #include "ronde/builder.h"
 #include "ronde/topologies.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Room for the text of a cut, its NUL included. */
 #define RONDE_CUT_BYTES 320u
@@ -54,5 +56,7 @@ ronde_bound_find(const struct ronde_platform *platform, const struct ronde_compi
 /** The least time of a launch whose larger buffer has so many bytes, by certain_GBps: no schedule of any kind takes less. */
 RONDE_API double ronde_bound_ns(const struct ronde_bound *bound, double bytes);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -15,7 +15,9 @@
 #include "ronde/place.h"
 #include "ronde/schedules.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ronde_outline;
 struct ronde_sim_memo;
@@ -193,5 +195,7 @@ RONDE_API uint64_t ronde_candidate_cut_steps(const struct ronde_candidate *candi
  */
 RONDE_API struct ronde_pricer ronde_network_pricer(const struct ronde_network *network);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

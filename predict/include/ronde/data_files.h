@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Bytes of the longest path, its NUL included. */
 #define RONDE_PATH_BYTES 4096
@@ -52,5 +54,7 @@ RONDE_API bool ronde_topologies_folder(char *out_path, size_t bytes);
  */
 RONDE_API void ronde_find_topology(const char *text, char *out_path, size_t bytes);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,7 +10,9 @@
 #include "ronde/collective.h"
 #include "ronde/mem.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A model, a batch, and how both are divided. All counts are at least 1. */
 struct ronde_gpt {
@@ -52,5 +54,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_gpt_print(const struct ronde_gpt *gpt, const struct ronde_mem *mem, char **out_text,
                 size_t *out_bytes, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

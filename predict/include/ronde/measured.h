@@ -26,7 +26,9 @@
 
 #include "ronde/choice.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Most sizes of a table. */
 #define RONDE_MEASURED_MAX_SIZES 32u
@@ -129,5 +131,7 @@ RONDE_API bool ronde_measured_look(const struct ronde_measured *table,
  */
 RONDE_API struct ronde_pricer ronde_measured_pricer(const struct ronde_measured_view *view);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,7 +8,9 @@
 
 #include <stdint.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A library whose rules are known. */
 enum ronde_mpi_library { RONDE_MPI_OPENMPI, RONDE_MPI_MPICH, RONDE_MPI_LIBRARY_COUNT };
@@ -34,5 +36,7 @@ ronde_mpi_choose(enum ronde_mpi_library library, enum ronde_collective collectiv
 RONDE_API const char *ronde_mpi_rival(enum ronde_mpi_library library,
                                       enum ronde_collective collective, uint32_t i);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

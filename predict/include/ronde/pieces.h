@@ -9,7 +9,9 @@
 
 #include "ronde/dag.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Pieces of a chunk at most: beyond, a pipeline of any usual depth is full, and replays only take longer. */
 #define RONDE_MOST_DEFAULT_PIECES 128u
@@ -34,5 +36,7 @@ RONDE_API uint64_t ronde_pipeline_slot(const struct ronde_schedule *schedule, ui
 /** Gives a load without slots those of ronde_pipeline_slot: the default of every prediction. */
 RONDE_API void ronde_load_cut(struct ronde_load *load, const struct ronde_schedule *schedule);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,7 +6,9 @@
 
 #include "ronde/selector.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Sizes of a plan, at most. */
 #define RONDE_PLAN_SIZES 64u
@@ -60,5 +62,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_plan_settle(struct ronde_plan
 /** Frees what a plan holds; a zeroed one is allowed. */
 RONDE_API void ronde_plan_free(struct ronde_plan *plan);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

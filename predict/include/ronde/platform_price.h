@@ -12,7 +12,9 @@
 #include "ronde/choice.h"
 #include "ronde/predict.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A platform as `ranks` ranks see it. Copied freely; nothing to release. */
 struct ronde_platform_pricer {
@@ -40,5 +42,7 @@ ronde_platform_pricer_load(const struct ronde_platform_pricer *platform_pricer, 
 RONDE_API struct ronde_pricer
 ronde_platform_pricer_pricer(const struct ronde_platform_pricer *platform_pricer);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -14,7 +14,9 @@
 #include "ronde/tune_options.h"
 #include "ronde/why.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What is predicted. */
 struct ronde_forecast {
@@ -140,5 +142,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_forecast_dag(const struct ronde_forecast *forecast, struct ronde_prediction *out_prediction,
                    struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -7,7 +7,9 @@
 #include "ronde/predict.h"
 #include "ronde/record.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Replays, as ronde_forecast_replay. out_result may be NULL. Errors: the same. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
@@ -35,5 +37,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_record_dag(const struct ronde
                                                               struct ronde_record *out_record,
                                                               struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

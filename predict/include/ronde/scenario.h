@@ -8,7 +8,9 @@
 #include "ronde/collective.h"
 #include "ronde/scene.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Statements of one kind, at most. */
 #define RONDE_SCENARIO_STATEMENTS 16u
@@ -100,5 +102,7 @@ RONDE_API bool ronde_scenario_is_empty(const struct ronde_scenario *scenario);
 /** Frees what it holds; zeroes are allowed. */
 RONDE_API void ronde_scenario_free(struct ronde_scenario *scenario);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -16,7 +16,9 @@
 
 #include "ronde/selector.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What is launched, and where. What it points to outlives the call. */
 struct ronde_select_query {
@@ -50,5 +52,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_select(const struct ronde_select_query *query, const struct ronde_mem *mem,
              struct ronde_selection *out_selection, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

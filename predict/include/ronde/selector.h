@@ -15,7 +15,9 @@
 #include "ronde/measured.h"
 #include "ronde/platform_price.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What a decision rests on. */
 enum ronde_basis {
@@ -113,5 +115,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_selector_decide(struct ronde_selector *selector, uint64_t count,
                       struct ronde_decision *out_decision, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -22,7 +22,9 @@
 #include "ronde/choice.h"
 #include "ronde/predict.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Channels that are ever chosen. */
 #define RONDE_MOST_SETUP_CHANNELS 16u
@@ -85,5 +87,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_choice_set_up(struct ronde_choice *choice, const struct ronde_platform *platform,
                     const struct ronde_tune_options *options, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

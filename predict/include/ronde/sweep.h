@@ -10,7 +10,9 @@
 #include "ronde/record.h"
 #include "ronde/topologies.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** One replay: an algorithm on a number of ranks at a size. */
 struct ronde_sweep_point {
@@ -80,5 +82,7 @@ ronde_sweep_take(struct ronde_sweep *sweep, const char *line, struct ronde_error
 RONDE_API uint32_t ronde_sweep_winner(const struct ronde_sweep *sweep, uint32_t rank_index,
                                       uint32_t size_index, double *out_gain);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,7 +10,9 @@
 #include "ronde/bound.h"
 #include "ronde/selector.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Name of the algorithm of every synthesised schedule. */
 #define RONDE_SYNTHESIZED "forest"
@@ -115,5 +117,7 @@ ronde_synthesize_all(const struct ronde_platform *platform,
                      const struct ronde_synthesis_request *request, const struct ronde_mem *mem,
                      const struct ronde_synthesis_taker *taker, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

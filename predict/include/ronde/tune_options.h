@@ -11,7 +11,9 @@
 
 #include <stdbool.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Schedules made for the machine (synthesize.h), as candidates. */
 enum ronde_forests {
@@ -44,5 +46,7 @@ struct ronde_tune_options {
     const char *topology; /**< platform file or the name of a shipped one, to be priced; NULL = none */
 };
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -11,7 +11,9 @@
 #include "ronde/topologies.h"
 #include "ronde/workload.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A kind of calls, for what says how long one takes. */
 struct ronde_workload_ask {
@@ -126,5 +128,7 @@ ronde_workload_expand(const struct ronde_workload *workload,
 /** Frees it; zeroes are allowed. */
 RONDE_API void ronde_workload_result_free(struct ronde_workload_result *result);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

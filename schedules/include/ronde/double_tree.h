@@ -6,7 +6,9 @@
 
 #include <stdint.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** The parent of a position other than 0. Source: NVIDIA/nccl, src/graph/trees.cc (ncclGetBtree), 2.30. */
 RONDE_API uint32_t ronde_tree_parent_of(uint32_t n, uint32_t position);
@@ -17,5 +19,7 @@ RONDE_API uint32_t ronde_tree_parent_of(uint32_t n, uint32_t position);
  */
 RONDE_API uint32_t ronde_tree_second_order(uint32_t n, uint32_t q);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -7,7 +7,9 @@
 #include "ronde/builder.h"
 #include "ronde/price.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * What an algorithm needs per channel in its default shape, as its source states: a claim, which
@@ -103,5 +105,7 @@ ronde_compile(const struct ronde_compile_request *request, const struct ronde_me
               struct ronde_proof *out_proof, struct ronde_schedule **out_schedule,
               struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,7 +10,9 @@
 
 #include "ronde/sim.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What takes part. */
 struct ronde_scene_part {
@@ -70,5 +72,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_scene_flow(uint64_t bytes, uint32_t repeats, const struct ronde_mem *mem,
                  struct ronde_dag **out_dag, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -13,7 +13,9 @@
 #include "ronde/dag.h"
 #include "ronde/topologies.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What replays of one schedule on one machine have in common: the routes of its positions. */
 struct ronde_sim_memo;
@@ -253,5 +255,7 @@ RONDE_API void ronde_sim_memo_destroy(struct ronde_sim_memo *memo);
 /** Whether SimGrid was built in and can be loaded; *out_text is its version, or what is missing and the package that brings it. */
 RONDE_API bool ronde_sim_simgrid_available(const char **out_text);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,7 +10,9 @@
 
 #include "ronde/why.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Steps written unless asked otherwise: a file of some 120 MB, which the viewer's memory bears. */
 #define RONDE_TRACE_STEPS 250000u
@@ -41,5 +43,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_trace_write(const struct ronde_trace *trace, const struct ronde_mem *mem, FILE *file,
                   uint32_t *out_ranks, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

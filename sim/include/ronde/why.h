@@ -9,7 +9,9 @@
 
 #include "ronde/sim.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** What time on the critical path goes into: enumerator, name in records, as people read it. */
 #define RONDE_WHY_PART_LIST(X)                                                                     \
@@ -77,5 +79,7 @@ RONDE_API const char *ronde_why_part_key(enum ronde_why_part part);
 /** A part as people read it, e.g. "sharing"; "?" if out of range. */
 RONDE_API const char *ronde_why_part_text(enum ronde_why_part part);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

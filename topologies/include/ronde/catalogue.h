@@ -7,7 +7,9 @@
 
 #include "ronde/status.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A GPU. Rates are of one direction. */
 struct ronde_gpu_sheet {
@@ -24,5 +26,7 @@ struct ronde_gpu_sheet {
  */
 RONDE_API const struct ronde_gpu_sheet *ronde_gpu_find(const char *text);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

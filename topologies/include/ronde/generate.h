@@ -9,7 +9,9 @@
 
 #include "ronde/import.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Most axes of a shape. */
 #define RONDE_GENERATE_AXES 3u
@@ -67,5 +69,7 @@ ronde_generate_node_words(struct ronde_node_description *node, const char *nvlin
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_generate(const struct ronde_generate_request *request, FILE *file, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

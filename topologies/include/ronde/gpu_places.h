@@ -9,7 +9,9 @@
 
 #include <stdbool.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** Where a GPU is. */
 struct ronde_gpu_place {
@@ -47,5 +49,7 @@ ronde_gpu_places_near(const char *file, const char *bus, const struct ronde_mem 
 /** Whether two texts name one place of PCIe: CUDA, NVML and hwloc write the domain with 4 or 8 digits. */
 RONDE_API bool ronde_bus_is_same(const char *left, const char *right);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

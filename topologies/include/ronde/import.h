@@ -16,7 +16,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /**
  * What joins several nodes. None of them blocks; they differ in switches on the way and in what they require of a node.
@@ -131,5 +133,7 @@ ronde_import_platform(const struct ronde_import *import, const char *name,
  */
 RONDE_API bool ronde_import_can_ask_machine(const char **out_reason);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -7,7 +7,9 @@
 
 #include "ronde/status.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** enumerator, variable of the environment, bound without it, highest bound, what */
 #define RONDE_LIMIT_LIST(X)                                                                        \
@@ -36,5 +38,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_limit_check_file(enum ronde_limit limit, uint64_t wanted, const char *path, uint32_t line,
                        struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -9,7 +9,9 @@
 
 #include "ronde/shape.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** enumerator, text, what it does: the placements there are. */
 #define RONDE_PLACEMENT_LIST(X)                                                                    \
@@ -121,5 +123,7 @@ ronde_place_rings(const struct ronde_platform *platform, const struct ronde_node
                   const struct ronde_rings *rings, const struct ronde_mem *mem, uint32_t *out_orders,
                   struct ronde_rings_found *out_found, struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -8,7 +8,9 @@
 
 #include <stdint.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A processor: the system's number of it, and hwloc's of what it is part of. */
 struct ronde_processor {
@@ -30,5 +32,7 @@ ronde_processors_list(const char *synthetic, const struct ronde_mem *mem,
                       struct ronde_processor **out_list, uint32_t *out_count,
                       struct ronde_error *error);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -10,7 +10,9 @@
 
 #include "ronde/topologies.h"
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** A host, a router, or a place where links meet. */
 struct ronde_vertex {
@@ -57,5 +59,7 @@ ronde_shape_of(const struct ronde_platform *platform, const struct ronde_mem *me
 /** Frees what a shape holds; a zeroed one is allowed. */
 RONDE_API void ronde_shape_free(struct ronde_shape *shape, const struct ronde_mem *mem);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif

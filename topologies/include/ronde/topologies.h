@@ -11,7 +11,9 @@
 
 #include <stdio.h>
 
-RONDE_BEGIN_DECLS
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct ronde_platform;
 
@@ -362,5 +364,7 @@ ronde_platform_write(const struct ronde_calibration *calibration, FILE *file,
 /** Whether libxml2 was built in; *out_reason names what is missing and the package that brings it. */
 RONDE_API bool ronde_topologies_available(const char **out_reason);
 
-RONDE_END_DECLS
+#ifdef __cplusplus
+}
+#endif
 #endif
