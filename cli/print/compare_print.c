@@ -464,7 +464,7 @@ size_t ronde_disturbed_points(const struct ronde_validation *grid, bool *out_is_
     return disturbed;
 }
 
-/* So that nobody blames the model for a busy machine, or excuses it on an idle one. */
+/* Says which points others disturbed: their errors are not the model's alone. */
 static void print_noise(FILE *file, const struct ronde_validation *grid)
 {
     bool is_busy;

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps of all calls up to which each runs by the fastest, where nobody says another number. */
+/* Steps of all calls up to which each runs by the fastest, by default. */
 #define ALL_STEPS ((uint64_t)RONDE_KEPT_STEPS / 4)
 
 struct choosing {
@@ -65,7 +65,7 @@ static enum ronde_status take(const struct choosing *choosing, struct ronde_sele
 
 /* The least of each other algorithm that is near the best, the least of all first; returns how many. */
 static uint32_t find_rivals(const struct ronde_selector *selector, uint32_t best,
-                            uint32_t out_rivals[WORKLOAD_RIVALS])
+                            struct workload_alternative out_rivals[WORKLOAD_RIVALS])
 {
     const struct ronde_choice *choice = &selector->choice;
     const struct ronde_quote *quotes = selector->quotes;
@@ -77,12 +77,8 @@ static uint32_t find_rivals(const struct ronde_selector *selector, uint32_t best
             ronde_choice_least_of(choice, quotes, i) != i ||
             !(quotes[i].time_ns <= NEAR * quotes[best].time_ns))
             continue;
-        uint32_t at = count < WORKLOAD_RIVALS ? count++ : WORKLOAD_RIVALS;
-        for (; at > 0 && quotes[out_rivals[at - 1]].time_ns > quotes[i].time_ns; at--)
-            if (at < WORKLOAD_RIVALS)
-                out_rivals[at] = out_rivals[at - 1];
-        if (at < WORKLOAD_RIVALS)
-            out_rivals[at] = i;
+        const struct workload_alternative rival = {family, quotes[i].time_ns, i};
+        count = workload_keep_fastest(out_rivals, count, WORKLOAD_RIVALS, rival);
     }
     return count;
 }
@@ -92,13 +88,13 @@ static enum ronde_status decide(const struct choosing *choosing, struct ronde_se
                                 const struct workload_call *call, struct workload_run *out_run,
                                 struct workload_rivals *out_rivals)
 {
-    uint32_t rivals[WORKLOAD_RIVALS];
+    struct workload_alternative rivals[WORKLOAD_RIVALS];
     struct ronde_decision decision;
     RONDE_TRY(ronde_selector_decide(selector, workload_call_count(call), &decision, choosing->error));
     const uint32_t count = find_rivals(selector, decision.best, rivals);
     RONDE_TRY(take(choosing, selector, call, decision.best, out_run));
     for (out_rivals->count = 0; out_rivals->count < count; out_rivals->count++)
-        RONDE_TRY(take(choosing, selector, call, rivals[out_rivals->count],
+        RONDE_TRY(take(choosing, selector, call, rivals[out_rivals->count].candidate,
                        &out_rivals->runs[out_rivals->count]));
     return RONDE_OK;
 }

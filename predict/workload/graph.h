@@ -33,7 +33,7 @@ struct workload_call {
     const char *named;                /**< the algorithm the workload asks for, or NULL */
     uint32_t example;                 /**< first group that makes it */
     uint32_t count;                   /**< calls of all groups */
-    bool is_open;                     /**< nobody named an algorithm: it is to run by the fastest */
+    bool is_open;                     /**< no algorithm is named: it runs by the fastest */
     double planned_ns;                /**< of an open one: by the fastest alone; else 0 */
     bool is_short;                    /**< that has too many steps for so many calls */
     struct workload_run run;          /**< how */
@@ -110,9 +110,14 @@ workload_run_named(const struct ronde_workload *workload, const struct ronde_wor
 
 /** An algorithm, and what a kind takes alone by it. */
 struct workload_alternative {
-    const char *algorithm; /**< of the registry */
-    double alone_ns;       /**< set up as by default */
+    const char *algorithm; /**< of the registry, or of a choice */
+    double alone_ns;       /**< set up as by default, or as planned */
+    uint32_t candidate;    /**< of a choice: which */
 };
+
+/** Adds one to `count` of them, the fastest first, of which the fastest `most` stay; returns how many there are then. */
+uint32_t workload_keep_fastest(struct workload_alternative *fastest, uint32_t count, uint32_t most,
+                               struct workload_alternative next);
 
 /** The algorithms, up to `most` of them, by which a kind is fastest alone, the fastest first; `without` one, or NULL. Returns how many. */
 uint32_t workload_call_alternatives(const struct ronde_workload *workload,

@@ -70,15 +70,15 @@ static enum ronde_status forecast_of(const struct ronde_workload *workload,
     return RONDE_OK;
 }
 
-/* Whether somebody asked for it by name. */
-static bool is_asked(const struct ronde_workload_sim *options, const struct workload_call *call,
+/* Whether a call or the options name the algorithm. */
+static bool is_named(const struct ronde_workload_sim *options, const struct workload_call *call,
                      const char *algorithm)
 {
     return (call->named && strcmp(call->named, algorithm) == 0) ||
            (options->algorithm && strcmp(options->algorithm, algorithm) == 0);
 }
 
-/* What nobody asked for must leave all ranks with the same bits, and be quick to try. */
+/* An algorithm that is not named must leave all ranks with the same bits, and be quick to try. */
 static enum ronde_status check_candidate(const struct ronde_forecast *forecast,
                                          struct ronde_error *error)
 {
@@ -99,7 +99,7 @@ static enum ronde_status try_alone(const struct ronde_workload *workload,
     struct ronde_forecast forecast;
     struct ronde_prediction prediction;
     RONDE_TRY(forecast_of(workload, options, call, algorithm, out_candidate, &forecast, error));
-    if (!is_asked(options, call, algorithm))
+    if (!is_named(options, call, algorithm))
         RONDE_TRY(check_candidate(&forecast, error));
     RONDE_TRY(ronde_forecast_replay(&forecast, "auto", &prediction, error));
     *out_run = workload_run_of(&forecast, prediction.time_ns);
@@ -122,6 +122,18 @@ static bool find_alone(const struct ronde_workload *workload,
     return status == RONDE_OK;
 }
 
+uint32_t workload_keep_fastest(struct workload_alternative *fastest, uint32_t count, uint32_t most,
+                               struct workload_alternative next)
+{
+    uint32_t at = count < most ? count++ : most;
+    for (; at > 0 && fastest[at - 1].alone_ns > next.alone_ns; at--)
+        if (at < most)
+            fastest[at] = fastest[at - 1];
+    if (at < most)
+        fastest[at] = next;
+    return count;
+}
+
 uint32_t workload_call_alternatives(const struct ronde_workload *workload,
                                     const struct ronde_workload_sim *options,
                                     const struct workload_call *call, const char *without,
@@ -130,17 +142,11 @@ uint32_t workload_call_alternatives(const struct ronde_workload *workload,
     uint32_t all_count, count = 0;
     const struct ronde_algorithm *const *all = ronde_algorithms(&all_count);
     for (uint32_t a = 0; a < all_count; a++) {
-        struct workload_alternative next = {all[a]->name, 0};
-        if (all[a]->collective != call->collective ||
-            (without && strcmp(next.algorithm, without) == 0) ||
-            !find_alone(workload, options, call, next.algorithm, &next.alone_ns))
-            continue;
-        uint32_t at = count < most ? count++ : most;
-        for (; at > 0 && out[at - 1].alone_ns > next.alone_ns; at--)
-            if (at < most)
-                out[at] = out[at - 1];
-        if (at < most)
-            out[at] = next;
+        struct workload_alternative next = {.algorithm = all[a]->name};
+        if (all[a]->collective == call->collective &&
+            !(without && strcmp(next.algorithm, without) == 0) &&
+            find_alone(workload, options, call, next.algorithm, &next.alone_ns))
+            count = workload_keep_fastest(out, count, most, next);
     }
     return count;
 }
