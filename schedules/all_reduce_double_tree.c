@@ -24,27 +24,14 @@
  * 2019 (mirror and shift). The paper colours edges so that ports never collide; like NCCL we leave
  * that to the slots.
  */
+#include "axes.h"
 #include "binary_tree.h"
 #include "claims.h"
 
 static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
-    const uint32_t n = request->ranks;
-    const struct ronde_mem *mem = ronde_builder_mem(builder);
-    uint32_t *order = ronde_mem_new(mem, n, sizeof *order);
-    if (!order) {
-        ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for an order of %u ranks", n);
-        return;
-    }
-    for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++) {
-        for (uint32_t q = 0; q < n; q++)
-            order[q] = q;
-        ronde_builder_channel(builder, 1, order);
-        for (uint32_t q = 0; q < n; q++)
-            order[q] = ronde_tree_second_order(n, q);
-        ronde_builder_channel(builder, 1, order);
-    }
-    ronde_mem_free(mem, order, n, sizeof *order);
+    const struct ronde_axes alone = {.radix = {1, request->ranks}};
+    ronde_axes_declare_trees(&alone, request, ronde_tree_second_order, builder);
     ronde_tree_build(request, builder);
 }
 

@@ -89,16 +89,6 @@ static uint32_t chunks_of(const struct ronde_axes *axes)
     return axes->radix[LOCAL] * ronde_axes_bundle(axes, LOCAL);
 }
 
-/** Every channel as two: half of the block goes through a tree, half through the other. */
-static void declare_trees(const struct ronde_axes *axes,
-                          const struct ronde_compile_request *request, struct ronde_builder *builder)
-{
-    for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++) {
-        ronde_axes_nodes_channel(axes, NULL, builder);
-        ronde_axes_nodes_channel(axes, ronde_tree_second_order, builder);
-    }
-}
-
 static void reduce_in_trees(const struct ronde_axes *axes, enum ronde_buffer input,
                             struct ronde_builder *builder)
 {
@@ -130,7 +120,8 @@ static void build_with(struct hierarchy hierarchy, const struct ronde_compile_re
     const enum ronde_buffer input = axes.radix[LOCAL] > 1 ? RONDE_OUT : RONDE_IN;
     ronde_builder_chunks(builder, chunks_of(&axes));
     if (trees > 0) {
-        declare_trees(&axes, request, builder);
+        /* Half of the block goes through a tree, half through the other. */
+        ronde_axes_declare_trees(&axes, request, ronde_tree_second_order, builder);
     } else {
         ronde_builder_rotate(builder, true, true, false);
         ronde_axes_declare_nodes(&axes, request, builder);

@@ -56,23 +56,46 @@ enum ronde_status ronde_axes_supports_nodes(const struct ronde_compile_request *
     return RONDE_OK;
 }
 
-void ronde_axes_nodes_channel(const struct ronde_axes *axes, ronde_node_order node_order,
-                              struct ronde_builder *builder)
+/** The root of a request that does not say where positions are, else 0: such a request has put it first. */
+static uint32_t root_of(const struct ronde_compile_request *request)
+{
+    const bool is_placed = request->order || request->channel_orders;
+    return !is_placed && ronde_collective_traits(request->collective)->has_root ? request->root : 0;
+}
+
+void ronde_axes_nodes_channel(const struct ronde_axes *axes,
+                              const struct ronde_compile_request *request,
+                              ronde_node_order node_order, struct ronde_builder *builder)
 {
     const uint32_t local = axes->radix[0], nodes = axes->radix[1];
+    const uint32_t ranks = local * nodes, root = root_of(request);
     const struct ronde_mem *mem = ronde_builder_mem(builder);
-    uint32_t *order = ronde_mem_new(mem, (size_t)local * nodes, sizeof *order);
-    if (!order) {
-        ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for an order of %u ranks",
-                           local * nodes);
+    if (nodes == 1 || (local == 1 && !node_order)) {
+        ronde_builder_channel(builder, 1, NULL);
         return;
     }
-    for (uint32_t q = 0; q < local * nodes; q++) {
-        const uint32_t node = q % nodes;
-        order[q] = (node_order ? node_order(nodes, node) : node) * local + q / nodes;
+    uint32_t *order = ronde_mem_new(mem, ranks, sizeof *order);
+    if (!order) {
+        ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for an order of %u ranks", ranks);
+        return;
+    }
+    for (uint32_t q = 0; q < ranks; q++) {
+        const uint32_t at = node_order ? node_order(nodes, q % nodes) : q % nodes;
+        const uint32_t rank = (at + root / local) % nodes * local + (q / nodes + root) % local;
+        order[q] = (rank + ranks - root) % ranks;
     }
     ronde_builder_channel(builder, 1, order);
-    ronde_mem_free(mem, order, (size_t)local * nodes, sizeof *order);
+    ronde_mem_free(mem, order, ranks, sizeof *order);
+}
+
+void ronde_axes_declare_trees(const struct ronde_axes *axes,
+                              const struct ronde_compile_request *request, ronde_node_order second,
+                              struct ronde_builder *builder)
+{
+    for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++) {
+        ronde_axes_nodes_channel(axes, request, NULL, builder);
+        ronde_axes_nodes_channel(axes, request, second, builder);
+    }
 }
 
 void ronde_axes_declare_nodes(const struct ronde_axes *axes,
@@ -84,7 +107,7 @@ void ronde_axes_declare_nodes(const struct ronde_axes *axes,
     if (axes->radix[0] == 1 || axes->radix[1] == 1)
         return;
     for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++)
-        ronde_axes_nodes_channel(axes, NULL, builder);
+        ronde_axes_nodes_channel(axes, request, NULL, builder);
 }
 
 /* --- facts --------------------------------------------------------------------------------- */

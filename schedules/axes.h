@@ -38,9 +38,16 @@ typedef uint32_t (*ronde_node_order)(uint32_t n, uint32_t q);
 
 /**
  * Where positions are (local, node): appends a channel whose order puts a node's ranks side by side,
- * nodes in their own order or, unless that is NULL, in this one.
+ * nodes in their own order or, unless that is NULL, in this one. Nodes and their ranks are counted from
+ * the root's, which is position 0, unless the request says where positions are.
  */
-void ronde_axes_nodes_channel(const struct ronde_axes *axes, ronde_node_order node_order,
+void ronde_axes_nodes_channel(const struct ronde_axes *axes,
+                              const struct ronde_compile_request *request,
+                              ronde_node_order node_order, struct ronde_builder *builder);
+
+/** Declares two channels for each of the request: nodes in their own order, and in the one given. */
+void ronde_axes_declare_trees(const struct ronde_axes *axes,
+                              const struct ronde_compile_request *request, ronde_node_order second,
                               struct ronde_builder *builder);
 
 /** Declares the symmetry of a grid of nodes, and the request's channels as above. */

@@ -27,9 +27,10 @@
 #include "rooted_tree.h"
 
 /** Children signal their parent. */
-static void state_up(struct ronde_builder *builder, uint32_t n, uint32_t position)
+static void state_up(const struct ronde_rooted_tree *tree, uint32_t position,
+                     struct ronde_builder *builder)
 {
-    const struct ronde_tree_children children = ronde_tree_children_of(n, position);
+    const struct ronde_tree_children children = ronde_tree_children_of(tree->n, position);
     for (uint32_t i = 0; i < children.count; i++) {
         const struct ronde_transfer signal = {.from = children.at[i], .to = position};
         ronde_builder_transfer(builder, &signal);
@@ -37,9 +38,10 @@ static void state_up(struct ronde_builder *builder, uint32_t n, uint32_t positio
 }
 
 /** The parent signals its children. */
-static void state_down(struct ronde_builder *builder, uint32_t n, uint32_t position)
+static void state_down(const struct ronde_rooted_tree *tree, uint32_t position,
+                       struct ronde_builder *builder)
 {
-    const struct ronde_tree_children children = ronde_tree_children_of(n, position);
+    const struct ronde_tree_children children = ronde_tree_children_of(tree->n, position);
     for (uint32_t i = 0; i < children.count; i++) {
         const struct ronde_transfer signal = {.from = position, .to = children.at[i]};
         ronde_builder_transfer(builder, &signal);
@@ -49,8 +51,9 @@ static void state_down(struct ronde_builder *builder, uint32_t n, uint32_t posit
 /* One lane: its order is all that makes a position wait before it signals. */
 static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
-    ronde_rooted_tree_walk(request->ranks, true, builder, state_up);
-    ronde_rooted_tree_walk(request->ranks, false, builder, state_down);
+    const struct ronde_rooted_tree tree = {.n = request->ranks};
+    ronde_rooted_tree_walk(&tree, true, state_up, builder);
+    ronde_rooted_tree_walk(&tree, false, state_down, builder);
 }
 
 /** Costs of an empty message. */

@@ -30,31 +30,20 @@
 #include "rooted_tree.h"
 
 /** Lane of the root's local copy; inner positions have a lane per child. */
-enum { FIRST_LANE, SECOND_LANE, COPY_LANE = 1 };
-
-/** A position passes the block to its children. */
-static void state_children(struct ronde_builder *builder, uint32_t n, uint32_t position)
-{
-    const struct ronde_tree_children children = ronde_tree_children_of(n, position);
-    for (uint32_t i = 0; i < children.count; i++) {
-        const struct ronde_transfer transfer = {
-            .from = position,
-            .to = children.at[i],
-            .from_lane = i == 0 ? FIRST_LANE : SECOND_LANE,
-            .to_lane = FIRST_LANE,
-            .source = ronde_chunks(position == 0 ? RONDE_IN : RONDE_OUT, 0, 1),
-            .target = ronde_chunks(RONDE_OUT, 0, 1),
-        };
-        ronde_builder_transfer(builder, &transfer);
-    }
-}
+enum { FIRST_LANE, COPY_LANE };
 
 static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
-    ronde_rooted_trees_declare(request, builder);
-    ronde_rooted_tree_walk(request->ranks, false, builder, state_children);
-    ronde_builder_copy(builder, 0, COPY_LANE, ronde_chunks(RONDE_IN, 0, 1),
-                       ronde_chunks(RONDE_OUT, 0, 1));
+    const struct ronde_axes alone = {.radix = {1, request->ranks}};
+    const struct ronde_rooted_tree tree = {
+        .n = request->ranks,
+        .first_lane = FIRST_LANE,
+        .root = ronde_chunks(RONDE_IN, 0, 1),
+        .output = ronde_chunks(RONDE_OUT, 0, 1),
+    };
+    ronde_axes_declare_trees(&alone, request, ronde_rooted_second_order, builder);
+    ronde_rooted_tree_broadcast(&tree, builder);
+    ronde_builder_copy(builder, 0, COPY_LANE, tree.root, tree.output);
 }
 
 static struct ronde_price price(const struct ronde_compile_request *request,

@@ -29,48 +29,23 @@
 #include "claims.h"
 #include "rooted_tree.h"
 
-/** Lane of a position that passes its sum on: that of its last child. */
-static uint32_t sum_lane(const struct ronde_tree_children *children)
-{
-    return children->count > 0 ? children->count - 1 : 0;
-}
-
-/** Where a position keeps its sum: only the root has an output. */
-static struct ronde_operand sum_of(uint32_t position)
-{
-    return ronde_chunks(position == 0 ? RONDE_OUT : RONDE_SCRATCH, 0, 1);
-}
-
-/** A position receives and adds what its children send. */
-static void state_children(struct ronde_builder *builder, uint32_t n, uint32_t position)
-{
-    const struct ronde_tree_children children = ronde_tree_children_of(n, position);
-    const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
-    for (uint32_t i = 0; i < children.count; i++) {
-        const uint32_t child = children.at[i];
-        const struct ronde_tree_children below = ronde_tree_children_of(n, child);
-        const struct ronde_transfer transfer = {
-            .from = child,
-            .to = position,
-            .from_lane = sum_lane(&below),
-            .to_lane = i,
-            .source = below.count == 0 ? input : sum_of(child),
-            .with = i == 0 ? input : sum_of(position),
-            .target = sum_of(position),
-            .reduces = true,
-        };
-        ronde_builder_transfer(builder, &transfer);
-    }
-}
-
 static void build(const struct ronde_compile_request *request, struct ronde_builder *builder)
 {
-    ronde_rooted_trees_declare(request, builder);
+    const struct ronde_axes alone = {.radix = {1, request->ranks}};
+    const struct ronde_operand input = ronde_chunks(RONDE_IN, 0, 1);
+    /* Only the root has an output. */
+    const struct ronde_rooted_tree tree = {
+        .n = request->ranks,
+        .root = input,
+        .input = input,
+        .result = ronde_chunks(RONDE_OUT, 0, 1),
+        .output = ronde_chunks(RONDE_SCRATCH, 0, 1),
+    };
+    ronde_axes_declare_trees(&alone, request, ronde_rooted_second_order, builder);
     ronde_builder_scratch(builder, 1);
     if (request->ranks == 1)
-        ronde_builder_copy(builder, 0, 0, ronde_chunks(RONDE_IN, 0, 1),
-                           ronde_chunks(RONDE_OUT, 0, 1));
-    ronde_rooted_tree_walk(request->ranks, true, builder, state_children);
+        ronde_builder_copy(builder, 0, 0, tree.root, tree.result);
+    ronde_rooted_tree_reduce(&tree, builder);
 }
 
 /** From the start of a send until its slot is free again, where that takes longest. */

@@ -1,47 +1,85 @@
-/** Orders and program order of the trees that a root stands on top of. */
+/** Orders and messages of the trees that a root stands on top of. */
 #include "rooted_tree.h"
 
-/** Position of the first tree that stands at position q of the second. */
-static uint32_t second_order(uint32_t n, uint32_t q)
+uint32_t ronde_rooted_second_order(uint32_t n, uint32_t q)
 {
     if (q == 0)
         return 0;
     return n % 2 == 1 ? n - q : q % (n - 1) + 1;
 }
 
-void ronde_rooted_trees_declare(const struct ronde_compile_request *request,
-                                struct ronde_builder *builder)
+void ronde_rooted_tree_walk(const struct ronde_rooted_tree *tree, bool is_upwards,
+                            ronde_tree_state_fn *state, struct ronde_builder *builder)
 {
-    const uint32_t n = request->ranks;
-    const struct ronde_mem *mem = ronde_builder_mem(builder);
-    uint32_t *order = ronde_mem_new(mem, n, sizeof *order);
-    if (!order) {
-        ronde_builder_fail(builder, RONDE_NO_MEMORY, "no memory for an order of %u ranks", n);
-        return;
-    }
-    for (uint32_t q = 0; q < n; q++)
-        order[q] = second_order(n, q);
-    for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++) {
-        ronde_builder_channel(builder, 1, NULL);
-        ronde_builder_channel(builder, 1, order);
-    }
-    ronde_mem_free(mem, order, n, sizeof *order);
-}
-
-void ronde_rooted_tree_walk(uint32_t n, bool is_upwards, struct ronde_builder *builder,
-                            void (*state)(struct ronde_builder *builder, uint32_t n,
-                                          uint32_t position))
-{
+    const uint32_t n = tree->n;
     const uint32_t levels = n > 1 ? ronde_log2_floor(n - 1) : 0;
     if (!is_upwards)
-        state(builder, n, 0);
+        state(tree, 0, builder);
     for (uint32_t i = 1; i <= levels; i++) {
         const uint32_t bit = 1u << (is_upwards ? i : levels + 1 - i);
         for (uint32_t position = bit; position < n; position += 2 * bit)
-            state(builder, n, position);
+            state(tree, position, builder);
     }
     if (is_upwards)
-        state(builder, n, 0);
+        state(tree, 0, builder);
+}
+
+/** A position passes the block to its children: to the second in a lane of its own. */
+static void send_down(const struct ronde_rooted_tree *tree, uint32_t position,
+                      struct ronde_builder *builder)
+{
+    const struct ronde_tree_children children = ronde_tree_children_of(tree->n, position);
+    for (uint32_t i = 0; i < children.count; i++) {
+        const struct ronde_transfer transfer = {
+            .from = tree->first + position,
+            .to = tree->first + children.at[i],
+            .from_lane = tree->first_lane + i,
+            .to_lane = tree->first_lane,
+            .source = position == 0 ? tree->root : tree->output,
+            .target = tree->output,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+}
+
+void ronde_rooted_tree_broadcast(const struct ronde_rooted_tree *tree, struct ronde_builder *builder)
+{
+    ronde_rooted_tree_walk(tree, false, send_down, builder);
+}
+
+/** Lane of a position that passes its sum on: that of its last child. */
+static uint32_t sum_lane(const struct ronde_tree_children *children)
+{
+    return children->count > 0 ? children->count - 1 : 0;
+}
+
+/** A position receives and adds what its children send. */
+static void add_up(const struct ronde_rooted_tree *tree, uint32_t position,
+                   struct ronde_builder *builder)
+{
+    const struct ronde_tree_children children = ronde_tree_children_of(tree->n, position);
+    const struct ronde_operand own = position == 0 ? tree->root : tree->input;
+    const struct ronde_operand sum = position == 0 ? tree->result : tree->output;
+    for (uint32_t i = 0; i < children.count; i++) {
+        const uint32_t child = children.at[i];
+        const struct ronde_tree_children below = ronde_tree_children_of(tree->n, child);
+        const struct ronde_transfer transfer = {
+            .from = tree->first + child,
+            .to = tree->first + position,
+            .from_lane = tree->first_lane + sum_lane(&below),
+            .to_lane = tree->first_lane + i,
+            .source = below.count == 0 ? tree->input : tree->output,
+            .with = i == 0 ? own : sum,
+            .target = sum,
+            .reduces = true,
+        };
+        ronde_builder_transfer(builder, &transfer);
+    }
+}
+
+void ronde_rooted_tree_reduce(const struct ronde_rooted_tree *tree, struct ronde_builder *builder)
+{
+    ronde_rooted_tree_walk(tree, true, add_up, builder);
 }
 
 static struct ronde_cut cut_of(const struct ronde_compile_request *request)

@@ -2,24 +2,40 @@
 #ifndef RONDE_SCHEDULES_ROOTED_TREE_H
 #define RONDE_SCHEDULES_ROOTED_TREE_H
 
+#include "axes.h"
 #include "binary_tree.h"
 
 /**
- * Declares two channels per channel of the request: the binary tree of binary_tree.h over
- * positions, and the same tree over an order that leaves position 0 where it is and mirrors the
- * others (odd N) or shifts them by one (even N). Every position has an even number in at most one
- * of the two, so that only the root is inside both trees.
+ * Position of a tree that stands at position q of the second one: 0 stays, the others are mirrored (odd n) or shifted by
+ * one (even n). Every position has an even number in at most one of the two, so that only the root is inside both.
  */
-void ronde_rooted_trees_declare(const struct ronde_compile_request *request,
-                                struct ronde_builder *builder);
+uint32_t ronde_rooted_second_order(uint32_t n, uint32_t q);
 
-/**
- * Calls `state` for every position that has children in the tree of n positions: parents first, or
- * children first if `is_upwards`.
- */
-void ronde_rooted_tree_walk(uint32_t n, bool is_upwards, struct ronde_builder *builder,
-                            void (*state)(struct ronde_builder *builder, uint32_t n,
-                                          uint32_t position));
+/** A tree below a root among the positions of a schedule. */
+struct ronde_rooted_tree {
+    uint32_t n;                  /**< positions */
+    uint32_t first;              /**< position of the schedule that the root is; others follow */
+    uint32_t first_lane;         /**< of two */
+    struct ronde_operand root;   /**< what the root starts from */
+    struct ronde_operand input;  /**< reduce: what the others start from */
+    struct ronde_operand result; /**< reduce: the root's sum */
+    struct ronde_operand output; /**< what the others receive, or their sums */
+};
+
+/** States what a position and its children do. */
+typedef void ronde_tree_state_fn(const struct ronde_rooted_tree *tree, uint32_t position,
+                                 struct ronde_builder *builder);
+
+/** Calls `state` for every position that has children: parents first, or children first if `is_upwards`. */
+void ronde_rooted_tree_walk(const struct ronde_rooted_tree *tree, bool is_upwards,
+                            ronde_tree_state_fn *state, struct ronde_builder *builder);
+
+/** States that the root's block goes down to all others. */
+void ronde_rooted_tree_broadcast(const struct ronde_rooted_tree *tree,
+                                 struct ronde_builder *builder);
+
+/** States that the sum of all blocks comes up to the root. */
+void ronde_rooted_tree_reduce(const struct ronde_rooted_tree *tree, struct ronde_builder *builder);
 
 /** What prices of both directions start from; the root's children send or receive at the same time. */
 struct ronde_rooted_terms {
