@@ -68,19 +68,20 @@ static struct ronde_price price(const struct ronde_compile_request *request,
     const uint32_t n = request->ranks;
     if (n == 1)
         return ronde_rooted_copy_price(request, load, network);
-    const struct ronde_rooted_terms terms = ronde_rooted_terms_of(request, load, network);
-    const struct ronde_costs *alone = &terms.costs.alone;
+    const struct ronde_pieces pieces = ronde_cut_load(load, ronde_rooted_cut(request));
+    const struct ronde_rooted_costs costs =
+        ronde_rooted_costs_of(ronde_compile_request_channels(request), pieces.bytes, network);
+    const struct ronde_costs *alone = &costs.piece.alone;
     const double reduce_ns = alone->reduce_ns;
     const double lane_ns = n == 2 ? ronde_longer_ns(alone->step_ns + alone->flow_ns, reduce_ns)
                                   : reduce_ns + alone->flow_ns;
     const struct ronde_pipeline pipeline = {
-        .first_ns = ronde_tree_up_ns(n, &terms.costs) - alone->flow_ns + terms.costs.pair_ns +
-                    alone->alpha_ns + reduce_ns,
-        .period_ns = ronde_longer_ns(lane_ns, terms.port_ns),
+        .first_ns = ronde_rooted_up_ns(n, &costs),
+        .period_ns = ronde_longer_ns(lane_ns, costs.port_ns),
         .credit_ns = credit_ns(n, alone),
-        .is_unshared = terms.is_unshared,
+        .is_unshared = costs.is_unshared,
     };
-    return ronde_pipeline_price(&terms.pieces, network, &pipeline);
+    return ronde_pipeline_price(&pieces, network, &pipeline);
 }
 
 static struct ronde_algorithm_counts counts_of(uint32_t ranks)

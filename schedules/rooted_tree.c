@@ -82,30 +82,41 @@ void ronde_rooted_tree_reduce(const struct ronde_rooted_tree *tree, struct ronde
     ronde_rooted_tree_walk(tree, true, add_up, builder);
 }
 
-static struct ronde_cut cut_of(const struct ronde_compile_request *request)
+struct ronde_cut ronde_rooted_cut(const struct ronde_compile_request *request)
 {
     return (struct ronde_cut){.channels = 2 * ronde_compile_request_channels(request), .chunks = 1};
 }
 
-struct ronde_rooted_terms ronde_rooted_terms_of(const struct ronde_compile_request *request,
-                                                const struct ronde_load *load,
+struct ronde_rooted_costs ronde_rooted_costs_of(uint32_t channels, double bytes,
                                                 const struct ronde_network *network)
 {
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut_of(request));
-    const uint32_t channels = ronde_compile_request_channels(request);
     const uint32_t pairs = 2 * channels;
-    return (struct ronde_rooted_terms){
-        .pieces = pieces,
-        .costs = {.alone = ronde_costs_of(network, pieces.bytes, channels),
-                  .pair_ns = ronde_shared_flow_ns(network, pieces.bytes, pairs)},
-        .port_ns = network->port_GBps > 0 ? pairs * pieces.bytes / network->port_GBps : 0,
-        .is_unshared = ronde_is_unshared(network, pieces.bytes, pairs),
+    return (struct ronde_rooted_costs){
+        .piece = {.alone = ronde_costs_of(network, bytes, channels),
+                  .pair_ns = ronde_shared_flow_ns(network, bytes, pairs)},
+        .port_ns = network->port_GBps > 0 ? pairs * bytes / network->port_GBps : 0,
+        .is_unshared = ronde_is_unshared(network, bytes, pairs),
     };
+}
+
+double ronde_rooted_down_ns(uint32_t n, const struct ronde_rooted_costs *costs)
+{
+    const struct ronde_costs *alone = &costs->piece.alone;
+    return alone->step_ns + costs->piece.pair_ns + alone->alpha_ns +
+           ronde_tree_down_ns(n, &costs->piece);
+}
+
+double ronde_rooted_up_ns(uint32_t n, const struct ronde_rooted_costs *costs)
+{
+    const struct ronde_costs *alone = &costs->piece.alone;
+    return ronde_tree_up_ns(n, &costs->piece) - alone->flow_ns + costs->piece.pair_ns +
+           alone->alpha_ns + alone->reduce_ns;
 }
 
 struct ronde_price ronde_rooted_copy_price(const struct ronde_compile_request *request,
                                            const struct ronde_load *load,
                                            const struct ronde_network *network)
 {
-    return ronde_lane_price(load, network, cut_of(request), (struct ronde_lane_shape){.steps = 1});
+    return ronde_lane_price(load, network, ronde_rooted_cut(request),
+                            (struct ronde_lane_shape){.steps = 1});
 }

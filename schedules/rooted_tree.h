@@ -38,17 +38,22 @@ void ronde_rooted_tree_broadcast(const struct ronde_rooted_tree *tree,
 void ronde_rooted_tree_reduce(const struct ronde_rooted_tree *tree, struct ronde_builder *builder);
 
 /** What prices of both directions start from; the root's children send or receive at the same time. */
-struct ronde_rooted_terms {
-    struct ronde_pieces pieces;    /**< of half a block */
-    struct ronde_tree_costs costs; /**< of a piece */
+struct ronde_rooted_costs {
+    struct ronde_tree_costs piece; /**< of a piece of half a block */
     double port_ns;                /**< of a port that sends to both children of a position */
     bool is_unshared;              /**< flows to both are as fast as alone */
 };
 
-/** The terms of a load; ranks > 1. */
-struct ronde_rooted_terms ronde_rooted_terms_of(const struct ronde_compile_request *request,
-                                                const struct ronde_load *load,
+/** The costs of a piece of so many bytes, for so many channels of a request, which have two trees each. */
+struct ronde_rooted_costs ronde_rooted_costs_of(uint32_t channels, double bytes,
                                                 const struct ronde_network *network);
+
+/** ns of a piece from the root to the last of n positions, and back; n > 1. */
+double ronde_rooted_down_ns(uint32_t n, const struct ronde_rooted_costs *costs);
+double ronde_rooted_up_ns(uint32_t n, const struct ronde_rooted_costs *costs);
+
+/** How two trees a channel of the request cut a load. */
+struct ronde_cut ronde_rooted_cut(const struct ronde_compile_request *request);
 
 /** The price for a lone rank: a copy in two channels. */
 struct ronde_price ronde_rooted_copy_price(const struct ronde_compile_request *request,

@@ -113,7 +113,7 @@ static void compile_survives_every_failure(void)
 {
     struct most most = {0};
     visit_schedules(sweep_compile, &most);
-    check_most(&most, 200);
+    check_most(&most, 240);
 }
 
 static void builder_survives_every_failure(void)
@@ -128,7 +128,7 @@ static void builder_survives_every_failure(void)
     sweep_one(&created, oom_give_up, &request, &request);
     check_most(&created, 8);
     sweep_one(&finished, oom_build_by_hand, &request, &request);
-    check_most(&finished, 200);
+    check_most(&finished, 240);
 }
 
 /* The operations on a finished schedule, each with the most allocations it was met with. */
@@ -165,14 +165,14 @@ static void text_survives_every_failure(void)
     visit_schedules(sweep_schedule, &printing);
     check_most(&printing.most, 20);
     visit_schedules(sweep_text, &reading);
-    check_most(&reading, 200);
+    check_most(&reading, 240);
 }
 
 static void expansion_survives_every_failure(void)
 {
     struct on_schedule on = {.operation = oom_prove_expansion};
     visit_schedules(sweep_schedule, &on);
-    check_most(&on.most, 200);
+    check_most(&on.most, 240);
 }
 
 /* send_recv names ranks, and takes no order. */
@@ -187,7 +187,7 @@ static void reordering_survives_every_failure(void)
 {
     struct on_schedule on = {.operation = oom_reorder};
     visit_schedules(sweep_reorder, &on);
-    check_most(&on.most, 200);
+    check_most(&on.most, 240);
 }
 
 static void graph_and_price_survive_every_failure(void)
