@@ -41,8 +41,8 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
     if (request->ranks == 1)
         ronde_builder_copy(builder, 0, RONDE_PAIRS_COPY, ronde_chunks(RONDE_IN, 0, 1),
                            ronde_chunks(RONDE_OUT, 0, 1));
-    ronde_axes_scatter_direct(&ranks, 0, builder);
-    ronde_axes_gather_direct(&ranks, 0, builder);
+    ronde_axes_scatter_direct(&ranks, 0, RONDE_IN, builder);
+    ronde_axes_gather_direct(&ranks, 0, ronde_chunks(RONDE_OUT, 0, 1), builder);
 }
 
 static struct ronde_price price(const struct ronde_compile_request *request,

@@ -36,7 +36,6 @@
  * on heterogeneous network hierarchy", SysML 2019, with rings on both levels. The three lanes are
  * ours.
  */
-#include "all_pairs.h"
 #include "axes.h"
 #include "binary_tree.h"
 #include "claims.h"
@@ -130,12 +129,12 @@ static void build_with(struct hierarchy hierarchy, const struct ronde_compile_re
         ronde_builder_copy(builder, 0, NETWORK_LANE, ronde_chunks(RONDE_IN, 0, 1),
                            ronde_chunks(RONDE_OUT, 0, 1));
     if (hierarchy.is_direct)
-        ronde_axes_scatter_direct(&axes, LOCAL, builder);
+        ronde_axes_scatter_direct(&axes, LOCAL, RONDE_IN, builder);
     else
         ronde_axes_scatter_along(&axes, LOCAL, RONDE_IN, builder);
     (trees > 0 ? reduce_in_trees : reduce_in_rings)(&axes, input, builder);
     if (hierarchy.is_direct)
-        ronde_axes_gather_direct(&axes, LOCAL, builder);
+        ronde_axes_gather_direct(&axes, LOCAL, ronde_chunks(RONDE_OUT, 0, 1), builder);
     else
         ronde_axes_gather_along(&axes, LOCAL, ronde_chunks(RONDE_OUT, 0, 1), builder);
 }
@@ -160,24 +159,8 @@ static uint32_t lanes_alike(const struct terms *terms)
 /** Every rank of a node to every other, `reduces` on receipt. */
 static struct ronde_stage direct_stage(const struct terms *terms, bool reduces)
 {
-    const uint32_t local = terms->axes->radix[LOCAL];
-    const uint32_t bundle = ronde_axes_bundle(terms->axes, LOCAL);
-    const uint32_t flows = lanes_alike(terms);
-    const struct ronde_costs costs =
-        ronde_costs_of(terms->network,
-                       ronde_message_bytes(terms->pieces, bundle, terms->pieces->count == 1), flows);
-    const double send_ns = costs.step_ns + costs.flow_ns;
-    const double receive_ns = reduces ? costs.reduce_ns : costs.step_ns;
-    if (local == 1)
-        return (struct ronde_stage){0};
-    return (struct ronde_stage){
-        .first_ns = ronde_pairs_ns(&costs, local, receive_ns),
-        .period_ns = (local - 1) * (send_ns > receive_ns ? send_ns : receive_ns),
-        .credit_ns = send_ns + costs.alpha_ns + receive_ns,
-        .flow_ns = send_ns > receive_ns ? (local - 1) * costs.flow_ns : 0,
-        .port_chunks = (local - 1) * bundle * flows,
-        .flows = flows,
-    };
+    return ronde_axes_direct_stage(terms->axes, LOCAL, reduces, terms->network, terms->pieces,
+                                   lanes_alike(terms));
 }
 
 /** A ring in a node, scattering (`reduces`) or gathering. */

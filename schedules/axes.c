@@ -1,6 +1,8 @@
 /** Rings along the axes of a grid, and what they cost. */
 #include "axes.h"
 
+#include "all_pairs.h"
+
 /** Most ranks of a node unless the request gives a shape: that of the common GPU servers. */
 #define DEFAULT_LOCAL 8u
 
@@ -218,15 +220,15 @@ void ronde_axes_gather_along(const struct ronde_axes *axes, uint32_t axis, struc
 }
 
 void ronde_axes_scatter_direct(const struct ronde_axes *axes, uint32_t axis,
-                               struct ronde_builder *builder)
+                               enum ronde_buffer input, struct ronde_builder *builder)
 {
     for (uint32_t digit = 1; digit < axes->radix[axis]; digit++) {
         const struct ronde_transfer message = {
             .to = digit * product(axes, axis + 1, axes->count),
             .from_lane = axes->scatter_lane[axis],
             .to_lane = axes->scatter_lane[axis] + 1,
-            .source = bundle_at(axes, axis, RONDE_IN, digit),
-            .with = bundle_at(axes, axis, digit == 1 ? RONDE_IN : RONDE_OUT, digit),
+            .source = bundle_at(axes, axis, input, digit),
+            .with = bundle_at(axes, axis, digit == 1 ? input : RONDE_OUT, digit),
             .target = bundle_at(axes, axis, RONDE_OUT, digit),
             .reduces = true,
         };
@@ -235,16 +237,16 @@ void ronde_axes_scatter_direct(const struct ronde_axes *axes, uint32_t axis,
 }
 
 void ronde_axes_gather_direct(const struct ronde_axes *axes, uint32_t axis,
-                              struct ronde_builder *builder)
+                              struct ronde_operand own, struct ronde_builder *builder)
 {
-    const struct ronde_operand own = bundle_at(axes, axis, RONDE_OUT, 0);
+    const struct ronde_operand bundle = bundle_at(axes, axis, RONDE_OUT, 0);
     for (uint32_t digit = 1; digit < axes->radix[axis]; digit++) {
         const struct ronde_transfer message = {
             .to = digit * product(axes, axis + 1, axes->count),
             .from_lane = axes->gather_lane[axis],
             .to_lane = axes->gather_lane[axis] + 1,
-            .source = own,
-            .target = own,
+            .source = bundle.count == 1 ? own : bundle,
+            .target = bundle,
         };
         state_transfer(axes, &message, builder);
     }
@@ -299,4 +301,25 @@ struct ronde_stage ronde_axes_stage(const struct ronde_lane_work *work,
     stage.flow_ns =
         ronde_shared_flow_ns(network, stage.port_chunks / channels * pieces->bytes, channels);
     return stage;
+}
+
+struct ronde_stage ronde_axes_direct_stage(const struct ronde_axes *axes, uint32_t axis,
+                                           bool reduces, const struct ronde_network *network,
+                                           const struct ronde_pieces *pieces, uint32_t channels)
+{
+    const uint32_t others = axes->radix[axis] - 1, bundle = ronde_axes_bundle(axes, axis);
+    const struct ronde_costs costs =
+        ronde_costs_of(network, ronde_message_bytes(pieces, bundle, pieces->count == 1), channels);
+    const double send_ns = costs.step_ns + costs.flow_ns;
+    const double receive_ns = reduces ? costs.reduce_ns : costs.step_ns;
+    if (others == 0)
+        return (struct ronde_stage){0};
+    return (struct ronde_stage){
+        .first_ns = ronde_pairs_ns(&costs, others + 1, receive_ns),
+        .period_ns = others * ronde_longer_ns(send_ns, receive_ns),
+        .credit_ns = send_ns + costs.alpha_ns + receive_ns,
+        .flow_ns = send_ns > receive_ns ? others * costs.flow_ns : 0,
+        .port_chunks = others * bundle * channels,
+        .flows = channels,
+    };
 }

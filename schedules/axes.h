@@ -63,13 +63,13 @@ void ronde_axes_scatter_along(const struct ronde_axes *axes, uint32_t axis, enum
 void ronde_axes_gather_along(const struct ronde_axes *axes, uint32_t axis, struct ronde_operand own,
                              struct ronde_builder *builder);
 
-/** The same as ronde_axes_scatter_along from the user's input, every bundle straight to its owner. */
+/** The same as ronde_axes_scatter_along, every bundle straight to its owner. */
 void ronde_axes_scatter_direct(const struct ronde_axes *axes, uint32_t axis,
-                               struct ronde_builder *builder);
+                               enum ronde_buffer input, struct ronde_builder *builder);
 
-/** The same as ronde_axes_gather_along in the output, every bundle straight to all. */
+/** The same as ronde_axes_gather_along, every bundle straight to all. */
 void ronde_axes_gather_direct(const struct ronde_axes *axes, uint32_t axis,
-                              struct ronde_builder *builder);
+                              struct ronde_operand own, struct ronde_builder *builder);
 
 /** States reduce_scatter along all axes, from the input to the own chunk of the output. */
 void ronde_axes_scatter(const struct ronde_axes *axes, struct ronde_builder *builder);
@@ -93,5 +93,10 @@ void ronde_axes_add_gather(const struct ronde_axes *axes, uint32_t axis,
 struct ronde_stage ronde_axes_stage(const struct ronde_lane_work *work,
                                     const struct ronde_network *network,
                                     const struct ronde_pieces *pieces, uint32_t channels);
+
+/** Direct messages along an axis, which reduce on receipt or not, as a stage; no time where it has radix 1. */
+struct ronde_stage ronde_axes_direct_stage(const struct ronde_axes *axes, uint32_t axis,
+                                           bool reduces, const struct ronde_network *network,
+                                           const struct ronde_pieces *pieces, uint32_t channels);
 
 #endif

@@ -194,7 +194,7 @@ static void append(char *text, size_t bytes, const char *before, const char *wor
 static void refuse_name(enum ronde_collective collective, const char *name,
                         struct ronde_error *error)
 {
-    char names[256] = "";
+    char names[400] = "";
     const char *nearest = NULL;
     uint32_t nearest_distance = UINT32_MAX;
     for (uint32_t i = 0; i < ALGORITHM_COUNT; i++) {
