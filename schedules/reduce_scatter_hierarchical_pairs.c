@@ -32,6 +32,25 @@ enum { LOCAL, NODE };
 /** Lanes, in the order pieces walk through them; each has the next to receive in. */
 enum { NODE_LANE = 0, NETWORK_LANE = 2 };
 
+/**
+ * Messages are sorted by rank at both ends, and sums by position: an order must not turn two nodes for any local number,
+ * whose blocks lie in scratch together.
+ */
+static enum ronde_status supports(const struct ronde_compile_request *request,
+                                  struct ronde_error *why_not)
+{
+    RONDE_TRY(ronde_axes_supports_nodes(request, why_not));
+    const uint32_t local = ronde_axes_of_nodes(request).radix[LOCAL];
+    const uint32_t *order = local > 1 ? request->order : NULL;
+    for (uint32_t q = local; order && q < request->ranks; q++)
+        if (order[q] < order[q - local])
+            return ronde_fail(why_not, RONDE_UNSUPPORTED,
+                              "hierarchical_pairs sorts blocks by rank: rank %u at position %u of "
+                              "the order is below %u, of its local number on the node before",
+                              order[q], q, order[q - local]);
+    return RONDE_OK;
+}
+
 /** One axis straight to the owners of bundles: from the user's input or sums of the other axis to sums or the output. */
 static void add_along(const struct ronde_axes *axes, uint32_t axis, struct ronde_builder *builder)
 {
@@ -109,7 +128,7 @@ const struct ronde_algorithm ronde_algorithm_reduce_scatter_hierarchical_pairs =
     .collective = RONDE_REDUCE_SCATTER,
     .name = "hierarchical_pairs",
     .summary = "all pairs inside nodes, then between them, piece by piece; two latencies",
-    .supports = ronde_axes_supports_nodes,
+    .supports = supports,
     .grid = RONDE_GRID_NODES,
     .build = build,
     .price = price,

@@ -178,7 +178,7 @@ enum ronde_status oom_choose(const void *context, const struct ronde_mem *mem,
                              struct ronde_error *error)
 {
     const struct ronde_pricer pricer = ronde_network_pricer(&oom_network);
-    struct ronde_quote quotes[16];
+    struct ronde_quote quotes[32];
     struct ronde_choice choice;
     enum ronde_status status = ronde_choice_init(context, mem, &choice, error);
     if (status != RONDE_OK)
