@@ -12,6 +12,9 @@
 /* Steps of a load that pieces make clearly faster. */
 #define MOST_LONG_STEPS ((uint64_t)1 << 23)
 
+/* Steps of a load whose work is known to be little by longer pieces. */
+#define MOST_FINER_STEPS ((uint64_t)1 << 21)
+
 /* Estimates are of messages as fast as alone, for some lengths of pieces: others may take so much less. */
 #define ESTIMATED 0.88
 
@@ -384,7 +387,7 @@ static enum ronde_status try_finer(struct search *search, const struct slots *sl
     const double work_a_step = search->work_a_step > 0 ? search->work_a_step : 1.0;
     const double quick_steps = (double)(is_again ? MOST_AGAIN_WORK : MOST_QUICK_WORK) / work_a_step;
     /* Less than a visit a step: of many that are alike one is replayed. */
-    const uint64_t most = work_a_step < 1 ? MOST_LONG_STEPS : RONDE_SLOTS_MOST_STEPS;
+    const uint64_t most = work_a_step < 1 ? MOST_LONG_STEPS : MOST_FINER_STEPS;
     if (quick_steps <= (double)search->most_steps || search->most_steps >= most)
         return RONDE_OK;
     search->most_steps = quick_steps < (double)most ? (uint64_t)quick_steps : most;
@@ -431,8 +434,9 @@ static enum ronde_status find_time(struct search *search, bool is_open,
     /* Longer pieces tell what a step costs. */
     if (status == RONDE_OK && is_open && slots.count == 0 && is_refused(search))
         status = try_listed(search, candidate, &slots, error);
-    /* Packed trees that have lost may win by shorter pieces. */
-    if (status == RONDE_OK && slots.count > 0 && (quote->is_exact || search->is_packed))
+    /* Packed trees that have lost may win by shorter pieces; so may what is known to be quick to replay. */
+    if (status == RONDE_OK && slots.count > 0 &&
+        (quote->is_exact || search->is_packed || search->work_a_step > 0))
         status = try_finer(search, &slots, error);
     if (status == RONDE_OK && is_open)
         status = try_pieces(search, candidate->outline, error);
