@@ -382,6 +382,11 @@ static void orders_that_would_turn_messages_are_refused(void)
     request.shape[0] = 3;
     request.shape[1] = 2;
     refuse(request, RONDE_UNSUPPORTED, "rank 0 at position 2 of the order is below one before it");
+    request.collective = RONDE_REDUCE_SCATTER;
+    request.algorithm = "hierarchical_pairs";
+    refuse(request, RONDE_UNSUPPORTED, "rank 0 at position 2 of the order is below 2, of its local");
+    request.collective = RONDE_ALL_TO_ALL;
+    request.algorithm = "hierarchical";
     request.shape_count = 1;
     request.shape[0] = 6;
     refuse(request, RONDE_UNSUPPORTED, "a shape of 2 digits");
@@ -442,6 +447,30 @@ static void rooted_double_trees_have_disjoint_inner_ranks(void)
                 }
                 CU_ASSERT(rank == root ? inner == 2 : inner < 2);
             }
+            ronde_schedule_destroy(schedule);
+        }
+}
+
+/* A node's ranks stand side by side in both trees, whichever rank is the root, and it is first. */
+static void rooted_trees_of_nodes_keep_nodes_together(void)
+{
+    static const enum ronde_collective both[] = {RONDE_BROADCAST, RONDE_REDUCE};
+    for (uint32_t local = 2; local <= 5; local++)
+        for (uint32_t root = 0; root < 3 * local; root++) {
+            const struct ronde_compile_request request = {.collective = both[root % 2],
+                                                          .algorithm = "hierarchical",
+                                                          .ranks = 3 * local,
+                                                          .root = root,
+                                                          .shape_count = 2,
+                                                          .shape = {3, local}};
+            struct ronde_schedule *schedule = schedule_compile_request(&request, NULL);
+            CU_ASSERT_EQUAL_FATAL(schedule->channel_count, 2);
+            for (uint32_t rank = 0; rank < request.ranks; rank++)
+                for (uint32_t k = 0; k < 2; k++) {
+                    const uint32_t *position_of = schedule->channels[k].position_of;
+                    CU_ASSERT_EQUAL(position_of[rank] % 3, position_of[rank - rank % local] % 3);
+                    CU_ASSERT_EQUAL(position_of[rank] == 0, rank == root);
+                }
             ronde_schedule_destroy(schedule);
         }
 }
@@ -543,6 +572,7 @@ int main(void)
         SUITE_CASE(listed_pairs_are_served),
         SUITE_CASE(all_to_all_takes_any_shape_of_nodes),
         SUITE_CASE(rooted_double_trees_have_disjoint_inner_ranks),
+        SUITE_CASE(rooted_trees_of_nodes_keep_nodes_together),
         SUITE_CASE(unknown_names_are_refused_with_the_known_ones),
         SUITE_CASE(large_rings_compile_in_a_kilobyte_a_rank),
     };
