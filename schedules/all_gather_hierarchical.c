@@ -160,7 +160,7 @@ static struct ronde_algorithm_counts counts_pairs(uint32_t ranks)
     const uint32_t local = ronde_counts_local(ranks), nodes = ranks / local;
     struct ronde_algorithm_counts counts =
         ronde_counts_rounds(ranks, local - 1 + nodes - 1, ranks - 1);
-    counts.critical_path = (local > 1) + (nodes > 1);
+    counts.critical_path = (local > 1 ? 1u : 0u) + (nodes > 1 ? 1u : 0u);
     return counts;
 }
 
