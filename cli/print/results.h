@@ -211,10 +211,12 @@ struct ronde_explain_view {
     const struct ronde_diagnosis *diagnosis;      /**< of all rows together; NULL: none */
 };
 
-/** Whether its calls take longer than the model of the machine can be off by. */
-static inline bool ronde_explain_is_slow(const struct ronde_explain_row *row)
+/** What all of its calls take beyond what is expected; 0 where that is within what the model of the machine can be off by. */
+static inline double ronde_explain_excess_us(const struct ronde_explain_row *row)
 {
-    return row->expected_us > 0 && row->time_us > row->expected_high_us && !row->is_bound;
+    const bool is_slow =
+        row->expected_us > 0 && row->time_us > row->expected_high_us && !row->is_bound;
+    return is_slow ? (row->time_us - row->expected_us) * (double)row->calls : 0;
 }
 
 /** The job, rows, and what to do. Errors: as ronde_sink_row. */
