@@ -262,7 +262,7 @@ struct ronde_account {
     uint64_t steps;                   /**< of all ranks and channels */
     uint64_t messages;                /**< of all ranks and channels */
     double sent_max;                  /**< blocks the busiest rank sends, all channels together */
-    double sent_bound;                /**< blocks it must send at least, see ronde_sent_bound */
+    double sent_bound;                /**< blocks some rank must send whatever the algorithm */
     double received_max;   /**< blocks the busiest rank receives, all channels together */
     double received_bound; /**< blocks it must receive at least, see ronde_received_bound */
     const char *v_form;    /**< what it asks of blocks of different lengths; NULL when rejected */
@@ -297,9 +297,6 @@ void ronde_proof_report_add_msccl(struct ronde_account *account,
  */
 struct ronde_account ronde_proof_report_rejected(const struct ronde_compile_request *request,
                                                  const struct ronde_proof *proof);
-
-/** Blocks some rank must send whatever the algorithm: 2(N-1)/N for all_reduce, N-1 for one block per rank, 1 for one. */
-double ronde_sent_bound(enum ronde_collective collective, uint32_t ranks);
 
 /** Lays an account out as a row; *out points into itself and into the account. */
 void ronde_proof_report_layout(const struct ronde_account *account,
