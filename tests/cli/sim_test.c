@@ -80,6 +80,11 @@ static void why_says_what_the_time_is_made_of(void)
     expect_number(RING "--why", "path_messages", 30);
     expect_number(RING "--why", "busiest_utilisation", bandwidth_ns / time_ns);
     expect(RING "--why --csv", "share_wait_fraction");
+    /* A line has 100 characters; what is longer goes on below its beginning, and no item is broken in two. */
+    expect(RING "--why",
+           "_DOWN 84% hosts_link_1_UP 84%\n#                  hosts_link_1_DOWN 84% ");
+    expect("sim all_reduce -a direct_one_step -N 2 --topo crossbar-64 -b 8 -e 8 --why",
+           ": 1 message\n");
 }
 
 #define CHAIN "sim broadcast -a chain -N 16 --topo crossbar-64 -b 64M -e 64M "
