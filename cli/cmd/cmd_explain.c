@@ -20,17 +20,33 @@
 struct job_file {
     char *path;
     bool is_named; /* itself, not its folder */
+    dev_t device;  /* with `inode`: which file it is, by whatever path */
+    ino_t inode;
 };
 
 /* Files of a job at most: a rank each. */
 #define MOST_FILES 65536u
 
+/* A file that is named beside its folder is one file, whose calls count once. */
+static bool is_there(struct ronde_list *files, const struct stat *info, bool is_named)
+{
+    struct job_file *all = files->items;
+    for (uint32_t i = 0; i < files->count; i++)
+        if (all[i].device == info->st_dev && all[i].inode == info->st_ino) {
+            all[i].is_named |= is_named;
+            return true;
+        }
+    return false;
+}
+
 static enum ronde_status add(struct ronde_list *files, const char *folder, const char *name,
-                             struct ronde_error *error)
+                             const struct stat *info, struct ronde_error *error)
 {
     const struct ronde_mem *mem = ronde_mem_default();
     const size_t bytes = strlen(name) + (folder ? strlen(folder) + 1 : 0) + 1;
 
+    if (is_there(files, info, folder == NULL))
+        return RONDE_OK;
     if (files->count == MOST_FILES)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%.200s: more than %u files of one job", name,
                           MOST_FILES);
@@ -41,16 +57,15 @@ static enum ronde_status add(struct ronde_list *files, const char *folder, const
         return ronde_fail(error, RONDE_NO_MEMORY, "%.200s: no memory", name);
     }
     snprintf(path, bytes, "%s%s%s", folder ? folder : "", folder ? "/" : "", name);
-    *file = (struct job_file){path, folder == NULL};
+    *file = (struct job_file){path, folder == NULL, info->st_dev, info->st_ino};
     return RONDE_OK;
 }
 
-static bool is_file(const char *folder, const char *name)
+static bool is_file(const char *folder, const char *name, struct stat *out_info)
 {
     char path[1024];
-    struct stat info;
     return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path &&
-           stat(path, &info) == 0 && S_ISREG(info.st_mode);
+           stat(path, out_info) == 0 && S_ISREG(out_info->st_mode);
 }
 
 /* Ranks in the order of their numbers: rank2 comes before rank10. */
@@ -63,8 +78,10 @@ static enum ronde_status add_folder(struct ronde_list *files, const char *folder
     if (count < 0)
         return ronde_fail(error, RONDE_IO, "%.200s: %s", folder, strerror(errno));
     for (int i = 0; i < count; i++) {
-        if (status == RONDE_OK && entries[i]->d_name[0] != '.' && is_file(folder, entries[i]->d_name))
-            status = add(files, folder, entries[i]->d_name, error);
+        struct stat info;
+        const char *name = entries[i]->d_name;
+        if (status == RONDE_OK && name[0] != '.' && is_file(folder, name, &info))
+            status = add(files, folder, name, &info, error);
         free(entries[i]);
     }
     free(entries);
@@ -78,7 +95,8 @@ static enum ronde_status job_files_add(struct ronde_list *files, const char *pat
     struct stat info;
     if (stat(path, &info) != 0)
         return ronde_fail(error, RONDE_IO, "%.200s: %s", path, strerror(errno));
-    return S_ISDIR(info.st_mode) ? add_folder(files, path, error) : add(files, NULL, path, error);
+    return S_ISDIR(info.st_mode) ? add_folder(files, path, error)
+                                 : add(files, NULL, path, &info, error);
 }
 
 /* Frees them. */

@@ -228,13 +228,20 @@ static void add_facts(struct answer *answer, const struct ronde_platform_facts *
 /* What the file has and no message's time depends on. */
 static void add_note(struct answer *answer, const struct ronde_platform_counts *counts)
 {
-    if (counts->configs + counts->disks + counts->pstates == 0)
-        return;
-    snprintf(
-        answer->note, sizeof answer->note,
-        "without effect here: options of SimGrid (%u), disks (%u), hosts of several speeds (%u)",
-        counts->configs, counts->disks, counts->pstates);
-    add(answer, ronde_field_text("note", answer->note));
+    const struct {
+        uint32_t count;
+        const char *what;
+    } ignored[] = {{counts->configs, "options of SimGrid"},
+                   {counts->disks, "disks"},
+                   {counts->pstates, "hosts of several speeds"}};
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+        if (ignored[i].count > 0)
+            at += (size_t)snprintf(answer->note + at, sizeof answer->note - at, "%s%s (%u)",
+                                   at > 0 ? ", " : "without effect here: ", ignored[i].what,
+                                   ignored[i].count);
+    if (at > 0)
+        add(answer, ronde_field_text("note", answer->note));
 }
 
 static void collect(const struct ronde_platform *platform, struct answer *answer)

@@ -9,7 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-uint32_t ronde_screen_columns(uint32_t terminal, const char *variable)
+/* Columns by what a terminal says (0: no terminal) and what the variable COLUMNS says (NULL: not set). */
+static uint32_t columns_of(uint32_t terminal, const char *variable)
 {
     uint64_t columns = terminal;
     if (columns == 0 && variable &&
@@ -32,7 +33,7 @@ uint32_t ronde_screen_terminal(FILE *file)
     const uint32_t said = ask_terminal(file);
     if (!isatty(fileno(file)))
         return 0;
-    return said > 0 ? said : ronde_screen_columns(0, getenv("COLUMNS"));
+    return said > 0 ? said : columns_of(0, getenv("COLUMNS"));
 }
 
 struct ronde_screen ronde_screen_of(FILE *file)
@@ -41,7 +42,7 @@ struct ronde_screen ronde_screen_of(FILE *file)
     const bool is_terminal = isatty(fileno(file)) != 0;
     return (struct ronde_screen){
         .file = file,
-        .columns = ronde_screen_columns(ask_terminal(file), getenv("COLUMNS")),
+        .columns = columns_of(ask_terminal(file), getenv("COLUMNS")),
         .has_colour = is_terminal && term && strcmp(term, "dumb") != 0 && !(no_colour && *no_colour),
     };
 }

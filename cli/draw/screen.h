@@ -29,9 +29,6 @@ struct ronde_screen ronde_screen_of(FILE *file);
 /** Characters of a line where a stream is a terminal, as it or COLUMNS says, else RONDE_SCREEN_COLUMNS; 0: no terminal. */
 uint32_t ronde_screen_terminal(FILE *file);
 
-/** Columns by what a terminal says (0: no terminal) and what the variable COLUMNS says (NULL: not set). Pure. */
-uint32_t ronde_screen_columns(uint32_t terminal, const char *variable);
-
 /** Prints a text, broken at blanks, every line behind `indent` blanks, and ends the last line. */
 void ronde_screen_wrap(const struct ronde_screen *screen, uint32_t indent, const char *text);
 

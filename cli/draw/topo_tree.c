@@ -204,8 +204,8 @@ static void print_title(const struct tree *tree)
         fprintf(tree->file, " in %u %s%s (%s)", view->nodes.count, ronde_topo_view_group(view),
                 view->nodes.count == 1 ? "" : "s", sources[view->nodes.source]);
     const uint32_t others = view->shape.vertex_count - facts->hosts;
-    fprintf(tree->file, ", %u other place%s, %u wires", others, others == 1 ? "" : "s",
-            view->shape.edge_count);
+    fprintf(tree->file, ", %u other place%s, %u wire%s", others, others == 1 ? "" : "s",
+            view->shape.edge_count, view->shape.edge_count == 1 ? "" : "s");
     if (view->torus.axes > 0) {
         fputs(", torus ", tree->file);
         for (uint32_t axis = view->torus.axes; axis > 0; axis--)

@@ -214,9 +214,9 @@ void ronde_answer_explain(struct ronde_html *html, const struct ronde_explain_vi
         const double share = (double)row->seen / (view->found->ranks > 0 ? view->found->ranks : 1);
         if (late == RONDE_TRACE_NONE)
             late = row->late_rank;
-        const double excess_us =
-            ronde_explain_is_slow(row) ? (row->time_us - row->expected_us) * (double)row->calls : 0;
-        if (excess_us > worst_us) {
+        const double excess_us = ronde_explain_excess_us(row);
+        /* Beside traces a log's rows are no calls of the step that the sentence is about. */
+        if (excess_us > worst_us && !(row->is_log && view->found->ranks > 0)) {
             worst = row;
             worst_us = excess_us;
         }

@@ -3,6 +3,7 @@
 
 #include "ronde/data_files.h"
 #include "ronde/nccl_node.h"
+#include "ronde/scenario.h"
 #include "ronde/values.h"
 
 #include <dirent.h>
@@ -97,9 +98,6 @@ enum ronde_status ronde_refuse_machine(const char *text, enum ronde_status statu
                       text, nearest ? "; did you mean " : "", nearest ? nearest : "",
                       nearest ? "?" : "");
 }
-
-/* Room for the name of a link. */
-#define NAME_BYTES 256u
 
 /* Names that all --without together may have. */
 #define MAX_NAMES 1024u
@@ -247,49 +245,40 @@ static enum ronde_status open_topology(const struct topology_request *request,
     return ronde_platform_read(path, ronde_mem_default(), out_platform, error);
 }
 
-/* "LINK=FACTOR"; the name into `name`, NAME_BYTES. */
-static enum ronde_status parse_degrade(const char *text, char *name, double *out_factor,
-                                       struct ronde_error *error)
+/* What --degrade says, as the scenario's statements of that name: with nothing in it that is to be freed. */
+static enum ronde_status read_degraded(const struct ronde_options *options,
+                                       struct ronde_scenario *out, struct ronde_error *error)
 {
-    const char *sign = strrchr(text, '=');
-    char *end = NULL;
-    *out_factor = sign ? strtod(sign + 1, &end) : 0;
-    if (!sign || sign == text || end == sign + 1 || *end != '\0' ||
-        (size_t)(sign - text) >= NAME_BYTES)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "--degrade: \"%s\" is not LINK=FACTOR, e.g. nic0=0.5", text);
-    memcpy(name, text, (size_t)(sign - text));
-    name[sign - text] = '\0';
+    *out = (struct ronde_scenario){.degraded_count = 0};
+    for (uint32_t i = 0; i < options->machine.degrade.count; i++) {
+        struct ronde_error why = {0};
+        const enum ronde_status status =
+            ronde_scenario_add(out, "degrade", options->machine.degrade.list[i], &why);
+        if (status != RONDE_OK)
+            return ronde_fail(error, status, "--degrade: %s", why.message);
+    }
     return RONDE_OK;
-}
-
-/* Whether a --degrade takes its link out: LINK=0. */
-static bool is_out(const char *text)
-{
-    char name[NAME_BYTES];
-    double factor = 1;
-    struct ronde_error ignored = {0};
-    return parse_degrade(text, name, &factor, &ignored) == RONDE_OK && factor == 0;
 }
 
 bool ronde_degrades_links(const struct ronde_options *options)
 {
-    for (uint32_t i = 0; i < options->machine.degrade.count; i++)
-        if (!is_out(options->machine.degrade.list[i]))
-            return true;
-    return false;
+    struct ronde_scenario scenario;
+    struct ronde_error why = {0};
+    bool degrades = read_degraded(options, &scenario, &why) != RONDE_OK;
+    for (uint32_t i = 0; i < scenario.degraded_count; i++)
+        degrades |= scenario.degraded[i].factor != 0;
+    return degrades;
 }
 
 enum ronde_status ronde_degrade_links(const struct ronde_options *options,
                                       struct ronde_platform *platform, struct ronde_error *error)
 {
-    for (uint32_t i = 0; i < options->machine.degrade.count; i++) {
-        char name[NAME_BYTES];
-        double factor = 1;
-        RONDE_TRY(parse_degrade(options->machine.degrade.list[i], name, &factor, error));
-        if (factor != 0)
-            RONDE_TRY(ronde_platform_degrade(platform, name, factor, error));
-    }
+    struct ronde_scenario scenario;
+    RONDE_TRY(read_degraded(options, &scenario, error));
+    for (uint32_t i = 0; i < scenario.degraded_count; i++)
+        if (scenario.degraded[i].factor != 0)
+            RONDE_TRY(ronde_platform_degrade(platform, scenario.degraded[i].link,
+                                             scenario.degraded[i].factor, error));
     return RONDE_OK;
 }
 
@@ -316,16 +305,16 @@ static enum ronde_status collect_names(const struct ronde_options *options, stru
                                        struct ronde_error *error)
 {
     const struct ronde_texts *without = &options->machine.without;
-    const struct ronde_texts *degrade = &options->machine.degrade;
+    struct ronde_scenario scenario;
     size_t bytes = 0;
+    RONDE_TRY(read_degraded(options, &scenario, error));
     FILE *file = open_memstream(&names->text, &bytes);
 
     for (uint32_t i = 0; file && i < without->count; i++)
         fprintf(file, "%s,", without->list[i]);
-    for (uint32_t i = 0; file && i < degrade->count; i++)
-        if (is_out(degrade->list[i]))
-            fprintf(file, "%.*s,", (int)(strrchr(degrade->list[i], '=') - degrade->list[i]),
-                    degrade->list[i]);
+    for (uint32_t i = 0; file && i < scenario.degraded_count; i++)
+        if (scenario.degraded[i].factor == 0)
+            fprintf(file, "%s,", scenario.degraded[i].link);
     if (!file || fclose(file) != 0)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for the names of --without");
     for (uint32_t i = 0; i < without->count; i++)

@@ -81,6 +81,12 @@ static struct ronde_cell plain(const struct ronde_field *field)
     return cell_print("%s", "");
 }
 
+static struct ronde_cell error_cell(double relative)
+{
+    const double percent = relative * 100.0;
+    return cell_print("%+.*f%%", fabs(percent) < 1000.0 ? 1 : 0, percent);
+}
+
 static struct ronde_cell shown_as(enum ronde_cell_form form, const struct ronde_field *field)
 {
     const double value =
@@ -99,7 +105,7 @@ static struct ronde_cell shown_as(enum ronde_cell_form form, const struct ronde_
     case RONDE_CELL_PERCENT:
         return cell_print("%.1f", 100 * value);
     case RONDE_CELL_ERROR:
-        return ronde_cell_error(value);
+        return error_cell(value);
     case RONDE_CELL_RATIO:
         return cell_print("%.2f", value);
     case RONDE_CELL_SAVING:
@@ -125,12 +131,6 @@ struct ronde_cell ronde_cell_us(double ns)
 struct ronde_cell ronde_cell_rate(double rate_GBps)
 {
     return cell_print("%.*f", rate_GBps < 1000.0 ? 2 : 0, rate_GBps);
-}
-
-struct ronde_cell ronde_cell_error(double relative)
-{
-    const double percent = relative * 100.0;
-    return cell_print("%+.*f%%", fabs(percent) < 1000.0 ? 1 : 0, percent);
 }
 
 struct ronde_cell ronde_cell_size(uint64_t bytes)

@@ -219,6 +219,16 @@ enum ronde_status ronde_score_rows(const struct ronde_validation *validation,
 
 /* What a filled grid says, in words: errors, winners, crossovers, and one honest paragraph. */
 
+/* An error in percent, six characters wide, or seven with its sign. */
+static struct ronde_cell percent_of(double error, bool is_signed)
+{
+    const double percent = 100.0 * error;
+    const int decimals = fabs(percent) < 999.95 ? 1 : 0;
+    struct ronde_cell cell;
+    snprintf(cell.text, sizeof cell.text, is_signed ? "%+6.*f%%" : "%5.*f%%", decimals, percent);
+    return cell;
+}
+
 /* Engines one after another, each over all points and then those of oversubscribed ranks. */
 static void print_errors(const struct ronde_validation *grid, FILE *file, double *scratch)
 {
@@ -228,50 +238,56 @@ static void print_errors(const struct ronde_validation *grid, FILE *file, double
     } subsets[] = {{RONDE_SUBSET_ALL, "all points"},
                    {RONDE_SUBSET_FITTING, "ranks <= cores"},
                    {RONDE_SUBSET_OVERSUBSCRIBED, "oversubscribed"}};
-    fprintf(file, "# errors, |predicted - measured| / measured\n");
+    fprintf(file, "# errors, |predicted - measured| / measured\n"
+                  "#   engine      of             points median    p95  worst    bias  worst: "
+                  "algorithm, ranks, size\n");
     for (uint32_t source = RONDE_SOURCE_MEASURED + 1; source < RONDE_SOURCE_COUNT; source++)
         for (size_t i = 0; i < sizeof subsets / sizeof subsets[0]; i++) {
             const struct ronde_errors errors =
                 ronde_validation_errors(grid, (enum ronde_source)source, subsets[i].subset, scratch);
             if (errors.count == 0 || !ronde_validation_has(grid, (enum ronde_source)source))
                 continue;
-            fprintf(file,
-                    "#   %-11s  %-14s  %3zu points: median %5.1f%%  p95 %5.1f%%  worst %5.1f%%"
-                    " (%s, %u ranks, %s)  bias %+.1f%%\n",
+            fprintf(file, "#   %-11s %-14s %6zu %s %s %s %s  %s %u %s\n",
                     ronde_source_text((enum ronde_source)source), subsets[i].text, errors.count,
-                    100.0 * errors.median, 100.0 * errors.p95, 100.0 * errors.worst,
+                    percent_of(errors.median, false).text, percent_of(errors.p95, false).text,
+                    percent_of(errors.worst, false).text, percent_of(errors.bias, true).text,
                     grid->algorithms[errors.worst_algorithm], errors.worst_ranks,
-                    ronde_cell_size(errors.worst_bytes).text, 100.0 * errors.bias);
+                    ronde_cell_size(errors.worst_bytes).text);
         }
 }
 
 /* Crossovers that are named; more are counted. */
 #define MAX_CROSSOVERS 4u
 
+/* Bytes of a line on two algorithms: what is before the crossovers, and those that are named. */
+#define DUEL_BYTES 1200u
+
 /* Brackets: nothing between two measured sizes was measured. Where the lines meet is said beside them. */
-static void print_crossovers(FILE *file, const struct ronde_duel *duel, const char *first,
-                             const char *second)
+static void write_crossovers(const struct ronde_duel *duel, const char *first, const char *second,
+                             char *text, size_t bytes)
 {
     struct ronde_crossover found[MAX_CROSSOVERS];
     const size_t count = ronde_duel_crossovers(duel, found, MAX_CROSSOVERS);
+    size_t at = 0;
     int winner = 0;
     for (size_t i = 0; winner == 0 && i < duel->count; i++)
         winner = ronde_duel_winner(duel, i);
     if (count == 0 && winner == 0)
-        fprintf(file, "no difference beyond noise\n");
+        snprintf(text, bytes, "no difference beyond noise");
     else if (count == 0)
-        fprintf(file, "none: %s is faster wherever they differ\n", winner < 0 ? first : second);
+        snprintf(text, bytes, "none: %.40s is faster wherever they differ",
+                 winner < 0 ? first : second);
     for (size_t i = 0; i < count && i < MAX_CROSSOVERS; i++)
-        fprintf(file, "%sbetween %s and %s, near %.3gK, then %s (by %.0f%% before, %.0f%% after)",
-                i ? "; " : "", ronde_cell_size(found[i].below_bytes).text,
-                ronde_cell_size(found[i].above_bytes).text,
-                ronde_duel_crossover_bytes(duel, &found[i]) / 1024.0,
-                found[i].first_wins_above ? first : second, 100.0 * found[i].below_margin,
-                100.0 * found[i].above_margin);
+        at += (size_t)snprintf(text + at, bytes - at,
+                               "%sbetween %s and %s, near %s, then %.40s (by %.0f%% before, "
+                               "%.0f%% after)",
+                               i ? "; " : "", ronde_cell_size(found[i].below_bytes).text,
+                               ronde_cell_size(found[i].above_bytes).text,
+                               ronde_cell_about(ronde_duel_crossover_bytes(duel, &found[i])).text,
+                               found[i].first_wins_above ? first : second,
+                               100.0 * found[i].below_margin, 100.0 * found[i].above_margin);
     if (count > MAX_CROSSOVERS)
-        fprintf(file, "; %zu more", count - MAX_CROSSOVERS);
-    if (count > 0)
-        fputc('\n', file);
+        snprintf(text + at, bytes - at, "; %zu more", count - MAX_CROSSOVERS);
 }
 
 /* Two algorithms at one number of ranks. */
@@ -288,17 +304,20 @@ static void print_duel(const struct ronde_validation *grid, FILE *file, uint32_t
         struct ronde_duel_buffers buffers;
         const struct ronde_duel duel =
             ronde_validation_duel(grid, (enum ronde_source)source, rank_index, pair, &buffers);
-        fprintf(file, "#   %-11s  ", ronde_source_text((enum ronde_source)source));
+        char text[DUEL_BYTES] = "", score_text[120] = "";
         if (source != RONDE_SOURCE_MEASURED) {
             const struct ronde_score score =
                 ronde_score_pair(grid, (enum ronde_source)source, rank_index, pair);
-            fprintf(file, "same winner at %zu of %zu decided sizes; ", score.winners.agreed,
-                    score.winners.decided);
+            const int used =
+                snprintf(score_text, sizeof score_text, "same winner at %zu of %zu decided sizes; ",
+                         score.winners.agreed, score.winners.decided);
             if (score.first.factor > 0.0)
-                fprintf(file, "off by a factor of %.2f: ", score.first.factor);
+                snprintf(score_text + used, sizeof score_text - (size_t)used,
+                         "off by a factor of %.2f: ", score.first.factor);
         }
-        fprintf(file, "crossover ");
-        print_crossovers(file, &duel, first, second);
+        write_crossovers(&duel, first, second, text, sizeof text);
+        ronde_sink_say(&(struct ronde_sink){.file = file}, "  %-11s  %scrossover %s",
+                       ronde_source_text((enum ronde_source)source), score_text, text);
     }
 }
 

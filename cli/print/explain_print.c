@@ -214,9 +214,8 @@ static const double least_gain = .9;
 /* A call that takes longer than the model of the machine can be off by. */
 static void print_slow(const struct ronde_explain_view *view, const struct ronde_explain_row *row)
 {
-    const double excess_us =
-        (row->time_us - row->expected_us) * (double)row->calls / view->found->steps;
-    if (!ronde_explain_is_slow(row) || row->is_log)
+    const double excess_us = ronde_explain_excess_us(row) / view->found->steps;
+    if (excess_us <= 0 || row->is_log)
         return;
     ronde_sink_say(
         view->sink,
@@ -237,9 +236,9 @@ static double excess_us(const struct ronde_explain_view *view)
     const struct ronde_explain_row *rows = view->found->rows.items;
     double us = 0;
     for (uint32_t r = 0; r < view->found->rows.count; r++)
-        if (ronde_explain_is_slow(&rows[r]) && !rows[r].is_log)
-            us += (rows[r].time_us - rows[r].expected_us) * (double)rows[r].calls * rows[r].seen /
-                  view->found->ranks / view->found->steps;
+        if (!rows[r].is_log)
+            us += ronde_explain_excess_us(&rows[r]) * rows[r].seen / view->found->ranks /
+                  view->found->steps;
     return us;
 }
 

@@ -25,7 +25,7 @@ enum ronde_cell_form {
     RONDE_CELL_US,      /**< microseconds, the same */
     RONDE_CELL_GBPS,    /**< a rate, see ronde_cell_rate */
     RONDE_CELL_PERCENT, /**< a share, in percent: 86.7 */
-    RONDE_CELL_ERROR,   /**< a signed relative error, see ronde_cell_error */
+    RONDE_CELL_ERROR,   /**< a signed relative error as a percentage: +12.3% */
     RONDE_CELL_RATIO,   /**< how many times: 1.57 */
     RONDE_CELL_SAVING   /**< nanoseconds as signed microseconds: +3.81 */
 };
@@ -139,8 +139,6 @@ struct ronde_cell ronde_cell_of(const struct ronde_column *column, const struct 
 struct ronde_cell ronde_cell_us(double ns);
 /** A rate in GB/s, two decimals below 1000. */
 struct ronde_cell ronde_cell_rate(double rate_GBps);
-/** A signed relative error as a percentage, e.g. "+12.3%". */
-struct ronde_cell ronde_cell_error(double relative);
 /** Bytes in the shortest exact form: 8, 4K, 128M. */
 struct ronde_cell ronde_cell_size(uint64_t bytes);
 /** Bytes as an axis has them: 64 KiB, 1.5 MiB, 1000 B. */

@@ -4,16 +4,8 @@
  */
 #include "results.h"
 
-static double received_bound(enum ronde_collective collective, uint32_t ranks)
-{
-    if (ranks > 1 && collective == RONDE_SCATTER)
-        return 1.0;
-    if (ranks > 1 && collective == RONDE_GATHER) /* the root's own */
-        return ranks - 1.0;
-    return ronde_sent_bound(collective, ranks);
-}
-
-double ronde_sent_bound(enum ronde_collective collective, uint32_t ranks)
+/* Blocks some rank must send whatever the algorithm: 2(N-1)/N for all_reduce, N-1 for one block per rank, 1 for one. */
+static double sent_bound(enum ronde_collective collective, uint32_t ranks)
 {
     const double n = ranks;
     if (ranks == 1)
@@ -38,6 +30,15 @@ double ronde_sent_bound(enum ronde_collective collective, uint32_t ranks)
     return 0.0;
 }
 
+static double received_bound(enum ronde_collective collective, uint32_t ranks)
+{
+    if (ranks > 1 && collective == RONDE_SCATTER)
+        return 1.0;
+    if (ranks > 1 && collective == RONDE_GATHER) /* the root's own */
+        return ranks - 1.0;
+    return sent_bound(collective, ranks);
+}
+
 struct ronde_account ronde_proof_report_of(const struct ronde_schedule *schedule,
                                            const struct ronde_proof *proof)
 {
@@ -50,7 +51,7 @@ struct ronde_account ronde_proof_report_of(const struct ronde_schedule *schedule
                                     .messages = proof->messages * schedule->channel_count,
                                     .v_form = ronde_v_form_text(schedule->v_form),
                                     .proof = proof};
-    account.sent_bound = ronde_sent_bound(schedule->collective, schedule->ranks);
+    account.sent_bound = sent_bound(schedule->collective, schedule->ranks);
     account.received_bound = received_bound(schedule->collective, schedule->ranks);
     const struct ronde_volume volume = ronde_schedule_volume(schedule);
     account.sent_max = volume.sent;
@@ -69,7 +70,7 @@ struct ronde_account ronde_proof_report_rejected(const struct ronde_compile_requ
     account.collective = request->collective;
     account.algorithm = request->algorithm;
     account.ranks = request->ranks;
-    account.sent_bound = ronde_sent_bound(request->collective, request->ranks);
+    account.sent_bound = sent_bound(request->collective, request->ranks);
     account.received_bound = received_bound(request->collective, request->ranks);
     return account;
 }

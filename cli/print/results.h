@@ -211,10 +211,12 @@ struct ronde_explain_view {
     const struct ronde_diagnosis *diagnosis;      /**< of all rows together; NULL: none */
 };
 
-/** Whether its calls take longer than the model of the machine can be off by. */
-static inline bool ronde_explain_is_slow(const struct ronde_explain_row *row)
+/** What all of its calls take beyond what is expected; 0 where that is within what the model of the machine can be off by. */
+static inline double ronde_explain_excess_us(const struct ronde_explain_row *row)
 {
-    return row->expected_us > 0 && row->time_us > row->expected_high_us && !row->is_bound;
+    const bool is_slow =
+        row->expected_us > 0 && row->time_us > row->expected_high_us && !row->is_bound;
+    return is_slow ? (row->time_us - row->expected_us) * (double)row->calls : 0;
 }
 
 /** The job, rows, and what to do. Errors: as ronde_sink_row. */
@@ -260,7 +262,7 @@ struct ronde_account {
     uint64_t steps;                   /**< of all ranks and channels */
     uint64_t messages;                /**< of all ranks and channels */
     double sent_max;                  /**< blocks the busiest rank sends, all channels together */
-    double sent_bound;                /**< blocks it must send at least, see ronde_sent_bound */
+    double sent_bound;                /**< blocks some rank must send whatever the algorithm */
     double received_max;   /**< blocks the busiest rank receives, all channels together */
     double received_bound; /**< blocks it must receive at least, see ronde_received_bound */
     const char *v_form;    /**< what it asks of blocks of different lengths; NULL when rejected */
@@ -295,9 +297,6 @@ void ronde_proof_report_add_msccl(struct ronde_account *account,
  */
 struct ronde_account ronde_proof_report_rejected(const struct ronde_compile_request *request,
                                                  const struct ronde_proof *proof);
-
-/** Blocks some rank must send whatever the algorithm: 2(N-1)/N for all_reduce, N-1 for one block per rank, 1 for one. */
-double ronde_sent_bound(enum ronde_collective collective, uint32_t ranks);
 
 /** Lays an account out as a row; *out points into itself and into the account. */
 void ronde_proof_report_layout(const struct ronde_account *account,

@@ -10,6 +10,7 @@
 #include "ronde/why.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 static const struct ronde_column columns[] = {
@@ -65,31 +66,61 @@ static void write_sentence(const struct ronde_why *why, const struct ronde_platf
     }
     /* Latency is nobody's: it is the number of messages that counts. */
     if (why->largest == RONDE_WHY_LATENCY)
-        snprintf(text, sizeof text, ": %u messages one after another", why->path_messages);
+        snprintf(text, sizeof text, ": %u message%s", why->path_messages,
+                 why->path_messages == 1 ? "" : "s one after another");
     else if (why->blamed > 0)
         blame(why, platform, text, sizeof text);
     snprintf(out_text, bytes, "%s, %.0f%% of the critical path%s",
              ronde_why_part_text(why->largest), 100.0 * fraction(why, why->largest), text);
 }
 
-/* Three comment lines: bottleneck, parts of the critical path, busiest links. */
-static void print_why(const struct ronde_why *why, const struct ronde_platform *platform, FILE *file)
+/* Items behind a head, on as many lines as they need: none is broken in two. */
+struct items {
+    const struct ronde_sink *sink;
+    const char *head; /* of the line that is put together; "" on further ones */
+    char text[82];    /* a line has 100 characters */
+};
+
+static void end_items(struct items *items)
 {
+    if (items->text[0] != '\0')
+        ronde_sink_say(items->sink, "  %-14s %s", items->head, items->text);
+    items->head = "";
+    items->text[0] = '\0';
+}
+
+RONDE_FORMAT(2, 3) static void add_item(struct items *items, const char *format, ...)
+{
+    char item[sizeof items->text];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(item, sizeof item, format, arguments);
+    va_end(arguments);
+    if (strlen(items->text) + 1 + strlen(item) >= sizeof items->text)
+        end_items(items);
+    const size_t at = strlen(items->text);
+    snprintf(items->text + at, sizeof items->text - at, "%s%s", at > 0 ? " " : "", item);
+}
+
+/* Three comments: bottleneck, parts of the critical path, busiest links. */
+static void print_why(const struct ronde_why *why, const struct ronde_platform *platform,
+                      const struct ronde_sink *sink)
+{
+    struct items parts = {.sink = sink, .head = "critical path"};
+    struct items links = {.sink = sink, .head = "busiest links"};
     char text[160];
     write_sentence(why, platform, text, sizeof text);
-    fprintf(file, "#   bottleneck     %s\n#   critical path ", text);
+    ronde_sink_say(sink, "  bottleneck     %s", text);
     for (uint32_t part = 0; part < RONDE_WHY_PART_COUNT; part++)
         if (why->part_ns[part] > 0)
-            fprintf(file, " %s %.1f%%;", ronde_why_part_text((enum ronde_why_part)part),
-                    100.0 * fraction(why, (enum ronde_why_part)part));
-    fprintf(file, " steps %u; messages %u\n", why->path_steps, why->path_messages);
-    if (why->link_count == 0)
-        return;
-    fputs("#   busiest links ", file);
+            add_item(&parts, "%s %.1f%%;", ronde_why_part_text((enum ronde_why_part)part),
+                     100.0 * fraction(why, (enum ronde_why_part)part));
+    add_item(&parts, "steps %u; messages %u", why->path_steps, why->path_messages);
+    end_items(&parts);
     for (uint32_t i = 0; i < why->link_count; i++)
-        fprintf(file, " %s %.0f%%", ronde_platform_link(platform, why->links[i])->name,
-                100.0 * why->utilisation[i]);
-    fputc('\n', file);
+        add_item(&links, "%.70s %.0f%%", ronde_platform_link(platform, why->links[i])->name,
+                 100.0 * why->utilisation[i]);
+    end_items(&links);
 }
 
 /* The same as fields: a fraction per part, counts of the path, the busiest links as objects. */
@@ -152,8 +183,9 @@ static void print_parts(const struct ronde_co_run *co_run, FILE *file)
 }
 
 /* What stands below a row for people to read. */
-static void print_comments(const struct ronde_result_view *view, FILE *file)
+static void print_comments(const struct ronde_result_view *view, const struct ronde_sink *sink)
 {
+    FILE *file = sink->file;
     if (view->result.window > 0)
         fprintf(
             file,
@@ -166,7 +198,7 @@ static void print_comments(const struct ronde_result_view *view, FILE *file)
     if (view->co_run)
         print_parts(view->co_run, file);
     if (view->says_why && view->is_kept)
-        print_why(&view->kept.why, view->kept.replay.platform, file);
+        print_why(&view->kept.why, view->kept.replay.platform, sink);
 }
 
 /* Fields of a record at most: what it always has, the share of the bound, why or the busiest link, and the scenario. */
@@ -249,7 +281,7 @@ enum ronde_status ronde_view_print(const struct ronde_result_view *view, struct 
 {
     RONDE_TRY(print_row(view, sink, error));
     if (ronde_sink_is_table(sink))
-        print_comments(view, sink->file);
+        print_comments(view, sink);
     return RONDE_OK;
 }
 

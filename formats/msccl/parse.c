@@ -361,11 +361,19 @@ static bool has_op(const xmlNode *root)
     return false;
 }
 
+/* A platform file, a dump of NCCL's or of hwloc's. */
+static bool is_machine(const xmlNode *root)
+{
+    return is_element(root, "platform") || is_element(root, "system") ||
+           is_element(root, "topology");
+}
+
 static void read_algo(struct reader *reader, xmlNode *root)
 {
     struct msccl_algo *algo = reader->algo;
     if (!is_element(root, "algo"))
-        refuse(reader, root, "root element is <%s>, an MSCCL file has <algo>", name_of(root));
+        refuse(reader, root, "root element is <%s>, an MSCCL file has <algo>%s", name_of(root),
+               is_machine(root) ? "; a machine is named by --topo" : "");
     (void)take_text(reader, root, "name", algo->name);
     const int32_t ranks = need_number(reader, root, "ngpus", 1);
     if (ranks > (int32_t)RONDE_MAX_RANKS)

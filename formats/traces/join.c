@@ -302,9 +302,28 @@ static void remark_formats(struct ronde_traces *traces)
         }
 }
 
+/* Ranks of the same number in two jobs would be taken for one. */
+static enum ronde_status check_job(const struct ronde_traces *traces, struct ronde_error *error)
+{
+    const struct ronde_trace_process *processes = traces->processes.items, *known = NULL;
+    for (uint32_t p = 0; p < traces->processes.count; p++) {
+        const struct ronde_trace_process *process = &processes[p];
+        if (process->world == 0)
+            continue;
+        if (known && known->world != process->world)
+            return ronde_fail(error, RONDE_BAD_INPUT,
+                              "%.150s: of a job of %" PRIu32 " ranks, and %.150s of one of %" PRIu32
+                              ": name the files of one job",
+                              process->path, process->world, known->path, known->world);
+        known = known ? known : process;
+    }
+    return RONDE_OK;
+}
+
 enum ronde_status ronde_traces_join(struct ronde_traces *traces, struct ronde_error *error)
 {
-    enum ronde_status status = join_members(traces, error);
+    enum ronde_status status = check_job(traces, error);
+    RONDE_THEN(status, join_members(traces, error));
     RONDE_THEN(status, join_processes(traces, error));
     RONDE_THEN(status, gather_infer_groups(traces, error));
     remark_formats(traces);

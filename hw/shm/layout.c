@@ -29,8 +29,8 @@ uint32_t ronde_eager_slots(const struct ronde_schedule *schedule, uint32_t depth
     return is_free && slots > depth ? slots : depth;
 }
 
-uint64_t ronde_shm_layout_stride(const struct ronde_schedule *schedule, uint64_t slot_bytes,
-                                 uint32_t depth)
+/* Bytes of a region: the connection's memory, and behind it its eager slots. */
+static uint64_t stride_of(const struct ronde_schedule *schedule, uint64_t slot_bytes, uint32_t depth)
 {
     return ronde_shm_region_bytes(schedule, slot_bytes, depth) +
            (uint64_t)ronde_eager_slots(schedule, depth) * RONDE_EAGER_STRIDE;
@@ -46,7 +46,7 @@ enum ronde_status ronde_shm_layout_open(const struct ronde_comm_program *program
     if (!out_layout->firsts)
         return ronde_fail(error, RONDE_NO_MEMORY, "no memory for %zu programs", views);
     out_layout->count = count_layout(schedule, out_layout->firsts);
-    out_layout->stride = ronde_shm_layout_stride(schedule, program->slot_bytes, program->depth);
+    out_layout->stride = stride_of(schedule, program->slot_bytes, program->depth);
     return RONDE_OK;
 }
 
@@ -94,7 +94,7 @@ uint64_t ronde_shm_default_slot_bytes(const struct ronde_schedule *schedule, uin
     const uint64_t layout = count_regions(schedule);
     uint64_t slot_bytes = DEFAULT_SLOT_BYTES;
     while (slot_bytes > LEAST_DEFAULT_SLOT_BYTES &&
-           layout * ronde_shm_layout_stride(schedule, slot_bytes, depth) > DEFAULT_TOTAL_BYTES)
+           layout * stride_of(schedule, slot_bytes, depth) > DEFAULT_TOTAL_BYTES)
         slot_bytes /= 2;
     return slot_bytes;
 }
@@ -125,8 +125,7 @@ static bool sends_input_once(const struct ronde_schedule *schedule)
 uint64_t ronde_shm_most_slot_bytes(const struct ronde_schedule *schedule, uint32_t depth,
                                    uint64_t usual)
 {
-    const uint64_t bytes =
-        count_regions(schedule) * ronde_shm_layout_stride(schedule, CMA_SLOT_BYTES, depth);
+    const uint64_t bytes = count_regions(schedule) * stride_of(schedule, CMA_SLOT_BYTES, depth);
     const bool benefits = !schedule->traffic.reduces && !schedule->traffic.has_pure_senders &&
                           sends_input_once(schedule);
     return benefits && usual < CMA_SLOT_BYTES && bytes <= DEFAULT_TOTAL_BYTES ? CMA_SLOT_BYTES
@@ -135,8 +134,8 @@ uint64_t ronde_shm_most_slot_bytes(const struct ronde_schedule *schedule, uint32
 
 uint32_t ronde_shm_most_depth(const struct ronde_schedule *schedule, uint32_t usual)
 {
-    const uint64_t bytes = count_regions(schedule) *
-                           ronde_shm_layout_stride(schedule, DEFAULT_SLOT_BYTES, AHEAD_DEPTH);
+    const uint64_t bytes =
+        count_regions(schedule) * stride_of(schedule, DEFAULT_SLOT_BYTES, AHEAD_DEPTH);
     const bool benefits = schedule->traffic.has_pure_senders && !schedule->traffic.reduces;
     return benefits && usual < AHEAD_DEPTH && bytes <= AHEAD_TOTAL_BYTES ? AHEAD_DEPTH : usual;
 }

@@ -19,12 +19,8 @@ struct ronde_shm_layout {
     unsigned char *start; /**< NULL until there is memory */
     uint64_t *firsts;     /**< per rank and channel: the number of its first region */
     uint64_t count;       /**< of all ranks */
-    uint64_t stride;      /**< bytes from one to the next */
+    uint64_t stride; /**< bytes from one to the next: the connection's memory, and behind it its eager slots */
 };
-
-/** Bytes of a region: the connection's memory, and behind it its eager slots. */
-uint64_t ronde_shm_layout_stride(const struct ronde_schedule *schedule, uint64_t slot_bytes,
-                                 uint32_t depth);
 
 /** Numbers the regions of a program, for as long as it is loaded. Errors: NO_MEMORY. */
 enum ronde_status ronde_shm_layout_open(const struct ronde_comm_program *program,

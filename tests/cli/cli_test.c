@@ -366,7 +366,7 @@ static void validate_draws_an_earlier_run_again(void)
     if (!suite_has_components())
         return;
     said_prints("validate all_reduce " STORED, 0,
-                "96 points: median  15.1%  p95  39.4%  worst  49.6% (double_tree, 4 ranks");
+                "all points         96  15.1%  39.4%  49.6%   -3.9%  double_tree 4 32K\n");
     said_refuses("validate " STORED, 2, "of which collective");
     said_refuses("validate barrier " STORED, 2, "no times of barrier");
     said_refuses("validate all_reduce --json " STORED, 2, "prints no records");

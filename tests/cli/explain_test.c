@@ -46,6 +46,8 @@ static void people_get_a_table_and_what_to_do(void)
     said_expect("explain " TRACES "/prometheus", 0, "means of calls, waiting included");
     said_expect("explain " TRACES "/recorder", 0, "rank 2 is late");
     said_expect("explain " TRACES "/kineto " TRACES "/recorder", 0, "are counted twice");
+    said_expect("explain " TRACES "/kineto " TRACES "/kineto/../kineto/rank0.json", 0,
+                "18 calls by 4 of 4 ranks, 1 step");
     said_expect("explain " RONDE_SOURCE_DIR "/docs/examples/nccl-tests.log", 0,
                 "what nccl-tests measured");
 }
@@ -130,6 +132,11 @@ static void what_is_wrong_is_said_before_and_with_its_place(void)
     said_expect("explain " TRACES "/kineto --topo H100-cluster1", 2, "did you mean H100-cluster01?");
     said_expect("explain " TRACES "/kineto --step 9", 2, "no calls in that step");
     said_expect("explain " TRACES "/inspector --step 9", 2, "mark no steps");
+    CU_ASSERT(files_write(FOLDER ".json",
+                          "{\"schemaVersion\": 1, \"distributedInfo\": {\"rank\": 0, "
+                          "\"world_size\": 9}, \"traceEvents\": []}"));
+    said_expect("explain " FOLDER ".json " TRACES "/kineto", 2,
+                "of a job of 4 ranks, and " FOLDER ".json of one of 9: name the files of one job");
     CU_ASSERT(files_write(FOLDER ".json", "{\"schemaVersion\": 1, \"traceEvents\": [{\"ph\": "));
     said_expect("explain " FOLDER ".json", 2, "explain_test.json: byte 44: the file ends");
     CU_ASSERT(files_write(FOLDER ".log", "{\"header\": {}, \"coll_perf\": {\"coll\": 3}}\n"));

@@ -102,6 +102,16 @@ static void each_command_answers_shows_and_has_its_data(void)
                         "/tests/data/traces/kineto --topo H100-cluster01",
                         0),
                 "rank 2 is late", "waiting for others");
+    /* Rows of a log beside traces are no calls of the step, and alone they are what is answered for. */
+    expect_page(page_of("explain " RONDE_SOURCE_DIR "/tests/data/traces/kineto " EXAMPLES
+                        "/nccl-tests.log --topo H100-cluster01",
+                        0),
+                "rank 2 is late; all_reduce of 512 KiB takes ", "waiting for others");
+    free(said_by_ronde("explain " EXAMPLES "/nccl-tests.log --topo H100-cluster01 --html " PAGE, 0));
+    char *of_log = files_read(PAGE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(of_log);
+    CU_ASSERT(has(of_log, "What nccl-tests measured; all_reduce of 4 GiB takes 2.26 times what "));
+    free(of_log);
     expect_page(page_of("workload sim " RONDE_SOURCE_DIR
                         "/tests/data/workload/step.workload -a ring "
                         "--topo dgx-h100",

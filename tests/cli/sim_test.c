@@ -80,6 +80,11 @@ static void why_says_what_the_time_is_made_of(void)
     expect_number(RING "--why", "path_messages", 30);
     expect_number(RING "--why", "busiest_utilisation", bandwidth_ns / time_ns);
     expect(RING "--why --csv", "share_wait_fraction");
+    /* A line has 100 characters; what is longer goes on below its beginning, and no item is broken in two. */
+    expect(RING "--why",
+           "_DOWN 84% hosts_link_1_UP 84%\n#                  hosts_link_1_DOWN 84% ");
+    expect("sim all_reduce -a direct_one_step -N 2 --topo crossbar-64 -b 8 -e 8 --why",
+           ": 1 message\n");
 }
 
 #define CHAIN "sim broadcast -a chain -N 16 --topo crossbar-64 -b 64M -e 64M "
@@ -105,7 +110,9 @@ static void a_degraded_link_slows_the_ring(void)
     said_refuses(RING "--degrade hosts_link_3", 2, "LINK=FACTOR");
     said_refuses(RING "--degrade hosts_link_3=-1", 2, "factor");
     said_refuses(RING "--degrade hosts_link_3=1e-320", 2,
-                 "factor 9.99989e-321, expected 1e-06 to 1000");
+                 "--degrade: factor \"1e-320\" is not from 1e-06 to ");
+    /* Numbers as in the statements of a scenario. */
+    said_refuses(RING "--degrade hosts_link_3=0x1p-1", 2, "factor \"0x1p-1\" is not a number");
     said_refuses(RING "--straggler rank=1,delay=1e308s", 2, "is more than 1e+09s");
 }
 

@@ -56,6 +56,21 @@ static void tree_folds_equal_parts(void)
                 "        16 x 50 GB/s, 1.35 us to n0g0 .. n15g0\n");
 }
 
+/* Two hosts and a wire, written by hand; what has no effect is said of what is there alone. */
+static void one_of_a_kind_is_named_so(void)
+{
+    static const char file[] =
+        "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Full\">\n"
+        "<host id=\"a\" speed=\"1Gf,2Gf\"/><host id=\"b\" speed=\"1Gf\"/>\n"
+        "<link id=\"x\" bandwidth=\"1GBps\" latency=\"1us\"/>\n"
+        "<route src=\"a\" dst=\"b\"><link_ctn id=\"x\"/></route>\n</zone>\n</platform>\n";
+    if (!suite_can_read_platforms())
+        return;
+    CU_ASSERT(files_write(XML, file));
+    said_expect("topo show \"" XML "\"", 0, "z: 2 hosts, 0 other places, 1 wire\n");
+    said_expect("topo check \"" XML "\"", 0, "without effect here: hosts of several speeds (1)\n");
+}
+
 static void tree_knows_a_torus_and_what_only_simgrid_routes(void)
 {
     if (!generate("torus --shape 4x3x2"))
@@ -393,6 +408,7 @@ static void placement_refuses_unknown_names(void)
 
 static const struct suite_case cases[] = {
     {"tree_folds_equal_parts", tree_folds_equal_parts},
+    {"one_of_a_kind_is_named_so", one_of_a_kind_is_named_so},
     {"tree_knows_a_torus_and_what_only_simgrid_routes",
      tree_knows_a_torus_and_what_only_simgrid_routes},
     {"pictures_are_tidy_from_one_node_to_128", pictures_are_tidy_from_one_node_to_128},

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 import datetime
+import multiprocessing
 import os
 import tempfile
 import time
 import unittest
 import warnings
-from typing import Callable
+from typing import Any, Callable
 
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -125,6 +126,43 @@ def attempts(store: Callable[[], object]) -> list[Callable[[int, int, str], obje
         return has_waited and tensor.tolist() == [2.0 * size] * 2
 
     return [all_come, some_come(0), some_come(1), come_at_last]
+
+
+def leaves(rank: int, size: int, place: str, pipe: Any) -> None:
+    """Ranks 0 and 1 exchange messages after the others have returned; rank 0, whom a lost rank is known to first, waits for one."""
+    dist.init_process_group("ronde", init_method=f"file://{place}", rank=rank, world_size=size, timeout=LIMIT)
+    tensor = torch.full((1,), float(rank))
+    if rank == 0:
+        pipe.recv()  # all others have ended
+        dist.send(torch.full((1,), 7.0), 1)
+        dist.recv(tensor, 1)
+        pipe.send(tensor.item())
+    elif rank == 1:
+        dist.recv(tensor, 0)
+        time.sleep(0.5)
+        dist.send(tensor, 0)
+        pipe.send(tensor.item())
+
+
+class LeavingTest(unittest.TestCase):
+    def test_forked_ranks_that_have_returned_are_not_lost(self) -> None:
+        fork = multiprocessing.get_context("fork")
+        size = 4
+        with tempfile.TemporaryDirectory() as folder:
+            pipes = [fork.Pipe() for _ in range(size)]
+            processes = [fork.Process(target=leaves, args=(rank, size, os.path.join(folder, "place"), pipes[rank][1]))
+                         for rank in range(size)]
+            for process in processes:
+                process.start()
+            for _, there in pipes:
+                there.close()
+            for process in processes[2:]:
+                process.join(60)
+            pipes[0][0].send("go")
+            for process in processes:
+                process.join(60)
+        self.assertEqual([process.exitcode for process in processes], [0] * size)
+        self.assertEqual([here.recv() for here, _ in pipes[:2]], [7.0, 7.0])
 
 
 class RestartsTest(unittest.TestCase):

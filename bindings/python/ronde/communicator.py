@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 import time
 import weakref
@@ -104,6 +105,7 @@ class Communicator:
         # Whether this process is a fork of the one that made it.
         self._is_foreign = False
         _open.add(self)
+        _close_with_child()
 
     # -- making one ---------------------------------------------------------------------------------------------------
 
@@ -326,3 +328,20 @@ def _close_all() -> None:
     """A program that closes nothing ends as one that does: the library's thread stops while Python is still whole."""
     for communicator in list(_open):
         communicator.close()
+
+
+# The child of multiprocessing that closes its communicators when it ends.
+_closing = 0
+
+
+def _close_with_child() -> None:
+    """
+    A child that multiprocessing forks ends by os._exit, without atexit's functions but with multiprocessing's own: else it would
+    leave its communicators as a rank that is lost, while others still send each other messages.
+    """
+    global _closing
+    util, process = sys.modules.get("multiprocessing.util"), sys.modules.get("multiprocessing.process")
+    if util is None or process is None or process.parent_process() is None or _closing == os.getpid():
+        return
+    _closing = os.getpid()
+    util.Finalize(None, _close_all, exitpriority=-1)

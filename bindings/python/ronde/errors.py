@@ -94,8 +94,10 @@ def message_of(error: Any) -> str:
 
 
 def exception_of(status: int, message: str, before: str = "") -> RondeError:
-    """The exception for a status; `before` says what failed."""
+    """The exception for a status; `before` says what failed, where the message does not begin with it (wrong arguments)."""
     word = ffi.string(lib.ronde_status_text(status)).decode()
+    if message.startswith(before.rstrip(": ")):
+        before = ""
     # Only a limit that has passed: an abort has the same status.
     if any(text in message for text in ("took longer than", "waited too long")):
         before += "Timed out waiting: "

@@ -144,7 +144,7 @@ ronde_traces_add_text(struct ronde_traces *traces, const char *text, size_t byte
 
 /**
  * Joins what the files say, once all are read: members of communicators that only number their own, groups that no file names.
- * Errors: NO_MEMORY.
+ * Errors: BAD_INPUT naming two files of jobs with different numbers of ranks; NO_MEMORY.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_traces_join(struct ronde_traces *traces,
                                                                struct ronde_error *error);

@@ -2,14 +2,19 @@
  * What the demo prints of a grid: its table, its picture, its crossovers and three sentences, on
  * made-up times.
  */
+#define _XOPEN_SOURCE 700
+
 #include "support/suite.h"
 
 #include "cli/draw/brief.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #define SIZES 13u
 #define ALGORITHMS 3u
@@ -210,15 +215,33 @@ static void three_sentences_say_what_to_trust(void)
     free(busy);
 }
 
+/* Columns of a stream: a terminal of so many, 0 = a file; `variable` is COLUMNS, or NULL. */
+static uint32_t columns_of(unsigned short terminal, const char *variable)
+{
+    const int master = posix_openpt(O_RDWR | O_NOCTTY);
+    const struct winsize size = {.ws_row = 24, .ws_col = terminal};
+    CU_ASSERT_FATAL(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    FILE *file = terminal > 0 ? fopen(ptsname(master), "r+") : tmpfile();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    if (terminal > 0)
+        CU_ASSERT_EQUAL(ioctl(fileno(file), TIOCSWINSZ, &size), 0);
+    CU_ASSERT_EQUAL(variable ? setenv("COLUMNS", variable, 1) : unsetenv("COLUMNS"), 0);
+    const uint32_t columns = ronde_screen_of(file).columns;
+    (void)unsetenv("COLUMNS");
+    (void)fclose(file);
+    (void)close(master);
+    return columns;
+}
+
 static void the_width_is_the_terminals(void)
 {
-    CU_ASSERT_EQUAL(ronde_screen_columns(0, NULL), 100);
-    CU_ASSERT_EQUAL(ronde_screen_columns(80, NULL), 80);
-    CU_ASSERT_EQUAL(ronde_screen_columns(80, "60"), 80);
-    CU_ASSERT_EQUAL(ronde_screen_columns(0, "72"), 72);
-    CU_ASSERT_EQUAL(ronde_screen_columns(0, "wide"), 100);
-    CU_ASSERT_EQUAL(ronde_screen_columns(240, NULL), 100);
-    CU_ASSERT_EQUAL(ronde_screen_columns(3, NULL), 40);
+    CU_ASSERT_EQUAL(columns_of(0, NULL), 100);
+    CU_ASSERT_EQUAL(columns_of(80, NULL), 80);
+    CU_ASSERT_EQUAL(columns_of(80, "60"), 80);
+    CU_ASSERT_EQUAL(columns_of(0, "72"), 72);
+    CU_ASSERT_EQUAL(columns_of(0, "wide"), 100);
+    CU_ASSERT_EQUAL(columns_of(240, NULL), 100);
+    CU_ASSERT_EQUAL(columns_of(3, NULL), 40);
 }
 
 static void texts_are_broken_at_blanks(void)

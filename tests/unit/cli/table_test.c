@@ -43,11 +43,17 @@ static void rates_have_two_decimals_below_a_thousand(void)
 
 static void errors_have_a_sign(void)
 {
-    CU_ASSERT_STRING_EQUAL(ronde_cell_error(0.123).text, "+12.3%");
-    CU_ASSERT_STRING_EQUAL(ronde_cell_error(-0.05).text, "-5.0%");
-    CU_ASSERT_STRING_EQUAL(ronde_cell_error(0.0).text, "+0.0%");
-    CU_ASSERT_STRING_EQUAL(ronde_cell_error(12.34).text, "+1234%");
-    CU_ASSERT_STRING_EQUAL(ronde_cell_error(-1.0).text, "-100.0%");
+    static const struct {
+        double relative;
+        const char *text;
+    } errors[] = {
+        {0.123, "+12.3%"}, {-0.05, "-5.0%"}, {0.0, "+0.0%"}, {12.34, "+1234%"}, {-1.0, "-100.0%"}};
+    const struct ronde_column column = {"error", "error", "(%)", RONDE_CELL_ERROR, 8, false};
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        const struct ronde_field field = ronde_field_real("error", errors[i].relative);
+        CU_ASSERT_STRING_EQUAL(ronde_cell_of(&column, &(struct ronde_row){&field, 1}).text,
+                               errors[i].text);
+    }
 }
 
 /* Three digits, whatever the size: the number is within half a unit of the third. */

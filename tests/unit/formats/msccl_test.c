@@ -250,7 +250,9 @@ static void malformed_files_are_refused_with_their_line(void)
         enum ronde_status status;
         const char *message;
     } rows[] = {
-        {"<platform/>", RONDE_BAD_INPUT, "f:1: root element is <platform>, an MSCCL file has <algo>"},
+        {"<platform/>", RONDE_BAD_INPUT,
+         "f:1: root element is <platform>, an MSCCL file has <algo>; a machine is named by --topo"},
+        {"<graphs/>", RONDE_BAD_INPUT, "f:1: root element is <graphs>, an MSCCL file has <algo>"},
         {"<algo name=\"n\"/>", RONDE_BAD_INPUT, "f:1: <algo> has no attribute ngpus"},
         {"<algo name=\"n\" ngpus=\"0\"/>", RONDE_BAD_INPUT,
          "f:1: ngpus of <algo> is '0', expected a number from 1 to 16777216"},

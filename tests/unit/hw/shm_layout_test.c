@@ -207,17 +207,34 @@ static void eager_slots_never_fall_as_depth_rises(void)
     }
 }
 
+/* Bytes of a region of a loaded program with such slots. */
+static uint64_t stride_of(struct ronde_loaded *loaded, uint64_t slot_bytes, uint32_t depth)
+{
+    const struct ronde_comm_program program = {.loaded = loaded,
+                                               .slot_bytes = slot_bytes,
+                                               .depth = depth};
+    struct ronde_shm_layout layout = {.stride = 0};
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL(ronde_shm_layout_open(&program, &layout, &error), RONDE_OK);
+    return layout.stride;
+}
+
 static void a_region_grows_with_slots_and_depth(void)
 {
     struct ronde_schedule *schedule = schedule_compile(RONDE_ALL_GATHER, "ring", 4);
+    struct ronde_loaded *loaded = NULL;
+    struct ronde_error error = {0};
+    CU_ASSERT_EQUAL_FATAL(ronde_loaded_create_rank(schedule, 0, ronde_mem_default(), &loaded, &error),
+                          RONDE_OK);
     for (uint32_t depth = 8; depth < 64; depth += 7)
         for (uint64_t bytes = 64; bytes < 1 << 16; bytes *= 4) {
-            const uint64_t stride = ronde_shm_layout_stride(schedule, bytes, depth);
-            CU_ASSERT(ronde_shm_layout_stride(schedule, 4 * bytes, depth) > stride);
-            CU_ASSERT(ronde_shm_layout_stride(schedule, bytes, depth + 7) > stride);
+            const uint64_t stride = stride_of(loaded, bytes, depth);
+            CU_ASSERT(stride_of(loaded, 4 * bytes, depth) > stride);
+            CU_ASSERT(stride_of(loaded, bytes, depth + 7) > stride);
             CU_ASSERT(stride >= depth * bytes + sizeof(struct ronde_fifo));
             CU_ASSERT_EQUAL(stride % 64, 0);
         }
+    ronde_loaded_destroy(loaded);
     ronde_schedule_destroy(schedule);
 }
 
