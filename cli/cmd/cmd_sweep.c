@@ -69,8 +69,13 @@ static enum ronde_status request_of(const struct session *session, struct unit u
     const enum ronde_status status =
         ronde_compile_request_of(options, session->sweep.options.collective,
                                  options->what.ranks[unit.rank_index], out_request, error);
-    out_request->algorithm = options->what.algorithms[unit.algorithm_index];
-    return status;
+    const char *name = options->what.algorithms[unit.algorithm_index];
+    out_request->algorithm = name;
+    if (status != RONDE_OK || !ronde_name_puts(name))
+        return status;
+    const struct ronde_algorithm *found = ronde_parse_carried(out_request->collective, name, error);
+    out_request->algorithm = found ? found->name : NULL;
+    return found ? RONDE_OK : RONDE_BAD_ARGUMENT;
 }
 
 /* `name`: what the grid calls it: of a file, its path; `chosen`: what that stands for here, or NULL. */
@@ -170,8 +175,9 @@ static enum ronde_status do_chosen(const struct session *session, struct unit un
 static enum ronde_status do_unit(const struct session *session, struct unit unit, FILE *out,
                                  struct ronde_error *error)
 {
-    const struct ronde_tune_options how = ronde_tune_options_of(session->options);
+    struct ronde_tune_options how = ronde_tune_options_of(session->options);
     const char *name = session->options->what.algorithms[unit.algorithm_index];
+    how.puts = ronde_name_puts(name);
     struct ronde_setup setup = {.platform = session->platform};
     struct ronde_candidate candidate;
     struct ronde_schedule *given = NULL;

@@ -57,7 +57,7 @@ static enum ronde_status check(const struct ronde_sweep_options *options, struct
                           options->shards);
     for (uint32_t a = 0; a < options->algorithm_count; a++)
         if (!ronde_is_file(options->algorithms[a]) && !ronde_sweep_chooses(options->algorithms[a]) &&
-            !ronde_parse_algorithm(options->collective, options->algorithms[a], error))
+            !ronde_parse_carried(options->collective, options->algorithms[a], error))
             return RONDE_BAD_ARGUMENT;
     return RONDE_OK;
 }

@@ -359,6 +359,24 @@ static void sweeps_and_plans_cut_as_sim_does(void)
     }
 }
 
+/* The same algorithm by a library that puts, beside it in one grid. */
+static void a_library_that_puts_is_swept_as_in_sim(void)
+{
+    static const char on[] = "--topo torus-8x8 -b 1M -e 1M";
+    char asked[256];
+    if (!is_possible())
+        return;
+    snprintf(asked, sizeof asked, "sim broadcast -a binomial_bine+puts %s --json", on);
+    const double sim_ns = time_of(asked);
+    snprintf(asked, sizeof asked, "sweep broadcast -a binomial_bine+puts %s 2>/dev/null", on);
+    CU_ASSERT_EQUAL(time_of(asked), sim_ns);
+    snprintf(asked, sizeof asked, "sweep broadcast -a binomial_bine,binomial_bine+puts %s", on);
+    said_expect(asked, 0, "\"algorithm\": \"binomial_bine+puts\"");
+    said_expect(asked, 0, "\"labels\": [\"puts\"]");
+    said_refuses("sweep broadcast -a binomial_bin+puts --topo torus-8x8", 2,
+                 "did you mean binomial_bine?");
+}
+
 /* A file goes by its path, and has results for the ranks that it has. */
 static void files_of_schedules_are_swept_and_planned(void)
 {
@@ -404,6 +422,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"files_of_schedules_are_swept_and_planned", files_of_schedules_are_swept_and_planned},
         {"sweeps_and_plans_cut_as_sim_does", sweeps_and_plans_cut_as_sim_does},
+        {"a_library_that_puts_is_swept_as_in_sim", a_library_that_puts_is_swept_as_in_sim},
         {"shards_and_resumption_give_the_whole", shards_and_resumption_give_the_whole},
         {"csv_has_what_json_has", csv_has_what_json_has},
         {"bad_sweeps_are_refused", bad_sweeps_are_refused},
