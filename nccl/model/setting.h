@@ -261,6 +261,9 @@ double ronde_nccl_reached_slot_GBps(const struct ronde_nccl_setting *setting);
 /** What a GPU's links carry in one direction by NVLS in a call of this size, waiting for chunks included (execution.c). */
 double ronde_nccl_reached_nvls_GBps(const struct ronde_nccl_setting *setting);
 
+/** What sends and receives reach of a slot for what rings do, whose ranks take in and send on in turns; 1 of other calls. */
+double ronde_nccl_point_slot_ratio(const struct ronde_nccl_setting *setting);
+
 /** Whether PCIe between bridged pairs is what joins these ranks. */
 bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting);
 
