@@ -356,7 +356,8 @@ static void a_fit_changes_what_rows_speak_of(void)
     CU_ASSERT_EQUAL(ronde_published_mark_anchor(&made.table, 0, false), 3);
     CU_ASSERT_TRUE(ronde_published_fit_system(&made.table, 0, &fitted).between.is_fitted);
     CU_ASSERT(fabs(fitted.nics / truth.nics - 1) < .05);
-    CU_ASSERT_EQUAL(fitted.links, 1);
+    /* A slice's way leads through links, too. */
+    CU_ASSERT(fabs(fitted.links - 1) < .02);
     CU_ASSERT_EQUAL(fitted.launch_us, 0);
     CU_ASSERT_EQUAL(fitted.inside, 1);
     CU_ASSERT_EQUAL(fitted.between, 1);
