@@ -128,12 +128,6 @@ static double message_bytes(const struct ronde_nccl_call *call)
     return call->collective == RONDE_SEND_RECV ? bytes : bytes / call->ranks;
 }
 
-bool ronde_nccl_is_point(enum ronde_collective collective)
-{
-    return collective == RONDE_SEND_RECV || collective == RONDE_ALL_TO_ALL ||
-           collective == RONDE_GATHER || collective == RONDE_SCATTER;
-}
-
 static struct ronde_nccl_setting
 setting_of(const struct ronde_nccl_constants *constants, const struct ronde_nccl_machine *machine,
            const struct ronde_nccl_call *call, enum ronde_nccl_protocol protocol)

@@ -156,7 +156,11 @@ static inline double ronde_nccl_slot_GBps(const struct ronde_nccl_constants *con
 }
 
 /** Whether NCCL makes sends and receives of it. */
-bool ronde_nccl_is_point(enum ronde_collective collective);
+static inline bool ronde_nccl_is_point(enum ronde_collective collective)
+{
+    return collective == RONDE_SEND_RECV || collective == RONDE_ALL_TO_ALL ||
+           collective == RONDE_GATHER || collective == RONDE_SCATTER;
+}
 
 /** How NCCL sends such a call: by size alone. */
 struct ronde_nccl_choice ronde_nccl_point_choice(const struct ronde_nccl_constants *constants,
