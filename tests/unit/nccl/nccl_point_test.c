@@ -267,6 +267,8 @@ int main(void)
         {"channels_double_with_the_part", channels_double_with_the_part},
         {"many_peers_share_all_channels", many_peers_share_all_channels},
         {"sockets_of_intel_part_their_gpus", sockets_of_intel_part_their_gpus},
+        {"slots_carry_messages_faster_than_rings", slots_carry_messages_faster_than_rings},
+        {"several_messages_hide_each_others_question", several_messages_hide_each_others_question},
         {"small_messages_go_by_ll", small_messages_go_by_ll},
         {"messages_are_handled_while_others_are_under_way",
          messages_are_handled_while_others_are_under_way},
