@@ -128,12 +128,6 @@ static double message_bytes(const struct ronde_nccl_call *call)
     return call->collective == RONDE_SEND_RECV ? bytes : bytes / call->ranks;
 }
 
-bool ronde_nccl_is_point(enum ronde_collective collective)
-{
-    return collective == RONDE_SEND_RECV || collective == RONDE_ALL_TO_ALL ||
-           collective == RONDE_GATHER || collective == RONDE_SCATTER;
-}
-
 static struct ronde_nccl_setting
 setting_of(const struct ronde_nccl_constants *constants, const struct ronde_nccl_machine *machine,
            const struct ronde_nccl_call *call, enum ronde_nccl_protocol protocol)
@@ -174,12 +168,14 @@ static double rate_of(const struct ronde_nccl_setting *setting, const struct mes
     const double ratio = NCCL_OWN(setting, channel_ratio);
     const double block = ratio * NCCL_COMMON(setting, p2p_channel_GBps);
     const double share = is_ll ? 1 / ronde_nccl_wire[RONDE_NCCL_LL] : 1;
-    if (!messages->is_across)
+    const bool is_by_slot = !ronde_nccl_has_nvlink(machine, setting->g);
+    const double link = setting->link_GBps * (is_by_slot ? ronde_nccl_point_slot_ratio(setting) : 1);
+    if (!messages->is_across && is_staged(setting))
         return ronde_nccl_slower(setting->link_GBps,
-                                 channels * share *
-                                     (is_staged(setting)
-                                          ? ratio * NCCL_COMMON(setting, p2p_host_channel_GBps)
-                                          : block));
+                                 channels * share * ratio *
+                                     NCCL_COMMON(setting, p2p_host_channel_GBps));
+    if (!messages->is_across)
+        return ronde_nccl_slower(link, channels * share * block);
     /* Ranks that all send share the NICs; one of a node that sends has its own. */
     const double nics = ronde_nccl_nics_GBps(setting);
     const double own =

@@ -63,13 +63,19 @@ double ronde_nccl_reached_slot_GBps(const struct ronde_nccl_setting *setting)
            ronde_nccl_common_of(setting, efficiency);
 }
 
+double ronde_nccl_point_slot_ratio(const struct ronde_nccl_setting *setting)
+{
+    return ronde_nccl_is_point(setting->call->collective) ? NCCL_COMMON(setting, p2p_slot_ratio) : 1;
+}
+
 /** What the slots of GPUs, or of fewer NICs, carry both ways at once. Sockets go through the host's memory, not through GPUs. */
 static double slots_GBps(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
     const uint32_t nics = ronde_nccl_nics(machine, setting->g);
-    const double slots =
-        (nics < setting->g ? nics : setting->g) * ronde_nccl_slot_GBps(setting->constants, machine);
+    const double slots = (nics < setting->g ? nics : setting->g) *
+                         ronde_nccl_slot_GBps(setting->constants, machine) *
+                         ronde_nccl_point_slot_ratio(setting);
     if (machine->fabric == RONDE_NCCL_ETHERNET)
         return INFINITY;
     if (!machine->behind_bridge)

@@ -141,6 +141,13 @@ static double hop_us(const struct ronde_nccl_setting *setting, bool is_tree)
     return setting->limit ? fmax(hop, setting->limit->inside_us) : hop;
 }
 
+/** Whether a rank sends to several on other nodes at once: all of these messages ask, and what is done for one hides the question of another. */
+static bool asks_at_once(const struct ronde_nccl_call *call)
+{
+    return ronde_nccl_is_point(call->collective) && call->collective != RONDE_SEND_RECV &&
+           call->ranks - call->ranks / call->nodes > 1;
+}
+
 /**
  * What a hop takes beyond one by LL: what the protocol's proxies do, or the question of a long message, which goes on meanwhile. LL asks
  * nobody, however long: Perlmutter's and Polaris's times do not step at 8 KiB, Alps's trees alone do.
@@ -149,6 +156,8 @@ static double net_extra_us(const struct ronde_nccl_setting *setting)
 {
     if (setting->protocol == RONDE_NCCL_LL)
         return 0;
+    if (asks_at_once(setting->call))
+        return NCCL_COMMON(setting, net_simple_us);
     return fmax(ronde_nccl_common_of(setting, setting->protocol == RONDE_NCCL_SIMPLE
                                                   ? RONDE_NCCL_COMMON_net_simple_us
                                                   : RONDE_NCCL_COMMON_net_ll128_us),

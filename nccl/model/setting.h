@@ -156,7 +156,11 @@ static inline double ronde_nccl_slot_GBps(const struct ronde_nccl_constants *con
 }
 
 /** Whether NCCL makes sends and receives of it. */
-bool ronde_nccl_is_point(enum ronde_collective collective);
+static inline bool ronde_nccl_is_point(enum ronde_collective collective)
+{
+    return collective == RONDE_SEND_RECV || collective == RONDE_ALL_TO_ALL ||
+           collective == RONDE_GATHER || collective == RONDE_SCATTER;
+}
 
 /** How NCCL sends such a call: by size alone. */
 struct ronde_nccl_choice ronde_nccl_point_choice(const struct ronde_nccl_constants *constants,
@@ -260,6 +264,9 @@ double ronde_nccl_reached_slot_GBps(const struct ronde_nccl_setting *setting);
 
 /** What a GPU's links carry in one direction by NVLS in a call of this size, waiting for chunks included (execution.c). */
 double ronde_nccl_reached_nvls_GBps(const struct ronde_nccl_setting *setting);
+
+/** What sends and receives reach of a slot for what rings do, whose ranks take in and send on in turns; 1 of other calls. */
+double ronde_nccl_point_slot_ratio(const struct ronde_nccl_setting *setting);
 
 /** Whether PCIe between bridged pairs is what joins these ranks. */
 bool ronde_nccl_is_pairs(const struct ronde_nccl_setting *setting);

@@ -362,11 +362,18 @@ static void close_room(const struct ronde_published *published, struct room *roo
     ronde_mem_free(published->mem, room->errors, published->count, sizeof(double));
 }
 
+/** What a row counts as: a time of a wrong result may be the time of anything, so it is a fault's. */
+static enum ronde_published_state counted_as(const struct ronde_published_row *row)
+{
+    return row->is_wrong && row->state == RONDE_PUBLISHED_PREDICTED ? RONDE_PUBLISHED_FAULTY
+                                                                    : row->state;
+}
+
 static void take_rows(const struct ronde_published *published, uint32_t system, struct room *room)
 {
     for (size_t r = 0; r < published->count; r++) {
         struct ronde_published_row *row = &published->rows[r];
-        if (row->system == system && row->state == RONDE_PUBLISHED_PREDICTED)
+        if (row->system == system && counted_as(row) == RONDE_PUBLISHED_PREDICTED)
             room->rows[room->count++] = row;
     }
 }
@@ -382,7 +389,7 @@ enum ronde_status ronde_published_score_of(const struct ronde_published *publish
         struct ronde_published_row *row = &published->rows[r];
         if (row->system != system)
             continue;
-        out->count[row->state]++;
+        out->count[counted_as(row)]++;
         row->winner = row->predicted_winner = RONDE_NCCL_ALGORITHM_COUNT;
         row->margin = row->predicted_margin = 0;
     }
@@ -466,11 +473,17 @@ static int by_line(const void *key, const void *of)
     return line < why->line ? -1 : line > why->line;
 }
 
+/** Why a row with wrong results is not scored. */
+static const char wrong_text[] =
+    "results are wrong (#wrong): scores and anchors leave out such times";
+
 const char *ronde_published_why_of(const struct ronde_published *published,
                                    const struct ronde_published_row *row, struct ronde_error *room)
 {
     const struct ronde_published_system *system = &published->systems[row->system];
     const bool is_lacking = row->state == RONDE_PUBLISHED_NOT_DESCRIBED;
+    if (counted_as(row) != row->state)
+        return wrong_text;
     *room = (struct ronde_error){.status = RONDE_OK};
     if (is_lacking && !system->is_described)
         ronde_fail(room, RONDE_BAD_INPUT, "no machine of system %s is described", system->name);
@@ -513,7 +526,7 @@ void ronde_published_whys_of(const struct ronde_published *published,
     for (size_t r = 0; r < published->count; r++) {
         struct ronde_error room;
         const struct ronde_published_row *row = &published->rows[r];
-        if (row->state == RONDE_PUBLISHED_NOT_DESCRIBED)
+        if (row->state == RONDE_PUBLISHED_NOT_DESCRIBED || counted_as(row) != row->state)
             gather(out, row->line, ronde_published_why_of(published, row, &room));
     }
 }

@@ -63,6 +63,8 @@
     X(p2p_channel_GBps)                                                                            \
     X(p2p_host_channel_GBps)                                                                       \
     X(p2p_message_us)                                                                              \
+    X(net_ring_step_us)                                                                            \
+    X(p2p_slot_ratio)                                                                              \
     X(tree_net_efficiency)                                                                         \
     X(tree_second_child_hops)                                                                      \
     X(tree_nvlink_efficiency)                                                                      \

@@ -301,7 +301,7 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_published_sureness_of(const struct ronde_published *published,
                             struct ronde_published_sureness *out, struct ronde_error *error);
 
-/** The score of a system. Errors: NO_MEMORY. */
+/** The score of a system. Predicted rows of wrong results count as FAULTY. Errors: NO_MEMORY. */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_published_score_of(const struct ronde_published *published, uint32_t system,
                          struct ronde_published_score *out, struct ronde_error *error);

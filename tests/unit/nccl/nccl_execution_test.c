@@ -321,6 +321,44 @@ static void rings_by_ll_take_the_longer_of_path_and_messages(void)
 }
 
 /*
+ * all_gather of four nodes by Simple, NICs of 8 GB/s: three hops of 30 us. A block of 4 MB takes 500 us and goes in two slices, so all of them
+ * in a row are longer than one slice's way. A block of 40 kB is one slice: its way of 100 us, or what each step takes at
+ * least, twice as long where GPUs share a NIC. Processors that move EFA's messages hide no hop.
+ */
+static void slices_hide_hops_of_rings_between_nodes(void)
+{
+    struct ronde_nccl_constants made = links_alone();
+    struct ronde_nccl_machine machine = made_machine;
+    struct ronde_nccl_call call = {RONDE_ALL_GATHER, 4, 4, 229, 16000000};
+    const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, RONDE_NCCL_SIMPLE};
+    machine.nics = 8;
+    machine.nic_GBps = 8;
+    machine.pcie_GBps = 1e5;
+    made.all[RONDE_NCCL_COMMON_infiniband_latency_us].value = 10;
+    made.all[RONDE_NCCL_COMMON_net_simple_us].value = 20;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring),
+                           5 + 500 + ronde_nccl_overlapped(90 + 2 * 250, 2 * 500, 4), .1);
+    call.bytes = 160000;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), 5 + 5 + 100, .1);
+    made.all[RONDE_NCCL_COMMON_net_ring_step_us].value = 200;
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring),
+                           5 + 5 + ronde_nccl_overlapped(100, 400, 4), .1);
+    machine.nics = 2;
+    machine.nic_GBps = 1e4;
+    call = (struct ronde_nccl_call){RONDE_ALL_GATHER, 16, 2, 229, 1600};
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), 5 + 14 * 400, 2);
+    made.all[RONDE_NCCL_COMMON_overlap_hosted].value = .5;
+    made.all[RONDE_NCCL_COMMON_efa_latency_us].value = 10;
+    made.all[RONDE_NCCL_COMMON_efa_efficiency].value = 1;
+    machine.fabric = RONDE_NCCL_EFA;
+    machine.nics = 8;
+    machine.nic_GBps = 8;
+    call = (struct ronde_nccl_call){RONDE_ALL_GATHER, 4, 4, 229, 16000000};
+    CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &machine, &call, ring), 5 + 90 + 3 * 500,
+                           .1);
+}
+
+/*
  * 4 ranks, 16 KiB: six steps of 4 KiB by one channel of 4.096 GB/s, which is 1 us, and hops of 1 us. Since 2.10 these go together, as sides
  * of a right angle do, but not through host memory. By Simple a call begins later, by its generation.
  */
@@ -494,6 +532,7 @@ int main(void)
         SUITE_CASE(slots_reach_what_lies_between_them),
         SUITE_CASE(ll_between_nodes_goes_through_proxies),
         SUITE_CASE(rings_by_ll_take_the_longer_of_path_and_messages),
+        SUITE_CASE(slices_hide_hops_of_rings_between_nodes),
         SUITE_CASE(first_lines_ride_on_hops),
         SUITE_CASE(hops_between_bridges_are_counted),
         SUITE_CASE(flags_in_host_memory_lie_across_the_slot),

@@ -126,6 +126,41 @@ static void sockets_of_intel_part_their_gpus(void)
     CU_ASSERT_DOUBLE_EQUAL(GBps_of(&machine, call), 32, .05);
 }
 
+/* Slots carry sends and receives by p2p_slot_ratio faster than rings, but not through host memory. */
+static void slots_carry_messages_faster_than_rings(void)
+{
+    const double ratio = made_up().all[RONDE_NCCL_COMMON_p2p_slot_ratio].value;
+    struct ronde_nccl_machine machine = nccl_h100;
+    const struct ronde_nccl_call call = {RONDE_SEND_RECV, 2, 1, 229, GIB};
+    machine.link = RONDE_NODE_PCIE;
+    machine.gpu_path = RONDE_NCCL_GPU_SWITCH;
+    machine.pcie_GBps = 10;
+    const double share = made_up().all[RONDE_NCCL_COMMON_pcie_switch_efficiency].value;
+    CU_ASSERT(ratio > 1);
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&machine, call), 10 * share * ratio, .02);
+    machine.gpu_path = RONDE_NCCL_GPU_HOST;
+    machine.pcie_GBps = 2;
+    CU_ASSERT_DOUBLE_EQUAL(GBps_of(&machine, call),
+                           2 * made_up().all[RONDE_NCCL_COMMON_pcie_efficiency].value, .02);
+}
+
+/* One message to another node waits for the answer to its question, 500 us; of several one goes on while another asks. */
+static void several_messages_hide_each_others_question(void)
+{
+    struct ronde_nccl_constants made = made_up();
+    const struct ronde_nccl_choice simple = {RONDE_NCCL_POINT, RONDE_NCCL_SIMPLE};
+    const struct ronde_nccl_call calls[] = {{RONDE_SEND_RECV, 16, 2, 229, MIB},
+                                            {RONDE_ALL_TO_ALL, 2, 2, 229, MIB},
+                                            {RONDE_ALL_TO_ALL, 16, 2, 229, MIB}};
+    for (size_t c = 0; c < sizeof calls / sizeof calls[0]; c++) {
+        made.all[RONDE_NCCL_COMMON_infiniband_rendezvous_us].value = 0;
+        const double us = ronde_nccl_execution_us(&made, &nccl_h100, &calls[c], simple);
+        made.all[RONDE_NCCL_COMMON_infiniband_rendezvous_us].value = 500;
+        CU_ASSERT_DOUBLE_EQUAL(ronde_nccl_execution_us(&made, &nccl_h100, &calls[c], simple),
+                               us + (c < 2 ? 500 : 0), 1);
+    }
+}
+
 /* LL up to 16 KiB for each channel of a message. */
 static void small_messages_go_by_ll(void)
 {
@@ -232,6 +267,8 @@ int main(void)
         {"channels_double_with_the_part", channels_double_with_the_part},
         {"many_peers_share_all_channels", many_peers_share_all_channels},
         {"sockets_of_intel_part_their_gpus", sockets_of_intel_part_their_gpus},
+        {"slots_carry_messages_faster_than_rings", slots_carry_messages_faster_than_rings},
+        {"several_messages_hide_each_others_question", several_messages_hide_each_others_question},
         {"small_messages_go_by_ll", small_messages_go_by_ll},
         {"messages_are_handled_while_others_are_under_way",
          messages_are_handled_while_others_are_under_way},
