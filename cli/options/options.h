@@ -21,7 +21,7 @@
 /** Times an option can be given that may be given several times. */
 #define RONDE_MAX_REPEATS 16u
 /** Algorithms one -a can name, and the bytes of their list. */
-#define RONDE_MAX_NAMES 16u
+#define RONDE_MAX_NAMES 32u
 #define RONDE_MAX_NAMES_BYTES 512u
 
 /** The texts of an option that may be given several times. */

@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /** Most algorithms of one collective in a file. */
-#define RONDE_RECORDED_ALGORITHMS 16u
+#define RONDE_RECORDED_ALGORITHMS 32u
 /** Most numbers of ranks. */
 #define RONDE_RECORDED_RANKS 16u
 /** Bytes of an algorithm's name, its NUL included. */

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 /** Most candidates of any collective. */
-#define MOST_CANDIDATES 16
+#define MOST_CANDIDATES 32
 
 /* Two algorithms of broadcast, and one of them on more ranks than cores. */
 static struct ronde_measured_row rows[] = {
