@@ -18,7 +18,7 @@
 #define LEAST_GBps 1e-300
 
 /* After so many rounds all flows that tight links join are taken into a solution. */
-#define ROUNDS 4u
+#define ROUNDS 8u
 
 static inline bool affect(struct ronde_sim_share *share, uint32_t index)
 {
