@@ -29,6 +29,9 @@
 #define MOST_LAST_WORK UINT64_C(200000000)
 #define MOST_STEP_WORK UINT64_C(4000)
 
+/* How much more work than expected a replay may be that is done only as it is expected to be quick: shorter pieces meet more others. */
+#define UNEXPECTED 2
+
 /* Shorter slots than one that is so much worse than the best are worse still. */
 #define RISEN 1.10
 
@@ -93,10 +96,11 @@ struct search {
     double beyond_ns;  /**< the least that was found to be above; or INFINITY */
     double last_ns;    /**< the last time, or what it was found to be above */
     double off;        /**< the time over its estimate */
-    double work_a_step;                      /**< of what maxmin replayed so far, at most */
-    bool is_packed;                          /**< trees that were packed for the machine, unasked */
-    uint64_t work_limit;                     /**< of a replay (ronde_sim_options); 0 = none */
-    uint64_t refused_steps;                  /**< so many are too much work */
+    double work_a_step;     /**< of what maxmin replayed so far, at most */
+    bool is_packed;         /**< trees that were packed for the machine, unasked */
+    uint64_t work_limit;    /**< of a replay (ronde_sim_options); 0 = none */
+    uint64_t quick_work;    /**< of one that is expected to be quick; 0 = none is */
+    uint64_t refused_steps; /**< so many are too much work */
     uint64_t tried[RONDE_OUTLINE_SLOTS + 2]; /**< slots */
     uint32_t tried_count;
 };
@@ -208,6 +212,8 @@ static uint64_t work_limit_of(const struct search *search, uint64_t steps)
     const uint64_t work = steps * MOST_STEP_WORK;
     if (!search->is_packed)
         return search->work_limit;
+    if (search->quick_work > 0)
+        return UNEXPECTED * search->quick_work;
     return work < MOST_QUICK_WORK ? MOST_QUICK_WORK : work < MOST_LONG_WORK ? work : MOST_LONG_WORK;
 }
 
@@ -385,13 +391,17 @@ static enum ronde_status try_finer(struct search *search, const struct slots *sl
 {
     const bool is_again = search->is_packed && search->refused_steps != UINT64_MAX;
     const double work_a_step = search->work_a_step > 0 ? search->work_a_step : 1.0;
-    const double quick_steps = (double)(is_again ? MOST_AGAIN_WORK : MOST_QUICK_WORK) / work_a_step;
+    const uint64_t quick_work = is_again ? MOST_AGAIN_WORK : MOST_QUICK_WORK;
+    const double quick_steps = (double)quick_work / work_a_step;
     /* Less than a visit a step: of many that are alike one is replayed. */
     const uint64_t most = work_a_step < 1 ? MOST_LONG_STEPS : MOST_FINER_STEPS;
     if (quick_steps <= (double)search->most_steps || search->most_steps >= most)
         return RONDE_OK;
     search->most_steps = quick_steps < (double)most ? (uint64_t)quick_steps : most;
-    return try_best(search, *slots, error);
+    search->quick_work = isfinite(search->fastest_ns) ? quick_work : 0;
+    const enum ronde_status status = try_best(search, *slots, error);
+    search->quick_work = 0;
+    return status;
 }
 
 /** By the slots that are listed, the best first. */

@@ -20,7 +20,7 @@ struct search {
     struct ronde_sim_share share;
     struct end *ends; /* two per operation at most */
     size_t end_count;
-    uint32_t *flow_of; /* per operation */
+    uint32_t *bundle_of; /* per operation, of its flow */
 };
 
 /* Ends before beginnings, so that what touches does not overlap. */
@@ -53,12 +53,11 @@ static void list_ends(struct search *search)
 /* One end; false where there is no memory. */
 static bool pass_end(struct search *search, const struct end *end)
 {
-    const struct ronde_sim_arrival arrival = {end->at_ns, end->op,
-                                              search->graph.nodes[end->op].kind, 0};
     if (!end->is_begin)
-        return ronde_sim_share_leave(&search->share, search->flow_of[end->op]);
-    search->flow_of[end->op] = ronde_sim_share_join(&search->share, end->at_ns, &arrival);
-    return search->flow_of[end->op] != RONDE_NONE;
+        return ronde_sim_share_leave(&search->share, search->bundle_of[end->op]);
+    search->bundle_of[end->op] =
+        ronde_sim_share_join(&search->share, end->at_ns, search->graph.nodes[end->op].kind);
+    return search->bundle_of[end->op] != RONDE_NONE;
 }
 
 /* The load of a link now, if it is another one. */
@@ -66,8 +65,10 @@ static bool note(const struct search *search, struct ronde_sim_loads *loads, dou
 {
     const struct ronde_sim_shared_link *link = &search->share.links[loads->link];
     double rate_GBps = 0;
-    for (uint32_t i = 0; i < link->count; i++)
-        rate_GBps += search->share.flows[link->flows[i].flow].rate_GBps;
+    for (uint32_t i = 0; i < link->count; i++) {
+        const struct ronde_sim_bundle *bundle = &search->share.bundles[link->bundles[i].bundle];
+        rate_GBps += bundle->rate_GBps * bundle->count;
+    }
     if (loads->count > 0 ? loads->all[loads->count - 1].rate_GBps == rate_GBps : rate_GBps == 0)
         return true;
     const bool fits = ronde_mem_grow(search->scene->mem, &loads->all, &loads->capacity,
@@ -87,8 +88,8 @@ static bool pass_moment(struct search *search, size_t *next, struct ronde_sim_lo
         fits = pass_end(search, &search->ends[(*next)++]);
     fits = fits && ronde_sim_share_solve(&search->share);
     for (uint32_t i = 0; fits && i < search->share.affected.count; i++) {
-        struct ronde_sim_flow *flow = &search->share.flows[search->share.affected.all[i]];
-        flow->rate_GBps = flow->found_GBps;
+        struct ronde_sim_bundle *bundle = &search->share.bundles[search->share.affected.all[i]];
+        bundle->rate_GBps = bundle->found_GBps;
     }
     for (uint32_t i = 0; fits && i < count; i++)
         fits = note(search, &loads[i], at_ns);
@@ -100,15 +101,15 @@ static enum ronde_status find(struct search *search, struct ronde_sim_loads *loa
     const struct ronde_mem *mem = search->scene->mem;
     const size_t ops = search->graph.node_count;
     search->ends = ronde_mem_new(mem, 2 * ops, sizeof *search->ends);
-    search->flow_of = ronde_mem_new(mem, ops, sizeof *search->flow_of);
+    search->bundle_of = ronde_mem_new(mem, ops, sizeof *search->bundle_of);
     bool fits = ronde_sim_share_open(&search->share, &search->graph, mem) && search->ends &&
-                search->flow_of;
+                search->bundle_of;
     if (fits)
         list_ends(search);
     for (size_t next = 0; fits && next < search->end_count;)
         fits = pass_moment(search, &next, loads, count);
     ronde_sim_share_close(&search->share);
-    ronde_mem_free(mem, search->flow_of, ops, sizeof *search->flow_of);
+    ronde_mem_free(mem, search->bundle_of, ops, sizeof *search->bundle_of);
     ronde_mem_free(mem, search->ends, 2 * ops, sizeof *search->ends);
     return fits ? RONDE_OK : ronde_sim_no_memory(search->scene);
 }

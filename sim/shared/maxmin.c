@@ -1,7 +1,7 @@
 /*
  * Replay with max-min sharing of every link, as SimGrid has it, in time that follows what changes: flows that begin and
  * end at one moment are worked out together, and rates are found again only for flows that a tight link joins to them
- * (maxmin_share.c). Times are those of SimGrid to rounding: tests/property/flat_simgrid_test.c compares.
+ * (maxmin_solve.c). Times are those of SimGrid to rounding: tests/property/flat_simgrid_test.c compares.
  */
 #include "maxmin_share.h"
 #include "sim/check.h"
@@ -35,21 +35,42 @@
 /* Ends below each in the heap: as many as lie in a cache line, so that going down it misses the cache half as often as with two. */
 #define WAYS 4u
 
-/* When a flow ends, in a heap: beside its number, for flows lie all over their memory. */
+/* When the first flow of a bundle ends, in a heap: beside the bundle's number, for bundles lie all over their memory. */
 struct end {
     double at_ns;
-    uint32_t flow;
+    uint32_t bundle;
+};
+
+/* A flow of a bundle: all have one rate, so it is over once each flow there from the first has carried so much. */
+struct flow {
+    double until_bytes;
+    uint32_t op;   /* whose message */
+    uint32_t kind; /* of the operation */
+    uint32_t next; /* the one that ends after it, or NONE; of a free place, the next free one */
+    uint32_t prev; /* the one that ends before it, or NONE */
+};
+
+/* Flows of a bundle in the order they end in, NONE where it has none; and where it is among the ends, + 1; 0 = it has no rate yet. */
+struct line {
+    uint32_t first;
+    uint32_t last;
+    uint32_t place;
 };
 
 /* The state of a replay. */
 struct maxmin {
     struct ronde_sim_forward *walk;
     struct ronde_sim_share share;
-    struct end *ends;   /* a heap, the flow that ends first on top */
-    uint32_t *place_of; /* per flow, where it is among them, + 1; 0 = it has no rate yet */
+    struct end *ends; /* a heap, the bundle whose flow ends first on top */
     size_t end_capacity;
-    size_t place_capacity;
     uint32_t end_count;
+    struct line *lines; /* per bundle */
+    size_t line_capacity;
+    uint32_t line_count;
+    struct flow *flows; /* in places that are used again */
+    size_t flow_capacity;
+    uint32_t flows_used;   /* places used so far */
+    uint32_t free_flow;    /* the first of those that are free, or NONE */
     struct timespec start; /* of the replay, without what was prepared */
     uint64_t flow_count;   /* of the whole run */
     uint64_t begun;        /* of them */
@@ -61,7 +82,7 @@ struct maxmin {
 static inline void put_end(struct maxmin *maxmin, uint32_t at, struct end end)
 {
     maxmin->ends[at] = end;
-    maxmin->place_of[end.flow] = at + 1;
+    maxmin->lines[end.bundle].place = at + 1;
 }
 
 /* The first of the ends below a place that has some. */
@@ -76,7 +97,7 @@ static inline uint32_t first_below(const struct maxmin *maxmin, uint32_t at)
     return first;
 }
 
-/* Moves a flow up or down to its place among the ends. */
+/* Moves a bundle up or down to its place among the ends. */
 static void settle_end(struct maxmin *maxmin, uint32_t at, struct end end)
 {
     const struct end *ends = maxmin->ends;
@@ -108,42 +129,79 @@ static bool add_end(struct maxmin *maxmin, struct end end)
     return true;
 }
 
+/* When the first flow of a bundle ends at the rate it has. */
+static struct end first_end_of(const struct maxmin *maxmin, uint32_t index)
+{
+    const struct ronde_sim_bundle *bundle = &maxmin->share.bundles[index];
+    const double until_bytes = maxmin->flows[maxmin->lines[index].first].until_bytes;
+    const double left_bytes = ronde_sim_later(until_bytes - bundle->carried_bytes, 0);
+    return (struct end){bundle->since_ns + left_bytes / bundle->rate_GBps, index};
+}
+
 /* Prefetches what a flow touches as it ends: its links, and where its successors are listed. */
 static void look_at_end(const struct maxmin *maxmin, uint32_t index)
 {
-    const struct ronde_sim_flow *flow = &maxmin->share.flows[index];
-    for (uint32_t hop = 0; hop < flow->hop_count; hop++)
-        __builtin_prefetch(ronde_sim_share_link(&maxmin->share, flow, hop), 1);
-    __builtin_prefetch(&maxmin->walk->graph.first_next[flow->op >> maxmin->walk->graph.piece_bits]);
+    const struct ronde_sim_bundle *bundle = &maxmin->share.bundles[index];
+    const uint32_t op = maxmin->flows[maxmin->lines[index].first].op;
+    for (uint32_t hop = 0; hop < bundle->hop_count; hop++)
+        __builtin_prefetch(ronde_sim_share_link(&maxmin->share, bundle, hop), 1);
+    __builtin_prefetch(&maxmin->walk->graph.first_next[op >> maxmin->walk->graph.piece_bits]);
 }
 
+/* The flow that ends first leaves its bundle, which is then where the end of its next one belongs. */
+static void pass_end(struct maxmin *maxmin, uint32_t index)
+{
+    struct line *line = &maxmin->lines[index];
+    const uint32_t passed = line->first;
+    line->first = maxmin->flows[passed].next;
+    maxmin->flows[passed].next = maxmin->free_flow;
+    maxmin->free_flow = passed;
+    if (line->first != RONDE_NONE) {
+        maxmin->flows[line->first].prev = RONDE_NONE;
+        settle_end(maxmin, 0, first_end_of(maxmin, index));
+        return;
+    }
+    line->last = RONDE_NONE;
+    line->place = 0;
+    if (--maxmin->end_count > 0)
+        settle_end(maxmin, 0, maxmin->ends[maxmin->end_count]);
+}
+
+/* A flow that is over, and its bundle. */
+struct passed {
+    struct ronde_sim_over over;
+    uint32_t bundle;
+};
+
 /* The next one is looked at while this one is over: its memory has been on its way since it was second or third. */
-static struct end take_first_end(struct maxmin *maxmin)
+static struct passed take_first_end(struct maxmin *maxmin)
 {
     const struct end first = maxmin->ends[0];
-    maxmin->place_of[first.flow] = 0;
+    const struct flow *flow = &maxmin->flows[maxmin->lines[first.bundle].first];
+    const struct passed passed = {{first.at_ns, flow->op, flow->kind}, first.bundle};
     if (maxmin->end_count > 2) {
-        __builtin_prefetch(&maxmin->share.flows[maxmin->ends[1].flow]);
-        __builtin_prefetch(&maxmin->share.flows[maxmin->ends[2].flow]);
+        __builtin_prefetch(&maxmin->share.bundles[maxmin->ends[1].bundle]);
+        __builtin_prefetch(&maxmin->share.bundles[maxmin->ends[2].bundle]);
+        __builtin_prefetch(&maxmin->flows[maxmin->lines[maxmin->ends[1].bundle].first]);
+        __builtin_prefetch(&maxmin->flows[maxmin->lines[maxmin->ends[2].bundle].first]);
     }
-    if (--maxmin->end_count > 0) {
-        settle_end(maxmin, 0, maxmin->ends[maxmin->end_count]);
-        look_at_end(maxmin, maxmin->ends[0].flow);
-    }
-    return first;
+    pass_end(maxmin, first.bundle);
+    if (maxmin->end_count > 0)
+        look_at_end(maxmin, maxmin->ends[0].bundle);
+    return passed;
 }
 
 /* Takes up to AHEAD ends out of the heap that are due, and prefetches the lists of their links where there are several. */
-static uint32_t take_ends(struct maxmin *maxmin, double until_ns, struct end ends[AHEAD])
+static uint32_t take_ends(struct maxmin *maxmin, double until_ns, struct passed ends[AHEAD])
 {
     const struct ronde_sim_share *share = &maxmin->share;
     uint32_t count = 0;
     while (count < AHEAD && maxmin->end_count > 0 && maxmin->ends[0].at_ns <= until_ns)
         ends[count++] = take_first_end(maxmin);
     for (uint32_t i = 0; count > 1 && i < count; i++) {
-        const struct ronde_sim_flow *flow = &share->flows[ends[i].flow];
-        for (uint32_t hop = 0; hop < flow->hop_count; hop++)
-            __builtin_prefetch(ronde_sim_share_link(share, flow, hop)->flows, 1);
+        const struct ronde_sim_bundle *bundle = &share->bundles[ends[i].bundle];
+        for (uint32_t hop = 0; hop < bundle->hop_count; hop++)
+            __builtin_prefetch(ronde_sim_share_link(share, bundle, hop)->bundles, 1);
     }
     return count;
 }
@@ -151,17 +209,13 @@ static uint32_t take_ends(struct maxmin *maxmin, double until_ns, struct end end
 /* Flows that are over by then; each at its own time, so that what is one moment costs no accuracy. */
 static bool end_flows(struct maxmin *maxmin, double until_ns)
 {
-    struct end ends[AHEAD];
+    struct passed ends[AHEAD];
     bool fits = true;
     for (uint32_t count = AHEAD; fits && count == AHEAD;) {
         count = take_ends(maxmin, until_ns, ends);
-        for (uint32_t i = 0; fits && i < count; i++) {
-            const struct ronde_sim_flow *flow = &maxmin->share.flows[ends[i].flow];
-            fits = ronde_sim_share_leave(&maxmin->share, ends[i].flow) &&
-                   ronde_sim_forward_finish(maxmin->walk,
-                                            (struct ronde_sim_over){ends[i].at_ns, flow->op,
-                                                                    flow->kind});
-        }
+        for (uint32_t i = 0; fits && i < count; i++)
+            fits = ronde_sim_share_leave(&maxmin->share, ends[i].bundle) &&
+                   ronde_sim_forward_finish(maxmin->walk, ends[i].over);
     }
     return fits && ronde_sim_forward_settle(maxmin->walk);
 }
@@ -185,7 +239,7 @@ static void look_ahead(const struct maxmin *maxmin, const struct ronde_sim_arriv
     for (uint32_t i = 0; i < count; i++) {
         const struct ronde_sim_forward_kind *kind = &graph->kinds[batch[i].kind];
         __builtin_prefetch(&graph->routes.hops[kind->first_hop]);
-        __builtin_prefetch(&maxmin->share.rank_of[kind->route]);
+        __builtin_prefetch(&maxmin->share.bundle_of[kind->route]);
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct ronde_sim_forward_kind *kind = &graph->kinds[batch[i].kind];
@@ -202,6 +256,68 @@ static double next_moment(const struct maxmin *maxmin)
     return arrival_ns < end_ns ? arrival_ns : end_ns;
 }
 
+/* A place for a flow; NONE where there is no memory. */
+static uint32_t new_flow(struct maxmin *maxmin)
+{
+    const uint32_t free = maxmin->free_flow;
+    if (free != RONDE_NONE) {
+        maxmin->free_flow = maxmin->flows[free].next;
+        return free;
+    }
+    return ronde_mem_grow(maxmin->walk->scene.mem, &maxmin->flows, &maxmin->flow_capacity,
+                          (size_t)maxmin->flows_used + 1, sizeof *maxmin->flows)
+               ? maxmin->flows_used++
+               : RONDE_NONE;
+}
+
+/* Lines for bundles that are the first in their places. */
+static bool reserve_lines(struct maxmin *maxmin)
+{
+    const uint32_t count = maxmin->share.bundle_count;
+    if (!ronde_mem_grow(maxmin->walk->scene.mem, &maxmin->lines, &maxmin->line_capacity, count,
+                        sizeof *maxmin->lines))
+        return false;
+    while (maxmin->line_count < count)
+        maxmin->lines[maxmin->line_count++] = (struct line){RONDE_NONE, RONDE_NONE, 0};
+    return true;
+}
+
+/* Puts a flow where it belongs in its line: near the last, as a rule, for messages on one route are as long as each other. */
+static void line_up(struct maxmin *maxmin, struct line *line, uint32_t index)
+{
+    struct flow *flow = &maxmin->flows[index];
+    flow->prev = line->last;
+    for (; flow->prev != RONDE_NONE && maxmin->flows[flow->prev].until_bytes > flow->until_bytes;
+         maxmin->share.visits++)
+        flow->prev = maxmin->flows[flow->prev].prev;
+    uint32_t *before = flow->prev == RONDE_NONE ? &line->first : &maxmin->flows[flow->prev].next;
+    flow->next = *before;
+    *before = index;
+    uint32_t *after = flow->next == RONDE_NONE ? &line->last : &maxmin->flows[flow->next].prev;
+    *after = index;
+}
+
+/* A message begins to flow. */
+static bool begin_flow(struct maxmin *maxmin, double at_ns, const struct ronde_sim_arrival *arrival)
+{
+    const uint32_t index = ronde_sim_share_join(&maxmin->share, at_ns, arrival->kind);
+    const uint32_t flow = new_flow(maxmin);
+    if (index == RONDE_NONE || flow == RONDE_NONE || !reserve_lines(maxmin))
+        return false;
+    const struct ronde_sim_bundle *bundle = &maxmin->share.bundles[index];
+    const double carried_bytes =
+        bundle->carried_bytes + bundle->rate_GBps * ronde_sim_later(at_ns - bundle->since_ns, 0);
+    struct line *line = &maxmin->lines[index];
+    maxmin->flows[flow] =
+        (struct flow){.until_bytes = carried_bytes + maxmin->walk->graph.kinds[arrival->kind].bytes,
+                      .op = arrival->op,
+                      .kind = arrival->kind};
+    line_up(maxmin, line, flow);
+    if (line->place > 0 && line->first == flow)
+        settle_end(maxmin, line->place - 1, first_end_of(maxmin, index));
+    return true;
+}
+
 /* Flows that begin by then. */
 static bool begin_flows(struct maxmin *maxmin, double until_ns)
 {
@@ -214,27 +330,24 @@ static bool begin_flows(struct maxmin *maxmin, double until_ns)
         for (uint32_t i = 0; fits && i < count; i++) {
             if (i % AHEAD == 0)
                 look_ahead(maxmin, batch + i, count - i < AHEAD ? count - i : AHEAD);
-            fits = ronde_sim_share_join(&maxmin->share, at_ns, &batch[i]) != RONDE_NONE;
+            fits = begin_flow(maxmin, at_ns, &batch[i]);
         }
         maxmin->begun += count;
     }
-    return fits &&
-           ronde_mem_grow(maxmin->walk->scene.mem, &maxmin->place_of, &maxmin->place_capacity,
-                          maxmin->share.flow_count, sizeof *maxmin->place_of);
+    return fits;
 }
 
 /* Goes on at another rate. What flowed until now stays flowed. */
 static bool change_rate(struct maxmin *maxmin, uint32_t index, double now_ns)
 {
-    struct ronde_sim_flow *flow = &maxmin->share.flows[index];
-    if (fabs(flow->found_GBps - flow->rate_GBps) <= EVEN * flow->rate_GBps)
+    struct ronde_sim_bundle *bundle = &maxmin->share.bundles[index];
+    if (fabs(bundle->found_GBps - bundle->rate_GBps) <= EVEN * bundle->rate_GBps)
         return true;
-    const double flowed = flow->rate_GBps * ronde_sim_later(now_ns - flow->since_ns, 0);
-    flow->left_bytes = ronde_sim_later(flow->left_bytes - flowed, 0);
-    flow->since_ns = ronde_sim_later(flow->since_ns, now_ns);
-    flow->rate_GBps = flow->found_GBps;
-    const struct end end = {flow->since_ns + flow->left_bytes / flow->rate_GBps, index};
-    const uint32_t place = maxmin->place_of[index];
+    bundle->carried_bytes += bundle->rate_GBps * ronde_sim_later(now_ns - bundle->since_ns, 0);
+    bundle->since_ns = ronde_sim_later(bundle->since_ns, now_ns);
+    bundle->rate_GBps = bundle->found_GBps;
+    const struct end end = first_end_of(maxmin, index);
+    const uint32_t place = maxmin->lines[index].place;
     if (place == 0)
         return add_end(maxmin, end);
     settle_end(maxmin, place - 1, end);
@@ -266,7 +379,7 @@ static uint64_t count_flows(const struct ronde_sim_forward_graph *graph)
 
 static void count_work(struct maxmin *maxmin)
 {
-    maxmin->work += maxmin->share.visits * (maxmin->share.flow_count > MANY_FLOWS ? 2 : 1);
+    maxmin->work += maxmin->share.visits * (maxmin->share.bundle_count > MANY_FLOWS ? 2 : 1);
     maxmin->share.visits = 0;
 }
 
@@ -367,11 +480,12 @@ enum ronde_status ronde_sim_maxmin_walk(struct ronde_sim_forward *walk,
                                         struct ronde_sim_result *out_result)
 {
     const struct ronde_mem *mem = walk->scene.mem;
-    struct maxmin maxmin = {.walk = walk};
+    struct maxmin maxmin = {.walk = walk, .free_flow = RONDE_NONE};
     const enum ronde_status status = replay(&maxmin, out_result);
     ronde_sim_share_close(&maxmin.share);
     ronde_mem_free(mem, maxmin.ends, maxmin.end_capacity, sizeof *maxmin.ends);
-    ronde_mem_free(mem, maxmin.place_of, maxmin.place_capacity, sizeof *maxmin.place_of);
+    ronde_mem_free(mem, maxmin.lines, maxmin.line_capacity, sizeof *maxmin.lines);
+    ronde_mem_free(mem, maxmin.flows, maxmin.flow_capacity, sizeof *maxmin.flows);
     return status;
 }
 

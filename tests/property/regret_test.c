@@ -7,6 +7,7 @@
 #include "support/combinations.h"
 #include "support/suite.h"
 
+#include "ronde/bound.h"
 #include "ronde/generate.h"
 #include "ronde/selector.h"
 #include "ronde/setup.h"
@@ -26,7 +27,8 @@ struct machine {
     const char *file; /**< of topologies/, or NULL: rails of so many nodes of eight */
     uint32_t nodes;
     uint32_t ranks;
-    const char *out; /**< a part that is out; NULL = none */
+    const char *out;  /**< a part that is out; NULL = none */
+    const char *slow; /**< one at half its rate; NULL = none */
 };
 
 /** The machine read, and the file that goes with it. */
@@ -39,11 +41,15 @@ struct stage {
     double worst;      /**< regret */
 };
 
-static void take_out(struct stage *stage, const char *part)
+static void break_parts(struct stage *stage, const struct machine *machine)
 {
     struct ronde_error error = {0};
-    if (part)
-        CU_ASSERT_EQUAL_FATAL(ronde_platform_without(stage->platform, &part, 1, &error), RONDE_OK);
+    if (machine->out)
+        CU_ASSERT_EQUAL_FATAL(ronde_platform_without(stage->platform, &machine->out, 1, &error),
+                              RONDE_OK);
+    if (machine->slow)
+        CU_ASSERT_EQUAL_FATAL(ronde_platform_degrade(stage->platform, machine->slow, 0.5, &error),
+                              RONDE_OK);
 }
 
 static void stage_begin(struct stage *stage, const struct machine *machine)
@@ -69,7 +75,7 @@ static void stage_begin(struct stage *stage, const struct machine *machine)
     CU_ASSERT_EQUAL_FATAL(ronde_platform_read(stage->path, ronde_mem_default(), &stage->platform,
                                               &error),
                           RONDE_OK);
-    take_out(stage, machine->out);
+    break_parts(stage, machine);
 }
 
 static void stage_end(struct stage *stage)
@@ -109,10 +115,10 @@ static void check_collective(struct stage *stage, enum ronde_collective collecti
 static void what_is_planned_is_the_fastest(void)
 {
     static const struct machine machines[] = {
-        {"crossbar-64", 0, 8, NULL}, {"fat-tree-2to1-64", 0, 12, NULL},
-        {NULL, 2, 16, NULL},         {"torus-8x8", 0, 24, NULL},
-        {"mi300x", 0, 8, NULL},      {"dragonfly-72", 0, 18, NULL},
-        {NULL, 2, 16, "n1g0_c"},
+        {"crossbar-64", 0, 8, NULL, NULL}, {"fat-tree-2to1-64", 0, 12, NULL, NULL},
+        {NULL, 2, 16, NULL, NULL},         {"torus-8x8", 0, 24, NULL, NULL},
+        {"mi300x", 0, 8, NULL, NULL},      {"dragonfly-72", 0, 18, NULL, NULL},
+        {NULL, 2, 16, "n1g0_c", NULL},
     };
     if (!suite_can_read_platforms())
         return;
@@ -169,7 +175,7 @@ static double cut_ns(const struct ronde_platform *platform, uint32_t ranks, cons
 /** Of more ranks than the bench has, where pieces are so short that their replay is long. */
 static void long_replays_are_done_where_they_pay(void)
 {
-    static const struct machine pod = {NULL, 32, 256, NULL};
+    static const struct machine pod = {NULL, 32, 256, NULL, NULL};
     const uint64_t count = UINT64_C(4) << 20;
     struct stage stage;
     if (!suite_can_read_platforms())
@@ -187,8 +193,8 @@ static void long_replays_are_done_where_they_pay(void)
 /** Of more ranks than all combinations are tried for: all alike along six axes, or none like another. */
 static void trees_are_planned_for_many_ranks(void)
 {
-    static const struct machine machines[] = {{"tofu-2x2x2", 0, 96, NULL},
-                                              {"torus-8x8x8", 0, 150, NULL}};
+    static const struct machine machines[] = {{"tofu-2x2x2", 0, 96, NULL, NULL},
+                                              {"torus-8x8x8", 0, 150, NULL, NULL}};
     const uint64_t count = UINT64_C(16) << 20;
     if (!suite_can_read_platforms())
         return;
@@ -204,11 +210,35 @@ static void trees_are_planned_for_many_ranks(void)
     }
 }
 
+/** Of ranks that are not all alike, whose links are shared by many flows: pieces so short that a plan has all it can have. */
+static void trees_past_a_slow_cable_are_cut_finely(void)
+{
+    static const struct machine rails = {NULL, 3, 24, NULL, "n1g0_c"};
+    const struct ronde_compile_request request = {.collective = RONDE_ALL_REDUCE,
+                                                  .ranks = rails.ranks};
+    const uint64_t count = UINT64_C(16) << 20;
+    struct ronde_error error = {0};
+    struct ronde_bound bound;
+    struct stage stage;
+    if (!suite_can_read_platforms())
+        return;
+    stage_begin(&stage, &rails);
+    CU_ASSERT_EQUAL_FATAL(ronde_bound_find(stage.platform, &request, ronde_mem_default(), &bound,
+                                           &error),
+                          RONDE_OK);
+    const double least_ns = ronde_bound_ns(&bound, (double)count * 4);
+    const double ns = planned_ns(stage.platform, rails.ranks, count);
+    suite_note("planned %.2f us, at least %.2f", ns / 1e3, least_ns / 1e3);
+    CU_ASSERT(least_ns >= 0.9 * ns);
+    stage_end(&stage);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
         {"long_replays_are_done_where_they_pay", long_replays_are_done_where_they_pay},
         {"trees_are_planned_for_many_ranks", trees_are_planned_for_many_ranks},
+        {"trees_past_a_slow_cable_are_cut_finely", trees_past_a_slow_cable_are_cut_finely},
         {"what_is_planned_is_the_fastest", what_is_planned_is_the_fastest},
     };
     return suite_run("regret", cases, sizeof cases / sizeof cases[0]);

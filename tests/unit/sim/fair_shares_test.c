@@ -138,15 +138,16 @@ static void play(struct definition *definition)
     }
 }
 
-/* Draws flows: some begin at one moment, some ports are crowded, sizes span three decades. */
+/* Draws flows: some begin at one moment, some ports or routes are crowded, sizes span three decades. */
 static void draw(struct definition *definition, struct messages *messages, uint64_t seed)
 {
     uint64_t state = seed;
     const uint32_t count = 2 + (uint32_t)(buffers_draw(&state) % (MOST_FLOWS - 1));
     const uint32_t hosts = 2 + (uint32_t)(buffers_draw(&state) % (LEAVES * HOSTS - 1));
+    const uint32_t goals = seed % 4 == 0 ? 2 : LEAVES * HOSTS;
     for (uint32_t f = 0; f < count; f++) {
         const uint32_t src = (uint32_t)(buffers_draw(&state) % hosts) * 5 % (LEAVES * HOSTS);
-        uint32_t dst = (uint32_t)(buffers_draw(&state) % (LEAVES * HOSTS));
+        uint32_t dst = (uint32_t)(buffers_draw(&state) % goals) * 3 % (LEAVES * HOSTS);
         if (dst == src)
             dst = (dst + 1) % (LEAVES * HOSTS);
         const double bytes = (double)(1000 + buffers_draw(&state) % 1000000);

@@ -149,10 +149,10 @@ static void a_replay_ends_where_it_is_of_no_interest(void)
 
 #define MOST_FLOWS 100u
 
-/* Flows that are under way, by slot. */
+/* Flows that are under way, by their bundles. */
 struct under_way {
     struct ronde_sim_share share;
-    uint32_t flows[MOST_FLOWS];
+    uint32_t bundles[MOST_FLOWS];
     uint32_t count;
 };
 
@@ -162,17 +162,17 @@ static double carried_GBps(const struct ronde_sim_share *share,
     double sum_GBps = 0;
     *out_most_GBps = 0;
     for (uint32_t i = 0; i < link->count; i++) {
-        const double rate_GBps = share->flows[link->flows[i].flow].rate_GBps;
-        sum_GBps += rate_GBps;
-        *out_most_GBps = fmax(*out_most_GBps, rate_GBps);
+        const struct ronde_sim_bundle *bundle = &share->bundles[link->bundles[i].bundle];
+        sum_GBps += bundle->rate_GBps * bundle->count;
+        *out_most_GBps = fmax(*out_most_GBps, bundle->rate_GBps);
     }
     return sum_GBps;
 }
 
 /* Max-min fairness as it is defined: a flow has its own rate, or a full link on which none has more. */
-static bool is_fair(const struct ronde_sim_share *share, uint32_t flow)
+static bool is_fair(const struct ronde_sim_share *share, uint32_t bundle)
 {
-    const struct ronde_sim_flow *it = &share->flows[flow];
+    const struct ronde_sim_bundle *it = &share->bundles[bundle];
     bool is_limited = it->rate_GBps >= share->own_GBps[it->rank] * (1 - 1e-9);
     for (uint32_t hop = 0; hop < it->hop_count; hop++) {
         const struct ronde_sim_shared_link *link = ronde_sim_share_link(share, it, hop);
@@ -188,34 +188,36 @@ static bool is_fair(const struct ronde_sim_share *share, uint32_t flow)
     return is_limited && it->rate_GBps > 0;
 }
 
-/* A few flows come and go at once, at random; then all rates are looked at, those of flows that nobody touched too. */
+/*
+ * A few flows come and go at once, at random, along so many routes; then all rates are looked at, those of flows that nobody
+ * touched too.
+ */
 static void change(struct under_way *under_way, const struct ronde_sim_forward_graph *graph,
-                   uint64_t *random)
+                   uint32_t kinds, uint64_t *random)
 {
     struct ronde_sim_share *share = &under_way->share;
     for (uint64_t leave = buffers_draw(random) % 4; leave > 0 && under_way->count > 0; leave--) {
         const uint32_t at = (uint32_t)(buffers_draw(random) % under_way->count);
-        CU_ASSERT_FATAL(ronde_sim_share_leave(share, under_way->flows[at]));
-        under_way->flows[at] = under_way->flows[--under_way->count];
+        CU_ASSERT_FATAL(ronde_sim_share_leave(share, under_way->bundles[at]));
+        under_way->bundles[at] = under_way->bundles[--under_way->count];
     }
     for (uint64_t join = buffers_draw(random) % 4; join > 0 && under_way->count < MOST_FLOWS;
          join--) {
-        const struct ronde_sim_arrival arrival = {
-            .kind = (uint32_t)(buffers_draw(random) % graph->kind_count)};
-        if (graph->kinds[arrival.kind].hop_count == 0)
+        const uint32_t kind = (uint32_t)(buffers_draw(random) % kinds);
+        if (graph->kinds[kind].hop_count == 0)
             continue;
-        const uint32_t flow = ronde_sim_share_join(share, 0, &arrival);
-        CU_ASSERT_FATAL(flow != RONDE_NONE);
-        under_way->flows[under_way->count++] = flow;
+        const uint32_t bundle = ronde_sim_share_join(share, 0, kind);
+        CU_ASSERT_FATAL(bundle != RONDE_NONE);
+        under_way->bundles[under_way->count++] = bundle;
     }
     CU_ASSERT_FATAL(ronde_sim_share_solve(share));
     for (uint32_t i = 0; i < share->affected.count; i++) {
-        struct ronde_sim_flow *flow = &share->flows[share->affected.all[i]];
-        flow->rate_GBps = flow->found_GBps;
+        struct ronde_sim_bundle *bundle = &share->bundles[share->affected.all[i]];
+        bundle->rate_GBps = bundle->found_GBps;
     }
 }
 
-/* Ports and uplinks are full by turns, and changes reach far. */
+/* Ports and uplinks are full by turns, changes reach far, and by turns many flows have one route. */
 static void rates_are_fair_after_every_change(void)
 {
     static const struct leaves_shape shapes[] = {{4, 4, 90, 500}, {8, 2, 130, 500}, {16, 4, 1000, 0}};
@@ -236,9 +238,10 @@ static void rates_are_fair_after_every_change(void)
         CU_ASSERT_EQUAL_FATAL(ronde_sim_forward_open(&walk, &scene, "maxmin"), RONDE_OK);
         CU_ASSERT_FATAL(ronde_sim_share_open(&under_way.share, &walk.graph, mem));
         for (uint32_t moment = 0; moment < 3000; moment++) {
-            change(&under_way, &walk.graph, &random);
+            const uint32_t all = walk.graph.kind_count;
+            change(&under_way, &walk.graph, moment / 300 % 2 == 0 ? all : all / 8, &random);
             for (uint32_t f = 0; f < under_way.count; f++)
-                unfair += !is_fair(&under_way.share, under_way.flows[f]);
+                unfair += !is_fair(&under_way.share, under_way.bundles[f]);
         }
         CU_ASSERT_EQUAL(unfair, 0);
         ronde_sim_share_close(&under_way.share);
