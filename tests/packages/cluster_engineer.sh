@@ -5,7 +5,7 @@
 
 run ronde topo generate dgx-h100 --nodes 4 --fabric rail -o pod.xml
 run ronde plan all_reduce -b 1M -e 1G -f 1024 --topo pod.xml
-expect 0 '^ *1073741824 +forest_[a-z0-9]+ +4[12][0-9]{2}\.[0-9] +25[0-9]\.[0-9]+ +49[0-9]\.'
+expect 0 '^ *1073741824 +hierarchical_[a-z]+ +4[12][0-9]{2}\.[0-9] +25[0-9]\.[0-9]+ +49[0-9]\.'
 run ronde sim all_reduce -a ring --bytes 1G --topo dgx-h100-pod
 expect 0 '^1073741824 +ring +5366\.6'
 run ronde sim all_reduce -a ring --bytes 1G --topo dgx-h100-pod --degrade n5g0_c=.5
