@@ -59,29 +59,12 @@ static void build(const struct ronde_compile_request *request, struct ronde_buil
 static struct ronde_price price(const struct ronde_compile_request *request,
                                 const struct ronde_load *load, const struct ronde_network *network)
 {
-    const struct ronde_axes axes = axes_of(request);
-    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request),
-                                  .chunks = request->ranks,
-                                  .widest = axes.radix[LOCAL] > 1 ? axes.radix[NODE] : 1};
-    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
-    if (request->ranks == 1)
-        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
-    const struct ronde_stage stages[] = {
-        ronde_axes_direct_stage(&axes, LOCAL, true, network, &pieces, cut.channels),
-        ronde_axes_direct_stage(&axes, NODE, true, network, &pieces, cut.channels),
-        ronde_axes_direct_stage(&axes, NODE, false, network, &pieces, cut.channels),
-        ronde_axes_direct_stage(&axes, LOCAL, false, network, &pieces, cut.channels),
-    };
-    return ronde_stages_price(&pieces, network, stages, sizeof stages / sizeof stages[0], false);
+    return ronde_axes_pairs_price(request, load, network, true, true);
 }
 
 static struct ronde_algorithm_counts counts_of(uint32_t ranks)
 {
-    const uint32_t local = ronde_counts_local(ranks), nodes = ranks / local;
-    struct ronde_algorithm_counts counts =
-        ronde_counts_rounds(ranks, 2 * (local - 1 + nodes - 1), 2 * (ranks - 1));
-    counts.critical_path = 2 * ((local > 1 ? 1u : 0u) + (nodes > 1 ? 1u : 0u));
-    return counts;
+    return ronde_counts_pairs_of_nodes(ranks, 2);
 }
 
 static bool is_exact(const struct ronde_price_case *load)

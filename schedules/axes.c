@@ -323,3 +323,27 @@ struct ronde_stage ronde_axes_direct_stage(const struct ronde_axes *axes, uint32
         .flows = channels,
     };
 }
+
+struct ronde_price
+ronde_axes_pairs_price(const struct ronde_compile_request *request, const struct ronde_load *load,
+                       const struct ronde_network *network, bool scatters, bool gathers)
+{
+    const struct ronde_axes axes = ronde_axes_of_nodes(request);
+    const struct ronde_cut cut = {.channels = ronde_compile_request_channels(request),
+                                  .chunks = scatters && gathers ? request->ranks : 1,
+                                  .widest = axes.radix[0] > 1 ? axes.radix[1] : 1};
+    const struct ronde_pieces pieces = ronde_cut_load(load, cut);
+    struct ronde_stage stages[4];
+    uint32_t count = 0;
+    if (request->ranks == 1)
+        return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        if (scatters)
+            stages[count++] =
+                ronde_axes_direct_stage(&axes, axis, true, network, &pieces, cut.channels);
+        if (gathers)
+            stages[count++] =
+                ronde_axes_direct_stage(&axes, axis, false, network, &pieces, cut.channels);
+    }
+    return ronde_stages_price(&pieces, network, stages, count, false);
+}

@@ -99,4 +99,12 @@ struct ronde_stage ronde_axes_direct_stage(const struct ronde_axes *axes, uint32
                                            bool reduces, const struct ronde_network *network,
                                            const struct ronde_pieces *pieces, uint32_t channels);
 
+/**
+ * The price of direct messages along both axes of nodes: `scatters`, inside nodes and then between them, what is added up, and
+ * `gathers` the other way round. A block of an algorithm that does both has a chunk a rank.
+ */
+struct ronde_price
+ronde_axes_pairs_price(const struct ronde_compile_request *request, const struct ronde_load *load,
+                       const struct ronde_network *network, bool scatters, bool gathers);
+
 #endif

@@ -39,6 +39,15 @@ struct ronde_algorithm_counts ronde_counts_all_pairs_twice(uint32_t ranks)
     return all_pairs(ranks, 2);
 }
 
+struct ronde_algorithm_counts ronde_counts_pairs_of_nodes(uint32_t ranks, uint32_t times)
+{
+    const uint32_t local = ronde_counts_local(ranks), nodes = ranks / local;
+    struct ronde_algorithm_counts counts =
+        ronde_counts_rounds(ranks, times * (local - 1 + nodes - 1), times * (ranks - 1));
+    counts.critical_path = times * ((local > 1 ? 1u : 0u) + (nodes > 1 ? 1u : 0u));
+    return counts;
+}
+
 struct ronde_algorithm_counts ronde_counts_one_way(uint32_t ranks, uint64_t sent, uint32_t path)
 {
     return (struct ronde_algorithm_counts){.messages = ranks - 1,

@@ -28,6 +28,9 @@ struct ronde_algorithm_counts ronde_counts_all_pairs(uint32_t ranks);
 /** The same, twice. */
 struct ronde_algorithm_counts ronde_counts_all_pairs_twice(uint32_t ranks);
 
+/** Every rank sends all others of its node a bundle and its like on all other nodes a chunk, `times` each, between the default nodes. */
+struct ronde_algorithm_counts ronde_counts_pairs_of_nodes(uint32_t ranks, uint32_t times);
+
 /** One message along every edge of a tree, `sent` chunks by the busiest rank and `path` messages from end to end. */
 struct ronde_algorithm_counts ronde_counts_one_way(uint32_t ranks, uint64_t sent, uint32_t path);
 
