@@ -35,6 +35,8 @@ static void print_head(const struct ronde_bound *bound, const struct ronde_platf
     else if (bound->cut[0])
         ronde_sink_say(sink, "bottleneck: %s", bound->cut);
     ronde_sink_say(sink, "latency: %.6g us, the longest way of data", bound->latency_ns / 1e3);
+    if (ronde_collective_traits(bound->collective)->has_root || bound->collective == RONDE_SEND_RECV)
+        ronde_sink_say(sink, "rank r is on host r of the file; a plan may place ranks otherwise");
     fputs("#\n", sink->file);
     ronde_sink_head(sink, &table);
 }

@@ -188,6 +188,14 @@ static void small_sizes_keep_what_is_faster_than_trees(void)
            "2 messages in a row");
 }
 
+/* Who is where decides between a plan and such a bound. */
+static void a_bound_says_whose_ranks_are_where(void)
+{
+    expect("bound send_recv --topo crossbar-64 -N 4 -b 1M -e 1M",
+           "rank r is on host r of the file");
+    expect("bound scatter --topo crossbar-64 -N 4 -b 1M -e 1M", "rank r is on host r of the file");
+}
+
 static void a_dead_link_is_planned_around(void)
 {
     expect("bound all_gather --topo " POD " -b 1G -e 1G --degrade n0g0-leaf0_UP=0",
@@ -210,6 +218,7 @@ int main(void)
         {"results_show_their_share_of_the_bound", results_show_their_share_of_the_bound},
         {"a_slow_rank_is_a_leaf_of_all_reduce", a_slow_rank_is_a_leaf_of_all_reduce},
         {"small_sizes_keep_what_is_faster_than_trees", small_sizes_keep_what_is_faster_than_trees},
+        {"a_bound_says_whose_ranks_are_where", a_bound_says_whose_ranks_are_where},
         {"a_dead_link_is_planned_around", a_dead_link_is_planned_around},
     };
     return suite_run_with_components("run", cases, sizeof cases / sizeof *cases);
