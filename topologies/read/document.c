@@ -7,6 +7,7 @@
 #include <libxml/SAX2.h>
 #include <libxml/parser.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The largest platform we generate (131,072 GPUs) has 95 MB; this bounds devices and mistakes. */
 #define MAX_FILE_BYTES (1u << 28)
@@ -318,4 +319,44 @@ ronde_document_scan(const char *path, const char *bytes, size_t count, const str
     const enum ronde_status status = bytes ? parse(&parsing, NULL) : parse_file(&parsing, NULL);
     ronde_list_free(mem, &parsing.values, 1);
     return status;
+}
+
+/*
+ * Whether SimGrid's parser takes a file, with the one document type it knows: what matters is at its beginning. What is no regular
+ * file is read only once.
+ */
+static bool is_plain(const char *path)
+{
+    char head[16384];
+    struct stat info;
+    FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
+    if (!file)
+        return true;
+    head[fread(head, 1, sizeof head - 1, file)] = '\0';
+    (void)fclose(file);
+    const char *type = strstr(head, "//simgrid.org/simgrid.dtd"), *root = strstr(head, "<platform");
+    const char *end = strstr(head, "?>"), *alone = strstr(head, "standalone");
+    return head[0] == '<' && type && (!root || type < root) && (!alone || !end || alone > end);
+}
+
+enum ronde_status ronde_document_plain(const char *path, xmlChar **out_text, int *out_bytes,
+                                       struct ronde_error *error)
+{
+    xmlDoc *document = NULL;
+    *out_text = NULL;
+    if (is_plain(path))
+        return RONDE_OK;
+    RONDE_TRY(ronde_document_read(path, &document, error));
+    if (document->intSubset) {
+        xmlDtd *const type = document->intSubset;
+        xmlUnlinkNode((xmlNode *)type);
+        xmlFreeDtd(type);
+    }
+    document->standalone = -1;
+    if (xmlCreateIntSubset(document, BAD_CAST "platform", NULL,
+                           BAD_CAST "https://simgrid.org/simgrid.dtd"))
+        xmlDocDumpMemory(document, out_text, out_bytes);
+    xmlFreeDoc(document);
+    return *out_text ? RONDE_OK
+                     : ronde_fail(error, RONDE_NO_MEMORY, "%s: no memory for the document", path);
 }

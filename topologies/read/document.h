@@ -20,6 +20,14 @@ enum ronde_status ronde_document_read(const char *path, xmlDoc **out_document,
 RONDE_API enum ronde_status ronde_document_parse(const char *path, const char *bytes, size_t count,
                                                  xmlDoc **out_document, struct ronde_error *error);
 
+/**
+ * The same document as SimGrid's parser takes it, which knows less of XML: with the one document type, without a byte order mark, not
+ * said to stand alone. NULL where it takes the file as it is. Owner: the caller frees *out_text with xmlFree.
+ * Errors: as ronde_document_read.
+ */
+enum ronde_status ronde_document_plain(const char *path, xmlChar **out_text, int *out_bytes,
+                                       struct ronde_error *error);
+
 /** Most attributes of an element that is read tag by tag: the richest row of a table, <cluster>, has 20. */
 #define RONDE_TAG_ATTRIBUTES 32u
 

@@ -72,13 +72,6 @@ static enum ronde_status read_whole(const char *path, const char *text, size_t b
     return status;
 }
 
-enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *mem,
-                                      struct ronde_platform **out_platform,
-                                      struct ronde_error *error)
-{
-    return read_whole(path, NULL, 0, mem, out_platform, error);
-}
-
 /* SimGrid and a copy need it again. */
 static enum ronde_status keep_source(struct ronde_platform *platform, const char *text, size_t bytes,
                                      struct ronde_platform **out_platform, struct ronde_error *error)
@@ -94,6 +87,24 @@ static enum ronde_status keep_source(struct ronde_platform *platform, const char
     ronde_platform_destroy(platform);
     *out_platform = NULL;
     return RONDE_NO_MEMORY;
+}
+
+enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *mem,
+                                      struct ronde_platform **out_platform,
+                                      struct ronde_error *error)
+{
+    xmlChar *text = NULL;
+    int bytes = 0;
+    RONDE_TRY(read_whole(path, NULL, 0, mem, out_platform, error));
+    enum ronde_status status = ronde_document_plain(path, &text, &bytes, error);
+    if (status != RONDE_OK) {
+        ronde_platform_destroy(*out_platform);
+        *out_platform = NULL;
+    } else if (text) {
+        status = keep_source(*out_platform, (const char *)text, (size_t)bytes, out_platform, error);
+    }
+    xmlFree(text);
+    return status;
 }
 
 /* A link's numbers under the name that a copy has for it. */

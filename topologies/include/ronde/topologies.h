@@ -155,7 +155,10 @@ ronde_platform_facts(const struct ronde_platform *platform);
 /** Whether ranks share cores there whose caches were measured, all of ronde_cache_facts. */
 RONDE_API bool ronde_platform_has_caches(const struct ronde_platform *platform);
 
-/** What it was parsed from, where it was no file; else NULL: it is in the file of its path. */
+/**
+ * What it was parsed from, where it was no file, or a file that SimGrid's parser would not take: the same as that takes it. Else
+ * NULL: it is in the file of its path.
+ */
 RONDE_API const char *ronde_platform_source(const struct ronde_platform *platform);
 
 /** Path it was read from. */
