@@ -7,7 +7,6 @@
 #include <libxml/SAX2.h>
 #include <libxml/parser.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* The largest platform we generate (131,072 GPUs) has 95 MB; this bounds devices and mistakes. */
 #define MAX_FILE_BYTES (1u << 28)
@@ -24,6 +23,7 @@ struct parsing {
     const struct ronde_document_events *events;
     const struct ronde_mem *mem;
     struct ronde_list values; /* the attributes of a tag, one after the other */
+    bool is_plain;            /* SimGrid's parser takes the file, or it cannot be read again */
     enum ronde_status status; /* of the events and of reading */
     struct ronde_error *error;
 };
@@ -282,6 +282,18 @@ static enum ronde_status parse(struct parsing *parsing, xmlDoc **out_document)
     return status;
 }
 
+/* Whether SimGrid's parser takes a file, with the one document type it knows: what matters is at its beginning. */
+static bool is_plain(FILE *file)
+{
+    char head[16384];
+    if (fseek(file, 0, SEEK_SET) != 0)
+        return true;
+    head[fread(head, 1, sizeof head - 1, file)] = '\0';
+    const char *type = strstr(head, "//simgrid.org/simgrid.dtd"), *root = strstr(head, "<platform");
+    const char *end = strstr(head, "?>"), *alone = strstr(head, "standalone");
+    return head[0] == '<' && type && (!root || type < root) && (!alone || !end || alone > end);
+}
+
 /* The file is read by us and not by libxml2, which would also take URLs and compressed data for a path. */
 static enum ronde_status parse_file(struct parsing *parsing, xmlDoc **out_document)
 {
@@ -290,6 +302,7 @@ static enum ronde_status parse_file(struct parsing *parsing, xmlDoc **out_docume
         return ronde_fail(parsing->error, RONDE_IO, "%s: cannot be opened: %s", parsing->path,
                           strerror(errno));
     const enum ronde_status status = parse(parsing, out_document);
+    parsing->is_plain = is_plain(parsing->file);
     (void)fclose(parsing->file);
     return status;
 }
@@ -310,33 +323,17 @@ enum ronde_status ronde_document_read(const char *path, xmlDoc **out_document,
     return parse_file(&parsing, out_document);
 }
 
-enum ronde_status
-ronde_document_scan(const char *path, const char *bytes, size_t count, const struct ronde_mem *mem,
-                    const struct ronde_document_events *events, struct ronde_error *error)
+enum ronde_status ronde_document_scan(const char *path, const char *bytes, size_t count,
+                                      const struct ronde_mem *mem,
+                                      const struct ronde_document_events *events,
+                                      bool *out_is_plain, struct ronde_error *error)
 {
     struct parsing parsing = {
         .path = path, .at = bytes, .left = count, .events = events, .mem = mem, .error = error};
     const enum ronde_status status = bytes ? parse(&parsing, NULL) : parse_file(&parsing, NULL);
     ronde_list_free(mem, &parsing.values, 1);
+    *out_is_plain = bytes || parsing.is_plain;
     return status;
-}
-
-/*
- * Whether SimGrid's parser takes a file, with the one document type it knows: what matters is at its beginning. What is no regular
- * file is read only once.
- */
-static bool is_plain(const char *path)
-{
-    char head[16384];
-    struct stat info;
-    FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL;
-    if (!file)
-        return true;
-    head[fread(head, 1, sizeof head - 1, file)] = '\0';
-    (void)fclose(file);
-    const char *type = strstr(head, "//simgrid.org/simgrid.dtd"), *root = strstr(head, "<platform");
-    const char *end = strstr(head, "?>"), *alone = strstr(head, "standalone");
-    return head[0] == '<' && type && (!root || type < root) && (!alone || !end || alone > end);
 }
 
 enum ronde_status ronde_document_plain(const char *path, xmlChar **out_text, int *out_bytes,
@@ -344,8 +341,6 @@ enum ronde_status ronde_document_plain(const char *path, xmlChar **out_text, int
 {
     xmlDoc *document = NULL;
     *out_text = NULL;
-    if (is_plain(path))
-        return RONDE_OK;
     RONDE_TRY(ronde_document_read(path, &document, error));
     if (document->intSubset) {
         xmlDtd *const type = document->intSubset;

@@ -22,7 +22,7 @@ RONDE_API enum ronde_status ronde_document_parse(const char *path, const char *b
 
 /**
  * The same document as SimGrid's parser takes it, which knows less of XML: with the one document type, without a byte order mark, not
- * said to stand alone. NULL where it takes the file as it is. Owner: the caller frees *out_text with xmlFree.
+ * said to stand alone. Owner: the caller frees *out_text with xmlFree.
  * Errors: as ronde_document_read.
  */
 enum ronde_status ronde_document_plain(const char *path, xmlChar **out_text, int *out_bytes,
@@ -52,10 +52,12 @@ struct ronde_document_events {
 
 /**
  * Reads a file, or `count` bytes where `bytes` is not NULL, and tells of its elements. Errors: as ronde_document_read, and
- * those of the events; elements before the place that is not well-formed have been told of.
+ * those of the events; elements before the place that is not well-formed have been told of. *out_is_plain: SimGrid's parser takes a
+ * file as it is, or it cannot be read a second time.
  */
-enum ronde_status
-ronde_document_scan(const char *path, const char *bytes, size_t count, const struct ronde_mem *mem,
-                    const struct ronde_document_events *events, struct ronde_error *error);
+enum ronde_status ronde_document_scan(const char *path, const char *bytes, size_t count,
+                                      const struct ronde_mem *mem,
+                                      const struct ronde_document_events *events,
+                                      bool *out_is_plain, struct ronde_error *error);
 
 #endif

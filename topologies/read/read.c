@@ -53,7 +53,7 @@ static enum ronde_status finish(struct ronde_xml_reader *reader)
 
 /* A file, or `bytes` where there is text. */
 static enum ronde_status read_whole(const char *path, const char *text, size_t bytes,
-                                    const struct ronde_mem *mem,
+                                    const struct ronde_mem *mem, bool *out_is_plain,
                                     struct ronde_platform **out_platform, struct ronde_error *error)
 {
     struct ronde_xml_reader reader = {.root = &root, .error = error};
@@ -62,7 +62,7 @@ static enum ronde_status read_whole(const char *path, const char *text, size_t b
     enum ronde_status status = ronde_platform_create(path, mem, &reader.platform);
     if (status != RONDE_OK)
         return ronde_fail(error, status, "%s: no memory for the platform", path);
-    status = ronde_document_scan(path, text, bytes, mem, &events, error);
+    status = ronde_document_scan(path, text, bytes, mem, &events, out_is_plain, error);
     RONDE_THEN(status, finish(&reader));
     ronde_list_free(mem, &reader.way_back, sizeof(uint32_t));
     if (status == RONDE_OK)
@@ -95,7 +95,10 @@ enum ronde_status ronde_platform_read(const char *path, const struct ronde_mem *
 {
     xmlChar *text = NULL;
     int bytes = 0;
-    RONDE_TRY(read_whole(path, NULL, 0, mem, out_platform, error));
+    bool is_plain = true;
+    RONDE_TRY(read_whole(path, NULL, 0, mem, &is_plain, out_platform, error));
+    if (is_plain)
+        return RONDE_OK;
     enum ronde_status status = ronde_document_plain(path, &text, &bytes, error);
     if (status != RONDE_OK) {
         ronde_platform_destroy(*out_platform);
@@ -118,7 +121,8 @@ enum ronde_status
 ronde_platform_parse(const char *path, const char *text, size_t bytes, const struct ronde_mem *mem,
                      struct ronde_platform **out_platform, struct ronde_error *error)
 {
-    RONDE_TRY(read_whole(path, text, bytes, mem, out_platform, error));
+    bool is_plain = true;
+    RONDE_TRY(read_whole(path, text, bytes, mem, &is_plain, out_platform, error));
     return keep_source(*out_platform, text, bytes, out_platform, error);
 }
 
