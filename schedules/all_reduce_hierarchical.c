@@ -419,8 +419,7 @@ const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical_tree = {
  * Inside a node every rank sends every part straight to its owner, and the owner the result
  * straight to all, as in hierarchical_direct; between nodes two binary trees reduce
  * half of a part each, as in hierarchical_tree. Two latencies inside and 2 ceil(log2
- * K) between K nodes are the fewest of the hierarchical forms: good for small and middle blocks on
- * many nodes.
+ * K) between K nodes are few, and so are the messages: good for middle and large blocks on many nodes.
  *
  *   nodes (0 1) (2 3), half 1, lane 0:    0 -> 1: c1    1 -> 0: c0    2 -> 3: c1    3 -> 2: c0
  *                              lane 1:    ... received and added
@@ -471,7 +470,8 @@ static struct ronde_algorithm_counts counts_direct_tree(uint32_t ranks)
 const struct ronde_algorithm ronde_algorithm_all_reduce_hierarchical_direct_tree = {
     .collective = RONDE_ALL_REDUCE,
     .name = "hierarchical_direct_tree",
-    .summary = "all pairs inside nodes, double binary trees between them; fewest latencies",
+    .summary =
+        "all pairs inside nodes, double binary trees between them; few latencies and messages",
     .supports = ronde_axes_supports_nodes,
     .grid = RONDE_GRID_NODES,
     .build = build_direct_tree,

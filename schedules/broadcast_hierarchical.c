@@ -119,8 +119,8 @@ const struct ronde_algorithm ronde_algorithm_broadcast_hierarchical = {
     .source = "Traeff, Hunold 2020; Sanders, Speck, Traeff 2009",
     .counts = counts_of,
     .is_exact = ronde_rooted_is_exact,
-    .why_more = "the root sends its node the block and another one a part of it; an inner rank of "
-                "a tree sends its part "
-                "twice, and to all of its node",
+    .why_more =
+        "the root sends its node the block and another one a part of it; an inner rank of a tree "
+        "sends its part twice, and to all of its node",
     .why_approximate = RONDE_ROOTED_WHY_APPROXIMATE,
 };
