@@ -302,7 +302,8 @@ static enum ronde_status parse_file(struct parsing *parsing, xmlDoc **out_docume
         return ronde_fail(parsing->error, RONDE_IO, "%s: cannot be opened: %s", parsing->path,
                           strerror(errno));
     const enum ronde_status status = parse(parsing, out_document);
-    parsing->is_plain = is_plain(parsing->file);
+    if (status == RONDE_OK && parsing->events)
+        parsing->is_plain = is_plain(parsing->file);
     (void)fclose(parsing->file);
     return status;
 }
