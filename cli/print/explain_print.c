@@ -104,7 +104,7 @@ static enum ronde_status print_row(const struct ronde_explain_view *view,
 /* Sums of a step. */
 struct sums {
     double time_us, waiting_us, exposed_us, hidden_us; /* means of ranks */
-    uint64_t calls, unknown;
+    uint64_t calls, unknown, groupless;
     uint32_t bounds, inferred, own; /* rows */
 };
 
@@ -117,6 +117,7 @@ static struct sums sum_up(const struct ronde_explain_view *view)
             continue;
         sums.calls += rows[r].calls;
         sums.unknown += rows[r].unknown;
+        sums.groupless += rows[r].size == 0 ? rows[r].calls : 0;
         sums.bounds += rows[r].is_bound && rows[r].calls > 0;
         sums.inferred += rows[r].is_inferred;
         sums.own += rows[r].is_own_numbers;
@@ -165,6 +166,12 @@ static void print_head(const struct ronde_explain_view *view, const struct sums 
         ronde_sink_say(
             sink, "where not all ranks are seen, times are upper bounds: they may have waiting "
                   "for the others in them");
+    /* Where all ranks are seen and no groups are found in their calls, a remark of the traces says why. */
+    if (sums->groupless > 0 && view->found->ranks < view->found->world)
+        ronde_sink_say(sink,
+                       "which ranks take part in %" PRIu64 " calls is not in the traces, so busbw "
+                       "and expected times are not known: traces of all ranks would say",
+                       sums->groupless);
     if (sums->inferred > 0)
         ronde_sink_say(sink, "the traces name no groups: ranks whose calls end together are taken "
                              "for one");

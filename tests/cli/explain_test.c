@@ -42,6 +42,14 @@ static void people_get_a_table_and_what_to_do(void)
                     "\"allreduce\", \"In msg nelems\": 2, \"dtype\": \"Float\", \"Group size\": "
                     "9, \"Process Group Ranks\": \"[0, 1, 3, 7, 12, 13, 15, 20, 31]\"}}]}"));
     said_expect_row("explain " FOLDER ".log", 0, "0,1,3,7..(9) 1/9 all_reduce 8");
+    said_lacks(said_by_ronde("explain " FOLDER ".log", 0), "which ranks take part");
+    CU_ASSERT(
+        files_write(FOLDER ".log",
+                    "{\"schemaVersion\": 1, \"distributedInfo\": {\"backend\": \"nccl\", "
+                    "\"rank\": 3, \"world_size\": 8}, \"traceEvents\": [{\"cat\": \"kernel\", "
+                    "\"name\": \"ncclKernel_X\", \"ts\": 1, \"dur\": 5, \"args\": {\"Collective "
+                    "name\": \"allreduce\", \"In msg nelems\": 2, \"dtype\": \"Float\"}}]}"));
+    said_expect("explain " FOLDER ".log", 0, "which ranks take part in 1 calls is not");
     said_expect("explain " TRACES "/inspector", 0, "the last line was cut off");
     said_expect("explain " TRACES "/prometheus", 0, "means of calls, waiting included");
     said_expect("explain " TRACES "/recorder", 0, "rank 2 is late");
