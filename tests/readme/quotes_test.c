@@ -18,6 +18,10 @@ struct quote {
     const char *row, *page, *source;
 };
 
+/** What the page of supercomputers says below a system's head. */
+#define SUPERCOMPUTER_ROWS                                                                         \
+    ".*\n\n([0-9]+) rows, ([0-9]+) % off in the median, ([0-9]+) % at the 90th percentile"
+
 static const struct quote quotes[] = {
     {"engines-against-simgrid.md\\) \\| ([0-9,]+) \\| median ([0-9e-]+), worst ([0-9.]+) %",
      "docs/results/engines-against-simgrid.md",
@@ -37,9 +41,10 @@ static const struct quote quotes[] = {
     {"regret.md\\) \\| ([0-9,]+) \\|", "docs/results/regret.md", "Of ([0-9,]+) combinations"},
     {"regret.md\\) .* at worst ([0-9.]+) % slower", "docs/results/regret.md",
      "The worst is ([0-9.]+) %"},
-    {"supercomputers.md\\) \\| ([0-9]+) \\| median ([0-9]+) %, p90 ([0-9]+) %",
-     "docs/results/supercomputers.md",
-     "([0-9]+) rows, ([0-9]+) % off in the median, ([0-9]+) % at the 90th percentile"},
+    {"MPI, Fugaku, .* \\| ([0-9]+) \\| median ([0-9]+) %, p90 ([0-9]+) %",
+     "docs/results/supercomputers.md", "fugaku: one machine" SUPERCOMPUTER_ROWS},
+    {"MPI, Leonardo, .* \\| ([0-9]+) \\| median ([0-9]+) %, p90 ([0-9]+) %",
+     "docs/results/supercomputers.md", "leonardo: one machine" SUPERCOMPUTER_ROWS},
 };
 
 /** A number as it is written: its value without commas, and half of its last digit. */
