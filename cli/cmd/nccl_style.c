@@ -282,8 +282,11 @@ static enum ronde_status draw_size(struct session *session, const struct ronde_n
     const struct ronde_nccl_choice any = {RONDE_NCCL_ALGORITHM_COUNT, RONDE_NCCL_PROTOCOL_COUNT};
     struct ronde_nccl_choice taken, choice;
     (void)ronde_nccl_choose(&session->constants, &session->site.machine, call, any, &taken);
+    /* What cannot be wished for. */
+    if (taken.algorithm > RONDE_NCCL_ALGORITHM_COUNT)
+        RONDE_TRY(draw_choice(session, call, taken, true, error));
     if (taken.algorithm == RONDE_NCCL_POINT)
-        return draw_choice(session, call, taken, true, error);
+        return RONDE_OK;
     for (unsigned c = 0; c < RONDE_NCCL_CHOICES; c++) {
         const struct ronde_nccl_choice wish = {
             (enum ronde_nccl_algorithm)(c / RONDE_NCCL_PROTOCOL_COUNT),

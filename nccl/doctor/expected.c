@@ -49,7 +49,8 @@ double doctor_predict_us(const struct ronde_doctor_request *request,
     const bool is_point = choice.algorithm == RONDE_NCCL_POINT;
     if (is_point && no_nvls)
         return 0;
-    if (isfinite(us) && no_nvls && choice.algorithm >= RONDE_NCCL_NVLS) {
+    if (isfinite(us) && no_nvls &&
+        (choice.algorithm == RONDE_NCCL_NVLS || choice.algorithm == RONDE_NCCL_NVLS_TREE)) {
         const struct ronde_nccl_choice ring = {RONDE_NCCL_RING, row->wish.protocol};
         us = ronde_nccl_choose(&constants, &machine, &row->call, ring, &choice);
     }

@@ -26,6 +26,7 @@
  *   NVLSTree        launch + nvls_us + 2 log2(N) (L + round / NICs), whole levels, (+) bytes through NVLink, or through the NICs as in Tree
  *
  *   sends, receives point.c
+ *   AllPairs        rccl.c
  *
  * NCCL's own formula stands beside, in tuner.c. Not modelled: other traffic, CollNet, registered buffers, copy engines.
  */
@@ -410,10 +411,11 @@ static double unlimited_us(const struct ronde_nccl_constants *constants,
     const struct ronde_nccl_setting setting =
         ronde_nccl_setting_of(constants, &joined.machine, &joined.call, choice);
     const double us =
-        setting.launch_us + (ronde_nccl_is_point(call->collective) ? ronde_nccl_point_us(&setting)
-                             : choice.algorithm == RONDE_NCCL_RING ? ring_us(&setting)
-                             : choice.algorithm == RONDE_NCCL_TREE ? tree_us(&setting)
-                                                                   : nvls_us(&setting));
+        setting.launch_us + (ronde_nccl_is_point(call->collective)  ? ronde_nccl_point_us(&setting)
+                             : choice.algorithm == RONDE_NCCL_PAIRS ? ronde_nccl_pairs_us(&setting)
+                             : choice.algorithm == RONDE_NCCL_RING  ? ring_us(&setting)
+                             : choice.algorithm == RONDE_NCCL_TREE  ? tree_us(&setting)
+                                                                    : nvls_us(&setting));
     if (!ronde_nccl_is_in_turn(machine, call->nodes))
         return us;
     return ronde_nccl_overlapped(us, host_us(&setting), NCCL_COMMON(&setting, overlap_host));
@@ -443,8 +445,12 @@ double ronde_nccl_fastest(const struct ronde_nccl_constants *constants,
         *out = ronde_nccl_point_choice(constants, &joined.machine, &joined.call);
         return ronde_nccl_execution_us(constants, machine, call, *out);
     }
-    /* RCCL's LL128 wants a build and a variable of its own. */
-    const bool is_forced = machine->generation > RONDE_NCCL_CDNA3;
+    if (ronde_nccl_takes_pairs(machine, call)) {
+        *out = ronde_nccl_pairs_choice(call);
+        least_us = ronde_nccl_execution_us(constants, machine, call, *out);
+    }
+    /* RCCL's LL128 cannot be asked for where it is not switched on. */
+    const bool is_forced = !ronde_nccl_is_rccl(machine);
     for (unsigned a = 0; a < RONDE_NCCL_ALGORITHM_COUNT; a++)
         for (unsigned p = 0; p < RONDE_NCCL_PROTOCOL_COUNT; p++) {
             const struct ronde_nccl_choice choice = {(enum ronde_nccl_algorithm)a,

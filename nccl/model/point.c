@@ -58,7 +58,7 @@ static double channels_inside(const struct ronde_nccl_setting *setting)
     const struct ronde_nccl_machine *machine = setting->machine;
     if (!ronde_nccl_has_nvlink(machine, setting->g))
         return 2;
-    if (machine->generation <= RONDE_NCCL_CDNA3)
+    if (ronde_nccl_is_rccl(machine))
         return rccl_channels;
     const double links = round(machine->nvlink_GBps / NCCL_OWN(setting, nvlink_link_GBps));
     const double peers = machine->link == RONDE_NODE_MESH ? machine->gpus - 1. : 1;

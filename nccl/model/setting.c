@@ -95,7 +95,7 @@ double ronde_nccl_most_channels(const struct ronde_nccl_setting *setting)
                                  ? 2
                                  : 4);
     /* RCCL has as many between nodes. */
-    if (machine->generation <= RONDE_NCCL_CDNA3)
+    if (ronde_nccl_is_rccl(machine))
         return channels;
     return setting->call->nodes > 1 ? filled_channels(setting, fmin(channels, fmax(2, 2 * nics)))
                                     : channels;
@@ -238,7 +238,7 @@ static double overlap(const struct ronde_nccl_setting *setting)
 /** Bytes of a call for which another channel is opened. */
 static double opening_bytes(const struct ronde_nccl_setting *setting, bool is_ring)
 {
-    const bool is_rccl = setting->machine->generation <= RONDE_NCCL_CDNA3;
+    const bool is_rccl = ronde_nccl_is_rccl(setting->machine);
     double opening = ronde_nccl_round_bytes[setting->protocol];
     /* RCCL opens one for each round of the call on one node: 8 MI300X take 15 us from 1 to 128 KiB. */
     if (setting->protocol == RONDE_NCCL_LL && is_ring && !(is_rccl && setting->call->nodes == 1))
@@ -279,7 +279,8 @@ struct ronde_nccl_setting ronde_nccl_setting_of(const struct ronde_nccl_constant
     setting.launch_us = ronde_nccl_launch_us(constants, machine);
     if (protocol == RONDE_NCCL_LL128)
         setting.launch_us += NCCL_COMMON(&setting, launch_ll128_us);
-    if (protocol == RONDE_NCCL_SIMPLE && choice.algorithm <= RONDE_NCCL_TREE)
+    if (protocol == RONDE_NCCL_SIMPLE &&
+        (choice.algorithm <= RONDE_NCCL_TREE || choice.algorithm == RONDE_NCCL_PAIRS))
         setting.launch_us +=
             NCCL_COMMON(&setting, launch_simple_us) * NCCL_OWN(&setting, launch_ratio);
     if (call->version > 0 && call->version < RONDE_NCCL_LAUNCH_AT_ONCE)

@@ -167,6 +167,25 @@ struct ronde_nccl_choice ronde_nccl_point_choice(const struct ronde_nccl_constan
                                                  const struct ronde_nccl_machine *machine,
                                                  const struct ronde_nccl_call *call);
 
+/** Whether RCCL runs its own schedule, AllPairs, in place of what its formula would choose (rccl.c); by which protocol. */
+bool ronde_nccl_takes_pairs(const struct ronde_nccl_machine *machine,
+                            const struct ronde_nccl_call *call);
+struct ronde_nccl_choice ronde_nccl_pairs_choice(const struct ronde_nccl_call *call);
+
+static inline bool ronde_nccl_is_rccl(const struct ronde_nccl_machine *machine)
+{
+    return machine->generation <= RONDE_NCCL_CDNA3;
+}
+
+/** RCCL's own formula, us, infinite where it does not run it; the protocol that it takes instead of its formula's (rccl_tuner.c). */
+double ronde_nccl_rccl_us(const struct ronde_nccl_constants *constants,
+                          const struct ronde_nccl_machine *machine,
+                          const struct ronde_nccl_call *call, struct ronde_nccl_choice choice,
+                          bool is_forced);
+enum ronde_nccl_protocol ronde_nccl_rccl_protocol(const struct ronde_nccl_machine *machine,
+                                                  const struct ronde_nccl_call *call,
+                                                  enum ronde_nccl_protocol protocol);
+
 /** Steps of a ring: 2(n-1), n-1, or 0 for a chain (broadcast, reduce). */
 static inline uint32_t ronde_nccl_ring_steps(enum ronde_collective collective, uint32_t ranks)
 {
@@ -326,5 +345,8 @@ double ronde_nccl_net_ring_us(const struct ronde_nccl_setting *setting, double h
 
 /** A call of sends and receives without its launch. Formulas: point.c. */
 double ronde_nccl_point_us(const struct ronde_nccl_setting *setting);
+
+/** The same of AllPairs. */
+double ronde_nccl_pairs_us(const struct ronde_nccl_setting *setting);
 
 #endif

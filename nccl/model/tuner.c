@@ -231,13 +231,12 @@ static double tree_bus(const struct query *query, enum ronde_nccl_protocol proto
     return is_lone && query->version >= LATER_LATENCIES ? bus * .85 : bus;
 }
 
-/** The tables of the query's version; RCCL's are its own, of which the newest are nearest. */
+/** The tables of the query's version. */
 static const struct latencies *latencies_of(const struct query *query)
 {
-    const bool is_rccl = query->machine->generation <= RONDE_NCCL_CDNA3;
     const struct latencies *found = &all_latencies[0];
     for (size_t i = 0; i < sizeof all_latencies / sizeof all_latencies[0]; i++)
-        if (is_rccl || query->version >= all_latencies[i].since)
+        if (query->version >= all_latencies[i].since)
             found = &all_latencies[i];
     return found;
 }
@@ -439,10 +438,8 @@ static bool has_no_order(const struct query *query)
 /** What NCCL_PROTO switches on. */
 static bool is_disabled(const struct query *query, struct ronde_nccl_choice choice)
 {
-    /* RCCL has LL128 behind RCCL_LL128_FORCE_ENABLE. */
     return choice.protocol == RONDE_NCCL_LL128 &&
            (query->search.kind == RONDE_NCCL_PATH_PCI ||
-            query->machine->generation <= RONDE_NCCL_CDNA3 ||
             (query->call->nodes > 1 && query->machine->behind_bridge));
 }
 
@@ -465,6 +462,8 @@ static double joined_us(const struct ronde_nccl_constants *constants,
     const enum ronde_nccl_protocol protocol = choice.protocol;
     if (ronde_nccl_is_point(call->collective))
         return INFINITY;
+    if (ronde_nccl_is_rccl(machine))
+        return ronde_nccl_rccl_us(constants, machine, call, choice, is_forced);
     if (choice.algorithm >= RONDE_NCCL_NVLS)
         return protocol == RONDE_NCCL_SIMPLE ? nvls_us(&query, choice.algorithm) : INFINITY;
     if (protocol != RONDE_NCCL_SIMPLE && has_no_order(&query))
@@ -521,5 +520,10 @@ double ronde_nccl_choose(const struct ronde_nccl_constants *constants,
                 *out = choice;
             }
         }
+    if (ronde_nccl_is_rccl(machine) && !is_forced)
+        out->protocol = ronde_nccl_rccl_protocol(machine, call, out->protocol);
+    if (wish.algorithm == RONDE_NCCL_ALGORITHM_COUNT && !is_forced &&
+        ronde_nccl_takes_pairs(machine, call))
+        *out = ronde_nccl_pairs_choice(call);
     return best;
 }

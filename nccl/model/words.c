@@ -125,6 +125,8 @@ const char *ronde_nccl_algorithm_text(enum ronde_nccl_algorithm algorithm)
 {
     if (algorithm == RONDE_NCCL_POINT)
         return "P2P";
+    if (algorithm == RONDE_NCCL_PAIRS)
+        return "AllPairs";
     return algorithms[algorithm < RONDE_NCCL_ALGORITHM_COUNT ? algorithm : RONDE_NCCL_ALGORITHM_COUNT];
 }
 

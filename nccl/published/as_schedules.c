@@ -214,7 +214,7 @@ static const uint64_t piece_bytes = 524288;
 static const char *algorithm_name(const struct ronde_nccl_call *call,
                                   struct ronde_nccl_choice choice)
 {
-    if (choice.algorithm == RONDE_NCCL_POINT)
+    if (choice.algorithm >= RONDE_NCCL_POINT)
         return "direct";
     if (choice.algorithm == RONDE_NCCL_TREE)
         return "nccl_tree";

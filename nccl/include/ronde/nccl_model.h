@@ -115,11 +115,12 @@ enum ronde_nccl_algorithm {
     RONDE_NCCL_NVLS,            /**< NVSwitch reduces and multicasts */
     RONDE_NCCL_NVLS_TREE,       /**< that inside nodes, the double tree between */
     RONDE_NCCL_ALGORITHM_COUNT, /**< how many; as a wish: any */
-    RONDE_NCCL_POINT            /**< sends and receives: NCCL has no algorithms to choose from */
+    RONDE_NCCL_POINT,           /**< sends and receives: NCCL has no algorithms to choose from */
+    RONDE_NCCL_PAIRS /**< RCCL's own schedule: a part to each other rank, sums, results to all */
 };
 
-/** Entries of what there is by algorithm, sends and receives included. */
-#define RONDE_NCCL_LIMITS (RONDE_NCCL_POINT + 1)
+/** Entries of what there is by algorithm, what cannot be wished for included. */
+#define RONDE_NCCL_LIMITS (RONDE_NCCL_PAIRS + 1)
 
 /** Protocols. */
 enum ronde_nccl_protocol {
@@ -232,7 +233,10 @@ RONDE_API double ronde_nccl_tuner_us(const struct ronde_nccl_constants *constant
                                      const struct ronde_nccl_call *call,
                                      struct ronde_nccl_choice choice, bool is_forced);
 
-/** What NCCL takes by that formula among what the wish leaves; returns its time, or infinity where it knows none. */
+/**
+ * What NCCL takes by that formula among what the wish leaves; returns its time, or infinity where it knows none. Where RCCL runs
+ * its own schedule instead, that is the choice, and the time is the formula's for what it takes the place of.
+ */
 RONDE_API double ronde_nccl_choose(const struct ronde_nccl_constants *constants,
                                    const struct ronde_nccl_machine *machine,
                                    const struct ronde_nccl_call *call,

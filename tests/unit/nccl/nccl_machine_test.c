@@ -349,8 +349,8 @@ static void shipped_descriptions_are_named_as_their_files(void)
 
 static void texts_are_those_of_nccl(void)
 {
-    static const char *const algorithms[] = {"Ring", "Tree", "NVLS", "NVLSTree",
-                                             "auto", "P2P",  "auto"};
+    static const char *const algorithms[] = {"Ring", "Tree", "NVLS",     "NVLSTree",
+                                             "auto", "P2P",  "AllPairs", "auto"};
     static const char *const protocols[] = {"LL", "LL128", "Simple", "auto", "auto"};
     static const char *const generations[] = {"cdna2",     "cdna3",      "pascal", "volta",
                                               "ampere",    "ampere_rtx", "ada",    "hopper",
