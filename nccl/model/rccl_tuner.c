@@ -26,10 +26,10 @@ typedef double per_protocol[RONDE_NCCL_PROTOCOL_COUNT];
 /** Kinds of nodes. */
 enum kind {
     ANY,
-    MI250X_ALONE, /**< 16 GPUs, no NICs */
-    TWO_SOCKETS,  /**< 8 GPUs of CDNA 2 */
-    ONE_SOCKET,   /**< 8 GPUs of CDNA 2 and NICs: Frontier, LUMI */
-    MI250X_NICS,  /**< 16 GPUs and NICs */
+    MI250X_ALONE, /**< one node of 16 GPUs */
+    TWO_SOCKETS,  /**< nodes of 8 GPUs of CDNA 2 */
+    ONE_SOCKET,   /**< several nodes of these: Frontier, LUMI */
+    MI250X_NICS,  /**< several nodes of 16 GPUs */
     OLD_MI300X,   /**< before 2.25 */
     MI300X,
     MI350X,
@@ -239,7 +239,7 @@ static uint32_t version_of(const struct ronde_nccl_call *call)
     return call->version > 0 ? call->version : NEWEST;
 }
 
-/** Whole nodes of known kinds have tables. */
+/** Whole nodes of known kinds have tables; of one node alone NICs do not count, as RCCL leaves them out (ncclTopoTrimSystem). */
 static enum kind kind_of(const struct ronde_nccl_machine *machine,
                          const struct ronde_nccl_call *call)
 {
@@ -254,10 +254,18 @@ static enum kind kind_of(const struct ronde_nccl_machine *machine,
         return machine->nvlink_GBps > mi300x_nvlink_GBps ? MI350X : MI300X;
     }
     if (g == 16)
-        return machine->nics > 0 ? MI250X_NICS : MI250X_ALONE;
+        return call->nodes > 1 ? MI250X_NICS : MI250X_ALONE;
     if (g == 8 && machine->sockets == 2)
         return TWO_SOCKETS;
-    return g == 8 && machine->nics > 0 ? ONE_SOCKET : ANY;
+    return g == 8 && call->nodes > 1 ? ONE_SOCKET : ANY;
+}
+
+/** Whether RCCL has rings for such nodes: eight or sixteen GPUs, or four of MI300A. */
+static bool is_known(const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call)
+{
+    const uint32_t g = call->ranks / call->nodes;
+    return g == machine->gpus &&
+           (g == 8 || (machine->generation == RONDE_NCCL_CDNA3 ? g == 4 : g == 16));
 }
 
 static bool has_ll128(enum kind kind)
@@ -269,7 +277,7 @@ static double bus_GBps(const struct ronde_nccl_constants *constants,
                        const struct ronde_nccl_machine *machine, const struct ronde_nccl_call *call,
                        enum kind kind)
 {
-    if (kind == ANY)
+    if (!is_known(machine, call))
         return ronde_nccl_search_of(constants, machine, call).bus_GBps;
     if (kind == MI250X_NICS)
         return mi250x_GBps;

@@ -114,6 +114,27 @@ static void wishes_and_parts_of_nodes_run_rings(void)
     CU_ASSERT(choice.algorithm <= RONDE_NCCL_TREE);
 }
 
+/* Of one node RCCL does not see the NICs, by which it tells MI250X's nodes apart; of several it counts with links, not with NICs. */
+static void nics_count_between_nodes_alone(void)
+{
+    const struct ronde_nccl_words_of said = {"AMD Instinct MI250X", "Infinity Fabric 8 GCD",
+                                             "4x Slingshot-11 200Gb/s", "", 8};
+    const struct ronde_nccl_machine mi300a = machine_of("AMD Instinct MI300A", "xGMI mesh 4 GPU", 4);
+    const struct ronde_nccl_call one = {RONDE_ALL_REDUCE, 8, 1, 222, 64 * MIB},
+                                 two = {RONDE_ALL_REDUCE, 16, 2, 222, 64 * MIB},
+                                 small = {RONDE_ALL_REDUCE, 8, 2, 222, 16 * KIB};
+    struct ronde_nccl_machine mi250x = {.gpus = 0};
+    struct ronde_error error = {.status = RONDE_OK};
+    struct ronde_nccl_choice choice;
+    CU_ASSERT_EQUAL_FATAL(ronde_nccl_machine_of_words(&said, &mi250x, &error), RONDE_OK);
+    (void)ronde_nccl_choose(constants(), &mi250x, &one, any, &choice);
+    CU_ASSERT(choice.algorithm == RONDE_NCCL_RING && choice.protocol == RONDE_NCCL_SIMPLE);
+    (void)ronde_nccl_choose(constants(), &mi250x, &two, any, &choice);
+    CU_ASSERT(choice.algorithm == RONDE_NCCL_TREE && choice.protocol == RONDE_NCCL_SIMPLE);
+    (void)ronde_nccl_choose(constants(), &mi300a, &small, any, &choice);
+    CU_ASSERT(choice.algorithm == RONDE_NCCL_TREE && choice.protocol == RONDE_NCCL_LL);
+}
+
 /* 336 GB/s are seven links of 48; on two nodes, too, whatever the NICs. */
 static void the_formula_is_rccls(void)
 {
@@ -171,6 +192,7 @@ int main(void)
     static const struct suite_case cases[] = {
         {"sizes_and_versions_decide", sizes_and_versions_decide},
         {"wishes_and_parts_of_nodes_run_rings", wishes_and_parts_of_nodes_run_rings},
+        {"nics_count_between_nodes_alone", nics_count_between_nodes_alone},
         {"the_formula_is_rccls", the_formula_is_rccls},
         {"eight_mi300x_take_what_was_measured", eight_mi300x_take_what_was_measured},
         {"the_direct_one_is_no_slower_than_rings", the_direct_one_is_no_slower_than_rings},

@@ -320,7 +320,9 @@ static void shows_steps(const struct machine_said *said, enum ronde_collective c
 {
     const struct ronde_nccl_machine machine = machine_of(said);
     const bool is_chain = collective == RONDE_BROADCAST;
-    const double most = is_chain ? 8 : 3.8, most_step = is_chain ? 4.5 : 3;
+    /* RCCL gives a node of MI250X a tree by Simple where LL would take 20 us. */
+    const bool is_rccl = machine.generation <= RONDE_NCCL_CDNA3;
+    const double most = is_chain ? 8 : is_rccl ? 4.6 : 3.8, most_step = is_chain ? 4.5 : 3;
     /* Sends and receives have one way, which changes to Simple at the size that NCCL says: by MI250X's slow blocks 7.3 % late. */
     const double least = collective == RONDE_SEND_RECV ? .92 : .97;
     double last_us = 0;
