@@ -219,15 +219,16 @@ void ronde_gnuplot_key(const struct ronde_canvas *canvas, uint32_t from_top,
 /* Whether a picture is whole: gnuplot goes on where it cannot write, and ends well. */
 static bool is_whole(FILE *picture, const char *last)
 {
-    char tail[64] = "";
+    char tail[64];
     if (fseek(picture, 0, SEEK_END) != 0)
         return false;
     const long bytes = ftell(picture);
-    const long from = bytes < (long)sizeof tail - 1 ? 0 : bytes - ((long)sizeof tail - 1);
+    const long from = bytes < (long)sizeof tail ? 0 : bytes - (long)sizeof tail;
     if (bytes <= 0 || fseek(picture, from, SEEK_SET) != 0)
         return false;
-    tail[fread(tail, 1, sizeof tail - 1, picture)] = '\0';
-    return strstr(tail, last) != NULL;
+    /* Before the end of a PDF there may be any bytes. */
+    const size_t count = fread(tail, 1, sizeof tail, picture);
+    return memmem(tail, count, last, strlen(last)) != NULL;
 }
 
 static enum ronde_status copy(FILE *picture, const char *path, struct ronde_error *error)

@@ -107,6 +107,24 @@ static void a_gnuplot_without_pdf_is_a_missing_component(void)
            "pictures are SVG");
 }
 
+/* A PDF ends in compressed bytes and its mark: a zero among them is not its end, and one without a mark is not whole. */
+static void a_picture_is_whole_whatever_its_bytes(void)
+{
+    if (!suite_can_read_platforms())
+        return;
+    static const char plan[] =
+        "mkdir -p $FILE.bin; cat >$FILE.bin/gnuplot <<'END'\n#!/bin/sh\ncat >/dev/null\n"
+        "printf 'a\\0b %%s\\n' '%s'\nEND\nchmod +x $FILE.bin/gnuplot; PATH=$FILE.bin:$PATH $RONDE "
+        "plan "
+        "all_reduce -N 4 -b 1K -e 1K --topo crossbar-64 --plot $FILE.pdf >/dev/null; echo exit $?; "
+        "rm -rf $FILE.bin $FILE.pdf";
+    char words[1024];
+    snprintf(words, sizeof words, plan, "%%EOF");
+    expect(words, 0, "exit 0");
+    snprintf(words, sizeof words, plan, "");
+    expect(words, 0, "gnuplot has not drawn it");
+}
+
 /* What a user has set up for gnuplot is of other pictures. */
 static void a_gnuplot_that_is_set_up_draws_the_same(void)
 {
@@ -237,6 +255,7 @@ int main(void)
         {"a_full_disk_is_an_error_of_the_run", a_full_disk_is_an_error_of_the_run},
         {"a_gnuplot_without_pdf_is_a_missing_component",
          a_gnuplot_without_pdf_is_a_missing_component},
+        {"a_picture_is_whole_whatever_its_bytes", a_picture_is_whole_whatever_its_bytes},
         {"a_gnuplot_that_is_set_up_draws_the_same", a_gnuplot_that_is_set_up_draws_the_same},
         {"few_descriptors_are_an_error_soon", few_descriptors_are_an_error_soon},
         {"a_failure_leaves_files_as_they_were", a_failure_leaves_files_as_they_were},
