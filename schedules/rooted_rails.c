@@ -247,7 +247,7 @@ struct ronde_algorithm_counts ronde_rails_counts(uint32_t ranks, uint64_t sent)
     return (struct ronde_algorithm_counts){
         .messages = (uint64_t)nodes - 1 + (uint64_t)(local - 1) * (nodes - 1 + messages_of(&rails)),
         .sent_chunks = sent,
-        .critical_path = (ranks > 1) + (nodes > 1),
+        .critical_path = nodes > 1 ? 2u : ranks > 1,
         .min_depth = 1,
     };
 }
