@@ -155,23 +155,37 @@ static uint32_t messages_of(const struct ronde_rails *rails)
     return (rails->nodes.count - 1 + rails->width - 1) / rails->width + 1;
 }
 
-/** Where slots are fewer than messages of a piece: none takes longer than the longest, or than slots take to come back. */
-static struct ronde_price slots_price(const struct terms *terms)
+/**
+ * ns until a message of a rail, counted from 0, is sent at the latest: `message_ns` after the one before, and as many as there
+ * are slots no sooner than one is back, after `away_ns`.
+ */
+static double sent_ns(uint64_t message, uint32_t slots, double message_ns, double away_ns)
+{
+    const double lap_ns = ronde_longer_ns(away_ns, slots * message_ns);
+    return (double)(message / slots) * lap_ns + (double)(message % slots) * message_ns;
+}
+
+/** At most this long takes a load whose messages are all as long as the longest. */
+static double longest_ns(const struct terms *terms, bool scatters)
 {
     const uint32_t widest = terms->rails.width, local = terms->rails.nodes.local;
-    const uint32_t nodes = terms->rails.nodes.count, most = local > nodes ? local : nodes;
+    const uint32_t nodes = terms->rails.nodes.count, slots = terms->pieces.depth;
+    const uint64_t messages = terms->pieces.count * messages_of(&terms->rails);
     const struct ronde_costs bundle = costs_of(terms, widest);
-    const double send_ns = bundle.step_ns + shared_ns(terms, widest, local);
-    const double come_ns = bundle.step_ns + shared_ns(terms, widest, most) + bundle.alpha_ns;
+    const uint32_t flows = scatters || local > nodes ? local : nodes;
+    const double come_ns = bundle.step_ns + shared_ns(terms, widest, flows) + bundle.alpha_ns;
     const double beside_ns =
         (widest > 1 ? bundle.step_ns : 0) + widest * (terms->block.step_ns + terms->block.flow_ns);
-    const double longest_ns = ronde_longer_ns(send_ns, beside_ns);
+    const double message_ns = ronde_longer_ns(come_ns - bundle.alpha_ns, beside_ns);
     const double away_ns = come_ns + bundle.step_ns + (widest > 1 ? 0 : terms->block.flow_ns);
-    const uint64_t messages = terms->pieces.count * messages_of(&terms->rails);
-    return (struct ronde_price){
-        .time_ns =
-            terms->network->time.launch_ns + come_ns + longest_ns + bundle.alpha_ns + bundle.step_ns +
-            (double)(messages - 1) * ronde_longer_ns(longest_ns, away_ns / terms->pieces.depth)};
+    /* One of a rank's messages is its own block: the last of scatter, the first of gather. */
+    const double own_ns = sent_ns(messages - 1, slots, message_ns, away_ns);
+    const double passed_ns = nodes > 1
+                                 ? sent_ns(messages - 2, slots, message_ns, away_ns) + message_ns +
+                                       bundle.alpha_ns + (scatters ? 0 : message_ns)
+                                 : 0;
+    return terms->network->time.launch_ns + come_ns + bundle.step_ns +
+           ronde_longer_ns(passed_ns, scatters || nodes == 1 ? own_ns : 0);
 }
 
 struct ronde_price ronde_rails_price(const struct ronde_compile_request *request,
@@ -188,8 +202,6 @@ struct ronde_price ronde_rails_price(const struct ronde_compile_request *request
         return ronde_lane_price(load, network, cut, (struct ronde_lane_shape){.steps = 1});
     terms.pieces = ronde_cut_load(load, cut);
     terms.block = costs_of(&terms, 1);
-    if (terms.pieces.count > 0 && terms.pieces.depth < messages_of(&terms.rails))
-        return slots_price(&terms);
     const bool scatters = request->collective == RONDE_SCATTER;
     const struct piece piece = scatters ? scatter_piece(&terms) : gather_piece(&terms);
     const uint32_t local = terms.rails.nodes.local, others = terms.rails.nodes.count - 1;
@@ -203,11 +215,18 @@ struct ronde_price ronde_rails_price(const struct ronde_compile_request *request
         .credit_ns = piece.credit_ns,
         .is_unshared = ronde_is_unshared(network, terms.pieces.bytes, flows),
     };
-    terms.pieces.depth /= messages_of(&terms.rails);
-    struct ronde_price price = ronde_pipeline_price(&terms.pieces, network, &pipeline);
-    price.is_exact =
-        price.is_exact &&
-        (terms.pieces.count <= 1 || pipeline.credit_ns <= terms.pieces.depth * pipeline.period_ns);
+    struct ronde_pieces laps = terms.pieces;
+    laps.depth /= messages_of(&terms.rails);
+    if (laps.count == 0)
+        return (struct ronde_price){.is_exact = true};
+    const double most_ns = longest_ns(&terms, scatters);
+    if (laps.depth == 0)
+        return (struct ronde_price){.time_ns = most_ns};
+    struct ronde_price price = ronde_pipeline_price(&laps, network, &pipeline);
+    const bool is_held_up = laps.count > 1 && pipeline.credit_ns > laps.depth * pipeline.period_ns;
+    price.is_exact = price.is_exact && !is_held_up;
+    if (is_held_up && most_ns < price.time_ns)
+        price.time_ns = most_ns;
     return price;
 }
 
