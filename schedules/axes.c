@@ -90,6 +90,14 @@ void ronde_axes_nodes_channel(const struct ronde_axes *axes,
     ronde_mem_free(mem, order, ranks, sizeof *order);
 }
 
+void ronde_axes_nodes_channels(const struct ronde_axes *axes,
+                               const struct ronde_compile_request *request,
+                               struct ronde_builder *builder)
+{
+    for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++)
+        ronde_axes_nodes_channel(axes, request, NULL, builder);
+}
+
 void ronde_axes_declare_trees(const struct ronde_axes *axes,
                               const struct ronde_compile_request *request, ronde_node_order second,
                               struct ronde_builder *builder)
@@ -108,8 +116,7 @@ void ronde_axes_declare_nodes(const struct ronde_axes *axes,
     /* With one digit of 1 the builder's own order is the right one. */
     if (axes->radix[0] == 1 || axes->radix[1] == 1)
         return;
-    for (uint32_t channel = 0; channel < ronde_compile_request_channels(request); channel++)
-        ronde_axes_nodes_channel(axes, request, NULL, builder);
+    ronde_axes_nodes_channels(axes, request, builder);
 }
 
 /* --- facts --------------------------------------------------------------------------------- */

@@ -45,6 +45,11 @@ void ronde_axes_nodes_channel(const struct ronde_axes *axes,
                               const struct ronde_compile_request *request,
                               ronde_node_order node_order, struct ronde_builder *builder);
 
+/** Appends such a channel for each of the request, nodes in their own order. */
+void ronde_axes_nodes_channels(const struct ronde_axes *axes,
+                               const struct ronde_compile_request *request,
+                               struct ronde_builder *builder);
+
 /** Declares two channels for each of the request: nodes in their own order, and in the one given. */
 void ronde_axes_declare_trees(const struct ronde_axes *axes,
                               const struct ronde_compile_request *request, ronde_node_order second,

@@ -328,9 +328,6 @@ bool ronde_platform_has_detours(const struct ronde_platform *platform)
 
 /* Links that run slower (or faster) than the file says: one rate changes, routes stay as they are. */
 
-/* A link that carries less than this of what it should is down, which is another thing than slow. */
-#define LEAST_FACTOR 1e-6
-
 /* The memory of a shared host is a link and a fact; they are one number. */
 static void scale(struct ronde_platform *platform, uint32_t index, double factor)
 {
@@ -347,9 +344,9 @@ enum ronde_status ronde_platform_degrade(struct ronde_platform *platform, const 
     bool has_two = false;
     char suffix[32], hint[RONDE_LINK_HINT_BYTES];
     /* Written so that NaN fails too. */
-    if (!(factor >= LEAST_FACTOR && factor <= 1000))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: factor %g, expected %g to 1000",
-                          link, factor, LEAST_FACTOR);
+    if (!(factor >= RONDE_LEAST_LINK_FACTOR && factor <= RONDE_MOST_LINK_FACTOR))
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "link %s: factor %g, expected %g to %g", link,
+                          factor, RONDE_LEAST_LINK_FACTOR, RONDE_MOST_LINK_FACTOR);
     const uint32_t first = ronde_platform_find_link(platform, link, &has_two);
     if (first == RONDE_NONE)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: unknown link '%s'%s", platform->path,

@@ -4,6 +4,7 @@
 #include "ronde/mem.h"
 #include "ronde/schedule_file.h"
 #include "ronde/schedules.h"
+#include "ronde/topologies.h"
 #include "ronde/values.h"
 
 #include <errno.h>
@@ -13,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond these a time is a slip, or what slows down or speeds up is another machine. */
+/* Beyond these a time is a slip, or a rank that slows down or speeds up is another machine. */
 #define MOST_NS 1e18
-#define LEAST_FACTOR 1e-6
-#define MOST_FACTOR 1e6
+#define LEAST_SLOW 1e-6
+#define MOST_SLOW 1e6
 
 /* Longest line of a file. */
 #define LINE_BYTES 1024
@@ -64,17 +65,24 @@ static enum ronde_status parse_time(const char *text, double *out_ns, struct ron
                       text);
 }
 
-static enum ronde_status parse_factor(const char *what, const char *text, double *out_factor,
+/* Numbers that a factor may be; 0 takes a link out. */
+struct factors {
+    const char *what;
+    double least, most;
+    bool may_be_0;
+};
+
+static enum ronde_status parse_factor(struct factors allowed, const char *text, double *out_factor,
                                       struct ronde_error *error)
 {
     const char *rest = NULL;
-    if (!parse_real(text, out_factor, &rest) || *rest != '\0' || *out_factor <= 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not a number above 0", what,
-                          text);
-    return *out_factor >= LEAST_FACTOR && *out_factor <= MOST_FACTOR
-               ? RONDE_OK
-               : ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not from %g to %g", what, text,
-                            LEAST_FACTOR, MOST_FACTOR);
+    const bool is_number = parse_real(text, out_factor, &rest) && *rest == '\0';
+    const bool is_out = allowed.may_be_0 && *out_factor == 0;
+    if (is_number && (is_out || (*out_factor >= allowed.least && *out_factor <= allowed.most)))
+        return RONDE_OK;
+    return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s \"%s\" is not %sa number from %g to %g",
+                      allowed.what, text, allowed.may_be_0 ? "0 or " : "", allowed.least,
+                      allowed.most);
 }
 
 static enum ronde_status too_many(const char *keyword, struct ronde_error *error)
@@ -200,11 +208,9 @@ static enum ronde_status add_degraded(struct ronde_scenario *scenario, const cha
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "\"%s\" is not LINK=FACTOR, e.g. nic0=0.5",
                           value);
     memcpy(degraded.link, value, (size_t)(equals - value));
-    const char *rest = NULL;
-    const bool is_out =
-        parse_real(equals + 1, &degraded.factor, &rest) && *rest == '\0' && degraded.factor == 0;
-    if (!is_out)
-        RONDE_TRY(parse_factor("factor", equals + 1, &degraded.factor, error));
+    RONDE_TRY(parse_factor((struct factors){"factor", RONDE_LEAST_LINK_FACTOR,
+                                            RONDE_MOST_LINK_FACTOR, true},
+                           equals + 1, &degraded.factor, error));
     if (scenario->degraded_count == RONDE_SCENARIO_STATEMENTS)
         return too_many("degrade", error);
     scenario->degraded[scenario->degraded_count++] = degraded;
@@ -224,7 +230,8 @@ static enum ronde_status set_straggler(struct ronde_straggler *straggler, const 
     if (value && strcmp(key, "delay") == 0)
         return parse_time(value, &straggler->delay_ns, error);
     if (value && strcmp(key, "slow") == 0)
-        return parse_factor("slow", value, &straggler->slow_down, error);
+        return parse_factor((struct factors){"slow", LEAST_SLOW, MOST_SLOW, false}, value,
+                            &straggler->slow_down, error);
     return ronde_fail(error, RONDE_BAD_ARGUMENT, "\"%s\" is not rank=R, delay=TIME or slow=FACTOR",
                       setting);
 }

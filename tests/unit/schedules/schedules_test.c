@@ -351,6 +351,26 @@ static void orders_that_would_turn_messages_are_refused(void)
     refuse(request, RONDE_UNSUPPORTED, "a shape of 2 digits");
 }
 
+/* Up to seven other nodes have a bundle each. */
+static void bundles_turn_no_blocks(void)
+{
+    const uint32_t order[] = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
+    struct ronde_compile_request request = {.collective = RONDE_SCATTER,
+                                            .algorithm = "hierarchical",
+                                            .ranks = 18,
+                                            .order = order,
+                                            .shape_count = 2,
+                                            .shape = {9, 2}};
+    refuse(request, RONDE_UNSUPPORTED,
+           "rank 2 at position 4 of the order is below the one before it");
+    request.ranks = 16;
+    request.shape[0] = 8;
+    ronde_schedule_destroy(schedule_compile_request(&request, NULL));
+    request.shape[0] = 16;
+    request.shape[1] = 1;
+    refuse(request, RONDE_UNSUPPORTED, "with one it would be direct");
+}
+
 /* Two ranks receive rank 2's block, rank 0's goes to rank 3, and rank 1 receives nothing. */
 static void listed_pairs_are_served(void)
 {
@@ -478,6 +498,7 @@ int main(void)
         SUITE_CASE(recursive_halving_takes_orders_that_turn_no_message),
         SUITE_CASE(shapes_place_rings),
         SUITE_CASE(orders_that_would_turn_messages_are_refused),
+        SUITE_CASE(bundles_turn_no_blocks),
         SUITE_CASE(listed_pairs_are_served),
         SUITE_CASE(all_to_all_takes_any_shape_of_nodes),
         SUITE_CASE(unknown_names_are_refused_with_the_known_ones),

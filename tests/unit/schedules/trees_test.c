@@ -93,6 +93,27 @@ static void rooted_trees_of_nodes_keep_nodes_together(void)
         }
 }
 
+/* Messages are sorted by rank, and nodes are counted from the root's, so that a bundle may hold the last node and the first. */
+static void bundles_reach_their_owners_from_any_root(void)
+{
+    static const enum ronde_collective both[] = {RONDE_SCATTER, RONDE_GATHER};
+    for (uint32_t nodes = 1; nodes <= 24; nodes += nodes < 8 ? 1 : 3)
+        for (uint32_t root = 0; root < 4 * nodes; root++) {
+            const struct ronde_compile_request request = {.collective = both[root % 2],
+                                                          .algorithm = "hierarchical",
+                                                          .ranks = 2 * nodes,
+                                                          .root = root / 2,
+                                                          .shape_count = 2,
+                                                          .shape = {nodes, 2}};
+            struct ronde_proof proof;
+            ronde_schedule_destroy(schedule_compile_request(&request, &proof));
+            const uint32_t bundles = nodes < 8 ? nodes - 1 : 7;
+            CU_ASSERT_EQUAL(proof.critical_path, nodes > 1 ? 2 : 1);
+            CU_ASSERT(proof.messages <= 2 * nodes - 1 + bundles);
+            CU_ASSERT_EQUAL(proof.received_chunks_max, root % 2 ? 2 * nodes - 1 : nodes);
+        }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -100,6 +121,7 @@ int main(void)
         SUITE_CASE(double_tree_has_disjoint_inner_ranks),
         SUITE_CASE(rooted_double_trees_have_disjoint_inner_ranks),
         SUITE_CASE(rooted_trees_of_nodes_keep_nodes_together),
+        SUITE_CASE(bundles_reach_their_owners_from_any_root),
     };
     return suite_run("trees", cases, sizeof cases / sizeof cases[0]);
 }

@@ -230,10 +230,14 @@ RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_router_nic(struct ronde_router *router, uint32_t src, uint32_t dst, uint32_t *out_link,
                  struct ronde_error *error);
 
+/** The least and the most of the following: what carries less is down, which is another thing than slow. */
+#define RONDE_LEAST_LINK_FACTOR 1e-6
+#define RONDE_MOST_LINK_FACTOR 1e3
+
 /**
  * Scales the rate of a link, e.g. 0.5 for a cable that fell back to half its lanes. A split-duplex link is named with
  * its direction (`up0_UP`) or, for both, without. The machine's name says so. Errors: BAD_ARGUMENT for an unknown link (names the nearest) or a
- * factor that is not in (0, 1000].
+ * factor out of range.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status ronde_platform_degrade(struct ronde_platform *platform,
                                                                     const char *link, double factor,
