@@ -191,7 +191,7 @@ static enum ronde_status validate_command(struct ronde_invocation *call, struct 
 #define OWN(member) offsetof(struct ronde_validate_options, member)
 
 static const struct ronde_option own_rows[] = {
-    {"published", 0, "FILE", ronde_take_text, OWN(published), NULL, 0, false,
+    {"published", 0, "FILE", ronde_take_input, OWN(published), NULL, 0, false,
      "times of NCCL, a table (CSV) or a log of nccl-tests (text, JSON), beside the model of NCCL; "
      "or "
      "of collectives with named algorithms (CSV), beside their replay on --topo; or NCCL's own "
@@ -199,7 +199,7 @@ static const struct ronde_option own_rows[] = {
     {"system", 0, "NAME", ronde_take_text, OWN(system), NULL, 0, false,
      "with --published: only this system of the table, or the one that a log is of; --topo is its "
      "description, or a folder of descriptions"},
-    {"meanings", 0, "FILE", ronde_take_text, OWN(meanings), NULL, 0, true,
+    {"meanings", 0, "FILE", ronde_take_input, OWN(meanings), NULL, 0, true,
      "with --published: what a table's own names of algorithms are here (CSV: collective, "
      "algorithm, "
      "ronde_algorithm), as docs/examples/mpi-meanings.csv for Bine trees"},

@@ -29,10 +29,10 @@ static const struct ronde_option what_rows[] = {
      "send_recv: who sends to whom (default: rank r to r+1)"},
     {"channels", 0, "COUNT", ronde_take_count, WHAT(channels), NULL, 1, false,
      "equal channels (default: as many as the machine has ways for, else the algorithm's)"},
-    {"nccl-log", 0, "FILE", ronde_take_text, WHAT(nccl_log), NULL, 0, true,
+    {"nccl-log", 0, "FILE", ronde_take_input, WHAT(nccl_log), NULL, 0, true,
      "rings or trees (-a tree) as NCCL built them: a log with NCCL_DEBUG=INFO and "
      "NCCL_DEBUG_SUBSYS=INIT,GRAPH"},
-    {"anchor", 0, "LOG", ronde_take_text, WHAT(anchor), NULL, 0, true,
+    {"anchor", 0, "LOG", ronde_take_input, WHAT(anchor), NULL, 0, true,
      "the model of NCCL takes rates, latency and launch from what was measured on this machine: a "
      "log of nccl-tests (text, JSON), a table, or records of libnccl-profiler-ronde.so"},
 };

@@ -148,6 +148,26 @@ static void names_that_are_none_list_those_there_are(void)
         {"demo walk", "demo: unexpected argument \"walk\""},
         {"demo -N 200", "demo: unknown option -N; see ronde demo --help"},
         {"check - -", "check: unexpected argument \"-\""},
+        {"list --output ''", "list: option --output has an empty value"},
+        {"sim all_reduce --topo=", "sim: option --topo has an empty value"},
+    };
+    EXPECT_ALL(refusals);
+}
+
+#define LOG "docs/examples/nccl-tests.log"
+
+/* Commands that can do without a machine take nothing that is said of one, and none that would change nothing. */
+static void what_would_be_ignored_is_refused(void)
+{
+    static const struct refusal refusals[] = {
+        {"plan all_reduce -N 4 --nodes 3", "--nodes on which machine? --topo is missing"},
+        {"explain " LOG " --without n0", "--without on which machine? --topo is missing"},
+        {"validate --published " LOG " --nics 1", "--nics on which machine? --topo is missing"},
+        {"convert all_reduce -a ring -N 4 --to ronde --degrade a=.5",
+         "--degrade on which machine?"},
+        {"doctor " LOG " --fabric rail", "--fabric on which machine? --topo is missing"},
+        {"run all_reduce -a ring -N 2 --topo nix", "--topo nix changes nothing here"},
+        {"run tests/golden/all_reduce-ring-4.ronde --topo nix", "--topo nix changes nothing here"},
     };
     EXPECT_ALL(refusals);
 }
@@ -251,6 +271,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"what_is_missing_is_named", what_is_missing_is_named},
+        {"what_would_be_ignored_is_refused", what_would_be_ignored_is_refused},
         {"grids_are_of_a_machine", grids_are_of_a_machine},
         {"what_excludes_one_another_is_said", what_excludes_one_another_is_said},
         {"names_that_are_none_list_those_there_are", names_that_are_none_list_those_there_are},
