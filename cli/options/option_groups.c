@@ -132,7 +132,7 @@ static const struct ronde_option machine_rows[] = {
      "nodes of a described machine"},
     {"nics", 0, "COUNT", ronde_take_text, MACHINE(nics), NULL, 0, false,
      "so many NICs of each node are left"},
-    {"fabric", 0, "NAME", ronde_take_text, MACHINE(fabric), "crossbar rail fat-tree", 0, true,
+    {"fabric", 0, "NAME", ronde_take_word, MACHINE(fabric), "crossbar rail fat-tree", 0, true,
      "what joins described nodes: crossbar, rail or fat-tree"},
 };
 
@@ -158,7 +158,7 @@ const struct ronde_option_group ronde_scenario_group =
 static const struct ronde_engine_options engine_defaults = {.name = "auto"};
 
 static const struct ronde_option engine_rows[] = {
-    {"engine", 0, "NAME", ronde_take_text, ENGINE(name),
+    {"engine", 0, "NAME", ronde_take_word, ENGINE(name),
      "auto flat simgrid maxmin flat_fifo ports cores extrapolate", 0, false,
      "what replays: auto (default), flat, simgrid, maxmin, flat_fifo, ports, cores or extrapolate"},
     {"placement", 0, "NAME", ronde_take_text, ENGINE(placement), "file packed scattered auto", 0,

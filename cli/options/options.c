@@ -12,9 +12,6 @@
 #include <getopt.h>
 #include <string.h>
 
-/* Options of one command, --help and the end of the list included. */
-#define MOST_OPTIONS 96u
-
 /* The key of an option without a letter is its place behind these. */
 #define FIRST_KEY 256
 
@@ -23,9 +20,9 @@ struct parsing {
     const struct ronde_command *command;
     struct ronde_options *options;
     struct ronde_error *error;
-    struct ronde_own_option own[MOST_OPTIONS];
-    struct option rows[MOST_OPTIONS];   /* as getopt_long wants them */
-    char letters[2 * MOST_OPTIONS + 2]; /* the same */
+    struct ronde_own_option own[RONDE_MAX_OPTIONS];
+    struct option rows[RONDE_MAX_OPTIONS];   /* as getopt_long wants them */
+    char letters[2 * RONDE_MAX_OPTIONS + 2]; /* the same */
     uint32_t count;
 };
 
@@ -50,7 +47,7 @@ static void add_own(struct parsing *parsing, const struct ronde_option *option,
                     const struct ronde_option_use *use)
 {
     const uint32_t at = parsing->count;
-    if (at + 1 >= MOST_OPTIONS || has_own(parsing, option->name, 0))
+    if (at + 1 >= RONDE_MAX_OPTIONS || has_own(parsing, option->name, 0))
         return;
     const bool has_letter = option->letter && !has_own(parsing, NULL, option->letter);
     parsing->own[at] = (struct ronde_own_option){option, has_letter ? option->letter : 0, use};
@@ -87,6 +84,15 @@ static char *struct_of(struct ronde_options *options, const struct ronde_option_
     return (use->is_own ? (char *)options->own : (char *)options) + use->offset;
 }
 
+static void note_given(struct ronde_options *options, const char *name)
+{
+    for (uint32_t i = 0; i < options->given_count; i++)
+        if (options->given[i] == name)
+            return;
+    if (options->given_count < RONDE_MAX_OPTIONS)
+        options->given[options->given_count++] = name;
+}
+
 /* Of an option that is given twice the last counts. */
 static void add_input(struct ronde_options *options, const char **input)
 {
@@ -112,6 +118,7 @@ static enum ronde_status take_option(struct parsing *parsing, int key, const cha
                               "%s: option --%s has an empty value; is a variable not set?",
                               parsing->command->name, option->name);
         char *group = struct_of(parsing->options, parsing->own[i].use);
+        note_given(parsing->options, option->name);
         if (option->take == ronde_take_input)
             add_input(parsing->options, (const char **)(void *)(group + option->offset));
         return option->take(option, text, group, parsing->error);
@@ -173,6 +180,28 @@ static enum ronde_status check_machine(const struct parsing *parsing)
         "--%s on which machine? --topo is missing; `ronde list` names the shipped ones", said);
 }
 
+static enum ronde_status check_given(const struct ronde_options *options, const char *names,
+                                     bool are_taken, const char *what, struct ronde_error *error)
+{
+    for (uint32_t i = 0; i < options->given_count; i++)
+        if (ronde_has_word(names, options->given[i]) != are_taken)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: leave out --%s", what,
+                              options->given[i]);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_takes_only(const struct ronde_options *options, const char *names,
+                                   const char *what, struct ronde_error *error)
+{
+    return check_given(options, names, true, what, error);
+}
+
+enum ronde_status ronde_takes_none(const struct ronde_options *options, const char *names,
+                                   const char *what, struct ronde_error *error)
+{
+    return check_given(options, names, false, what, error);
+}
+
 /* ---- What stopped getopt, in words ------------------------------------------------------------------------------ */
 
 /* Letters by which other benchmarks and launchers are told how many ranks there are: -g GPUs, -t threads, -np, -p. */
@@ -184,7 +213,7 @@ static bool means_ranks(const struct parsing *parsing, const char *word)
 /* Names the option as typed, and the nearest one this command takes. */
 static enum ronde_status fail_option(const struct parsing *parsing, const char *word)
 {
-    const char *names[MOST_OPTIONS], *command = parsing->command->name;
+    const char *names[RONDE_MAX_OPTIONS], *command = parsing->command->name;
     char bare[64];
     for (uint32_t i = 0; i < parsing->count; i++)
         names[i] = parsing->rows[i].name;

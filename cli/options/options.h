@@ -144,6 +144,9 @@ struct ronde_format_options {
 #define RONDE_OWN_BYTES 512u
 #define RONDE_MAX_INPUTS 8u
 
+/** Options of one command, --help among them, at most. */
+#define RONDE_MAX_OPTIONS 96u
+
 /**
  * What stood on the command line, defaults filled in: what several commands take, and the command's own. Plain values;
  * strings point into argv or into `names`. Copies share the own ones.
@@ -165,6 +168,8 @@ struct ronde_options {
     void *own; /**< the command's own struct, as its uses have it; in `room` of what was parsed */
     const char **inputs[RONDE_MAX_INPUTS]; /**< options that name files to read, as they were given */
     uint32_t input_count;                  /**< how many */
+    const char *given[RONDE_MAX_OPTIONS]; /**< names of the options that stood there, each once */
+    uint32_t given_count;                 /**< how many */
     _Alignas(max_align_t) unsigned char room[RONDE_OWN_BYTES]; /**< for own */
 };
 
@@ -241,6 +246,19 @@ struct ronde_command {
 RONDE_MUST_CHECK enum ronde_status
 ronde_options_parse(const struct ronde_command *command, int argc, char **argv,
                     struct ronde_options *out_options, struct ronde_error *error);
+
+/**
+ * Refuses the first option that was given and is not among `names` (with blanks between), for a mode of a command to which
+ * the others are nothing. Errors: BAD_ARGUMENT, "what: leave out --option".
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_takes_only(const struct ronde_options *options,
+                                                    const char *names, const char *what,
+                                                    struct ronde_error *error);
+
+/** The same of the first one that is among them. */
+RONDE_MUST_CHECK enum ronde_status ronde_takes_none(const struct ronde_options *options,
+                                                    const char *names, const char *what,
+                                                    struct ronde_error *error);
 
 /** An option as a command has it. */
 struct ronde_own_option {
