@@ -182,7 +182,7 @@ static int run_command(const struct ronde_command *command, int argc, char **arg
         ronde_options_help(command, options.help_all, stdout);
         return RONDE_EXIT_OK;
     }
-    if (ronde_stdin_to_file(&options, &error) != RONDE_OK)
+    if (ronde_inputs_check(command, &options, &error) != RONDE_OK)
         return ronde_report(&error);
     if (options.output.json || options.output.csv)
         ronde_progress_silence();

@@ -142,7 +142,7 @@ static const struct ronde_option own_rows[] = {
     {"from-table", 0, "FILE", ronde_take_input, OWN(table), NULL, 0, false,
      "nothing is measured: times of all_gather by ring and all_reduce by recursive_doubling (CSV), "
      "or what osu_latency prints"},
-    {"alloc", 0, "FILE", ronde_take_text, OWN(alloc), NULL, 0, false,
+    {"alloc", 0, "FILE", ronde_take_input, OWN(alloc), NULL, 0, false,
      "with --from-table: groups that ranks were in (CSV: run, ranks, groups as 16*5 3*7)"},
     {"run", 0, "NAME", ronde_take_text, OWN(run), NULL, 0, false,
      "with --alloc: the run of that file"},

@@ -317,6 +317,8 @@ static enum ronde_status check_options(const struct ronde_options *options,
                           "check: --markdown and --verbose go with --all");
     if (own_of(options)->all && (own_of(options)->expand || options->what.algorithm_count > 0))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "check: --all excludes -a and --expand");
+    if (own_of(options)->all)
+        RONDE_TRY(ronde_takes_none(options, "nccl-log", "check: --all has its own schedules", error));
     if (options->output.markdown && (options->output.json || options->output.csv))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "check: --markdown excludes --json and --csv");
     return RONDE_OK;

@@ -233,6 +233,22 @@ static enum ronde_status convert_to_workload(const struct ronde_options *options
     return status;
 }
 
+/* A machine, or a backend that was measured, is for a schedule that is yet to be made. */
+static enum ronde_status check_options(const struct ronde_options *options, enum format format,
+                                       struct ronde_error *error)
+{
+    const bool is_chosen = ronde_is_chosen(options) && options->what.algorithm_count > 0;
+    if (!is_chosen || options->machine.topo)
+        RONDE_TRY(ronde_takes_none(options, "backend",
+                                   "-a auto without --topo takes times measured on a backend, and "
+                                   "nothing else does",
+                                   error));
+    return ronde_is_schedule_file(options) && format != FORMAT_NCCL_GRAPH
+               ? ronde_takes_none(options, "topo", "a schedule in a file is converted as it is",
+                                  error)
+               : RONDE_OK;
+}
+
 static enum ronde_status convert_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_options own = *call->options;
@@ -244,6 +260,7 @@ static enum ronde_status convert_command(struct ronde_invocation *call, struct r
     RONDE_TRY(name_output(&own, error));
     RONDE_TRY(find_format(&own, &format, error));
     RONDE_TRY(find_style(&own, format, &style, error));
+    RONDE_TRY(check_options(&own, format, error));
     if (format == FORMAT_GOAL || format == FORMAT_CHAKRA)
         return convert_to_workload(&own, format, error);
     RONDE_TRY(print_as(&own, format, &style, &text, &bytes, error));

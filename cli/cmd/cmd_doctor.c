@@ -52,6 +52,9 @@ static enum ronde_status take_machine(struct session *session, const char *path,
     if (published->system_count > 1)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s has %u systems: --system names one", path,
                           published->system_count);
+    if (session->options->machine.topo && published->log.is_log)
+        RONDE_TRY(
+            ronde_takes_none(session->options, "system", "--topo is the machine of a log", error));
     if (!session->options->machine.topo && !published->systems[0].is_described)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,

@@ -187,6 +187,7 @@ static enum ronde_status add_log(struct session *session, const char *path,
     const struct ronde_published_request request = {.path = path};
     struct ronde_published *published = &session->published;
     struct ronde_error why = {0};
+    RONDE_TRY(ronde_refuse_compressed(path, error));
     enum ronde_status status = ronde_published_open(&request, ronde_mem_default(), published, &why);
     if (status == RONDE_OK && published->log.is_log)
         status = ronde_explanation_add_log(&session->found, published, &why);
@@ -324,6 +325,7 @@ const struct ronde_command ronde_command_explain = {
                 "Files are traces of torch.profiler, NCCL Inspector's logs, and dumps of torch's "
                 "flight recorder,\n.gz or not, of one job; the more of its ranks, the better.\n",
     .uses = uses,
+    .unpacks = true,
     .max_arguments = RONDE_MAX_ARGUMENTS,
     .run = explain_command,
 };

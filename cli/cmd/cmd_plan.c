@@ -350,6 +350,13 @@ static enum ronde_status check_options(const struct ronde_options *options,
 {
     if (options->engine.synthesize && !options->machine.topo)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--synthesize needs a machine: --topo");
+    if (options->machine.topo)
+        RONDE_TRY(ronde_takes_none(options, "backend",
+                                   "--topo says how fast everything is, and times measured on a "
+                                   "backend nothing more",
+                                   error));
+    else
+        RONDE_TRY(ronde_takes_none(options, "engine", "without --topo nothing is replayed", error));
     return ronde_plot_check(options->output.plot, error);
 }
 

@@ -377,10 +377,27 @@ static int run(const struct ronde_options *options, struct ronde_comm *comm)
     return session.wrong ? RONDE_EXIT_NO : RONDE_EXIT_OK;
 }
 
+/* A machine file chooses the algorithm and says how many ranks there are; beside both, it would change nothing. */
+static enum ronde_status check_topo(const struct ronde_options *options, struct ronde_error *error)
+{
+    const struct ronde_what_options *what = &options->what;
+    const bool has_ranks = what->rank_counts > 0 || what->shape.count > 0 || what->nccl_log ||
+                           ronde_is_schedule_file(options);
+    if (!options->machine.topo || !has_ranks || ronde_is_chosen(options) ||
+        ronde_is_autotune(options))
+        return RONDE_OK;
+    return ronde_fail(
+        error, RONDE_BAD_ARGUMENT,
+        "--topo %s changes nothing here: it chooses the algorithm without -a, and says "
+        "how many ranks there are without -N; leave it out",
+        options->machine.topo);
+}
+
 static enum ronde_status run_command(struct ronde_invocation *call, struct ronde_error *error)
 {
     struct ronde_options options = *call->options;
     struct ronde_launcher launcher;
+    RONDE_TRY(check_topo(&options, error));
     const enum ronde_status status = ronde_run_backend(&options, &launcher, error);
 
     if (status != RONDE_OK) {

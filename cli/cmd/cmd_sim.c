@@ -444,6 +444,10 @@ predict(struct ronde_invocation *call, const struct ronde_options *options,
                               .call = call,
                               .how = ronde_tune_options_of(options)};
 
+    if (!ronde_is_chosen(options))
+        RONDE_TRY(ronde_takes_none(options, "synthesize",
+                                   "-a and files name the schedule, and none is made besides",
+                                   error));
     enum ronde_status status = ronde_plot_check(options->output.plot, error);
     RONDE_THEN(status, open_session(&session, error));
     RONDE_THEN(status, walk_placements(&session, one_size, error));
@@ -497,7 +501,7 @@ static enum ronde_status sim_command(struct ronde_invocation *call, struct ronde
 #define OWN(member) offsetof(struct ronde_engine_options, member)
 
 static const struct ronde_option own_rows[] = {
-    {"engine", 0, "NAME", ronde_take_text, OWN(name),
+    {"engine", 0, "NAME", ronde_take_word, OWN(name),
      "auto flat simgrid maxmin flat_fifo ports cores extrapolate price", 0, false,
      "what replays: auto (default), flat, simgrid, maxmin, flat_fifo, ports, cores or extrapolate; "
      "or price: a formula and the longest path, no replay"},

@@ -325,7 +325,7 @@ static const struct ronde_option made_rows[] = {
      false, "nodes of the machine"},
     {"nics", 0, "COUNTxRATE", ronde_take_text, offsetof(struct ronde_machine_options, nics), NULL,
      0, false, "NICs of a node, one direction: 8x50GBps, 8x400Gbps"},
-    {"fabric", 0, "NAME", ronde_take_text, offsetof(struct ronde_machine_options, fabric),
+    {"fabric", 0, "NAME", ronde_take_word, offsetof(struct ronde_machine_options, fabric),
      "crossbar rail fat-tree", 0, false, "what joins nodes: crossbar, rail or fat-tree"},
 };
 

@@ -127,6 +127,8 @@ static enum ronde_status sum_up(struct ronde_invocation *call, struct ronde_erro
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--from: of which collective is missing");
     if (options->output.json || options->output.csv || ronde_validate_own(options)->records)
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--from prints no records: it reads them");
+    RONDE_TRY(ronde_takes_only(options, "from wide output plot html",
+                               "--from sums up what its file has, and measures nothing", error));
     enum ronde_status status = ronde_parse_collective(options->arguments[0], &collective, error);
     RONDE_THEN(status,
                ronde_recorded_read(ronde_validate_own(options)->from, collective, &recorded, error));
@@ -150,7 +152,9 @@ static enum ronde_status measure(struct ronde_invocation *call, struct ronde_err
     struct ronde_options own = *call->options;
     struct session session = {.options = &own, .sink = &call->sink};
 
-    enum ronde_status status = check_components(&own, error);
+    enum ronde_status status = ronde_takes_none(&own, "system meanings fit auto-topo replay",
+                                                "--published is missing", error);
+    RONDE_THEN(status, check_components(&own, error));
     RONDE_THEN(status, ronde_open_platform(&own, &call->platform, error));
     session.platform = call->platform;
     RONDE_THEN(status, ronde_default_grid(session.platform, true, &own, error));
@@ -191,7 +195,7 @@ static enum ronde_status validate_command(struct ronde_invocation *call, struct 
 #define OWN(member) offsetof(struct ronde_validate_options, member)
 
 static const struct ronde_option own_rows[] = {
-    {"published", 0, "FILE", ronde_take_text, OWN(published), NULL, 0, false,
+    {"published", 0, "FILE", ronde_take_input, OWN(published), NULL, 0, false,
      "times of NCCL, a table (CSV) or a log of nccl-tests (text, JSON), beside the model of NCCL; "
      "or "
      "of collectives with named algorithms (CSV), beside their replay on --topo; or NCCL's own "
@@ -199,7 +203,7 @@ static const struct ronde_option own_rows[] = {
     {"system", 0, "NAME", ronde_take_text, OWN(system), NULL, 0, false,
      "with --published: only this system of the table, or the one that a log is of; --topo is its "
      "description, or a folder of descriptions"},
-    {"meanings", 0, "FILE", ronde_take_text, OWN(meanings), NULL, 0, true,
+    {"meanings", 0, "FILE", ronde_take_input, OWN(meanings), NULL, 0, true,
      "with --published: what a table's own names of algorithms are here (CSV: collective, "
      "algorithm, "
      "ronde_algorithm), as docs/examples/mpi-meanings.csv for Bine trees"},

@@ -358,6 +358,11 @@ enum ronde_status ronde_validate_collectives(struct ronde_invocation *call,
                           "--published %s is of collectives with named algorithms: --topo FILE "
                           "says on what machine (ronde calibrate --from-table makes one)",
                           path_of(&session));
+    RONDE_TRY(ronde_takes_only(options,
+                               "published meanings datatype op slot depth timeout topo without "
+                               "degrade nodes nics fabric json csv wide output plot html",
+                               "--published takes all calls of its table, and measures nothing",
+                               error));
     enum ronde_status status = ronde_plot_check(options->output.plot, error);
     RONDE_THEN(status, ronde_open_platform(options, &call->platform, error));
     session.platform = call->platform;

@@ -78,6 +78,8 @@ enum ronde_status ronde_nccl_site_open(const struct ronde_options *options,
         return open_impaired(options, out, error);
     if (!ronde_is_nccl_machine(path))
         return open_whole(options, out, error);
+    RONDE_TRY(ronde_takes_none(options, "fabric",
+                               "a description has its network in it, of which all is there", error));
     return ronde_nccl_machine_read(path, &out->machine, error);
 }
 

@@ -42,11 +42,9 @@ static enum ronde_status check_options(const struct ronde_options *options,
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--style nccl wants --topo with a machine's description "
                           "(topologies/published/README.md)");
-    if (options->engine.slot_bytes || options->what.channels || options->backend.is_given ||
-        strcmp(options->engine.name, "auto") != 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "--style nccl is a model: it replays nothing, and takes no --slot, "
-                          "--channels, --engine or --backend");
+    RONDE_TRY(
+        ronde_takes_none(options, "slot depth channels engine placement synthesize timeout backend",
+                         "--style nccl is a model of NCCL's own ways, and replays nothing", error));
     if (options->sizes.min_bytes == 0)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
@@ -391,6 +389,9 @@ enum ronde_status ronde_nccl_style(struct ronde_invocation *call, bool is_plan,
     struct session session = {.options = options, .sink = &call->sink, .is_plan = is_plan};
 
     enum ronde_status status = check_options(options, error);
+    if (is_plan)
+        RONDE_THEN(status, ronde_takes_none(options, "algorithm",
+                                            "plan --style nccl compares all that NCCL has", error));
     RONDE_THEN(status, ronde_parse_collective(options->arguments[0], &session.collective, error));
     RONDE_THEN(status, ronde_nccl_constants_read(NULL, &session.constants, error));
     RONDE_THEN(status, ronde_nccl_bands_read(NULL, &session.bands, error));

@@ -144,15 +144,14 @@ static enum ronde_status check_calls(const struct session *session, struct ronde
 static enum ronde_status check_options(const struct ronde_options *options,
                                        struct ronde_error *error)
 {
-    const struct ronde_validate_options *own = ronde_validate_own(options);
-    if (options->argument_count > 0 || options->what.rank_counts > 0 ||
-        options->what.shape.count > 0 || options->what.algorithm_count > 0 || own->system ||
-        own->fit || own->auto_topo || own->replay || own->from || own->rig || own->records ||
-        options->output.plot || options->output.markdown)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "records of NCCL's tuner say themselves what ran: beside --published "
-                          "only --topo, --json, --csv and -o");
-    return RONDE_OK;
+    static const char what[] = "records of NCCL's tuner say themselves what ran";
+    if (options->argument_count > 0)
+        return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: leave out %s", what,
+                          options->arguments[0]);
+    return ronde_takes_only(options,
+                            "published topo without degrade nodes nics fabric json csv wide output "
+                            "html",
+                            what, error);
 }
 
 enum ronde_status ronde_validate_nccl_tables(struct ronde_invocation *call,
@@ -205,13 +204,8 @@ static enum ronde_status check_file_options(const struct ronde_options *options,
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--to nccl-tuner is a file of its own form: leave out --json, --csv and "
                           "--plot");
-    if (options->what.algorithm_count > 0 || options->what.channels || options->what.nccl_log ||
-        options->engine.slot_bytes || options->engine.synthesize || options->backend.is_given ||
-        strcmp(options->engine.name, "auto") != 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "--to nccl-tuner weighs what NCCL has: leave out -a, --channels, "
-                          "--engine, --slot, --synthesize, --backend and --nccl-log");
-    return RONDE_OK;
+    return ronde_takes_none(options, "algorithm channels engine slot depth synthesize backend root",
+                            "--to nccl-tuner weighs what NCCL has", error);
 }
 
 /* Of the platform, of --nodes, of --shape, of the most ranks of -N, or many. */

@@ -409,16 +409,16 @@ static enum ronde_status check_options(const struct ronde_options *options, unsi
         return ronde_fail(error, RONDE_BAD_ARGUMENT,
                           "--fit %s is fitted to all systems of a table: leave out --system",
                           ronde_validate_own(options)->fit);
-    if (options->what.algorithm_count > 0 || ronde_validate_own(options)->from ||
-        options->backend.is_given || ronde_validate_own(options)->rig || options->engine.slot_bytes ||
-        options->what.channels || options->engine.depth || options->what.pairs.ranks > 0)
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "--published measures nothing: it takes no -a, --from, --backend, --rig, "
-                          "--slot, --channels, --depth or --pairs");
     if (ronde_validate_own(options)->records)
         return ronde_fail(
             error, RONDE_BAD_ARGUMENT,
             "--published has its records by --json, and -o FILE: leave out --records");
+    RONDE_TRY(ronde_takes_only(options,
+                               "published system fit auto-topo replay ranks shape anchor topo "
+                               "without degrade nodes nics fabric json csv wide output plot html "
+                               "markdown",
+                               "--published measures nothing, and takes all sizes of its file",
+                               error));
     if (options->output.markdown &&
         (options->output.json || options->output.csv || ronde_validate_own(options)->fit))
         return ronde_fail(error, RONDE_BAD_ARGUMENT, "--markdown prints every mode, and no records");

@@ -158,10 +158,10 @@ enum ronde_status ronde_steps_command(struct ronde_invocation *call, struct rond
 
     if (own.argument_count == 0)
         own.arguments[own.argument_count++] = "all_reduce";
-    if (own.machine.topo || own.style || own.output.html || own.output.plot)
-        return ronde_fail(
-            error, RONDE_BAD_ARGUMENT,
-            "--steps shows the schedule alone: leave out --topo, --style, --html and --plot");
+    RONDE_TRY(ronde_takes_only(&own,
+                               "steps algorithm ranks root shape pairs channels nccl-log json csv "
+                               "wide output",
+                               "--steps shows the schedule alone", error));
     enum ronde_status status = ronde_schedule_file_or_compiled(&own, &schedule, error);
     RONDE_THEN(status, ronde_sink_open(&own, &call->sink, error));
     RONDE_THEN(status, print_schedule(schedule, &call->sink, error));

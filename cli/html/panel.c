@@ -78,12 +78,15 @@ static double merit_of(const struct view *view, const struct figure_curve *curve
     return merit;
 }
 
+/* Curves that are no further apart than this are one line to the eye. */
+#define ALIKE .005
+
 /* Predictions that would be drawn on each other: two names for one line answer nothing. */
 static bool is_covered(const struct figure_curve *curve, const struct figure_curve *by)
 {
     bool is_alike = curve->style == PREDICTED && by->style == PREDICTED && curve->count == by->count;
     for (uint32_t i = 0; is_alike && i < curve->count; i++)
-        is_alike = fabs(curve->points[i].y - by->points[i].y) < .005 * by->points[i].y;
+        is_alike = fabs(curve->points[i].y - by->points[i].y) < ALIKE * by->points[i].y;
     return is_alike;
 }
 
@@ -319,6 +322,15 @@ static double next_size(const struct view *view, enum figure_style style, double
     return next;
 }
 
+/* What a curve comes to at a size; 0 where it has no point. */
+static double height_at(const struct figure_curve *curve, double x)
+{
+    for (uint32_t i = 0; i < curve->count; i++)
+        if (curve->points[i].x == x)
+            return curve->points[i].y;
+    return 0;
+}
+
 /* Where another algorithm becomes the fastest, a line says which: as rows say, else between two sizes. */
 static void draw_changes(const struct view *view)
 {
@@ -339,12 +351,13 @@ static void draw_changes(const struct view *view)
     for (double next = next_size(view, style, last); !is_told && isfinite(next);
          next = next_size(view, style, last)) {
         const struct figure_curve *best = best_at(view, style, next, &y);
-        if (before && best != before) {
-            if (before == first)
-                draw_change(view, view->least_x, first->name, &label_y);
+        const bool is_change = before && height_at(before, next) < (1 - ALIKE) * y;
+        if (is_change && before == first)
+            draw_change(view, view->least_x, first->name, &label_y);
+        if (is_change)
             draw_change(view, sqrt(last * next), best->name, &label_y);
-        }
-        before = best;
+        if (is_change || !before)
+            before = best;
         last = next;
     }
 }

@@ -29,10 +29,10 @@ static const struct ronde_option what_rows[] = {
      "send_recv: who sends to whom (default: rank r to r+1)"},
     {"channels", 0, "COUNT", ronde_take_count, WHAT(channels), NULL, 1, false,
      "equal channels (default: as many as the machine has ways for, else the algorithm's)"},
-    {"nccl-log", 0, "FILE", ronde_take_text, WHAT(nccl_log), NULL, 0, true,
+    {"nccl-log", 0, "FILE", ronde_take_input, WHAT(nccl_log), NULL, 0, true,
      "rings or trees (-a tree) as NCCL built them: a log with NCCL_DEBUG=INFO and "
      "NCCL_DEBUG_SUBSYS=INIT,GRAPH"},
-    {"anchor", 0, "LOG", ronde_take_text, WHAT(anchor), NULL, 0, true,
+    {"anchor", 0, "LOG", ronde_take_input, WHAT(anchor), NULL, 0, true,
      "the model of NCCL takes rates, latency and launch from what was measured on this machine: a "
      "log of nccl-tests (text, JSON), a table, or records of libnccl-profiler-ronde.so"},
 };
@@ -132,7 +132,7 @@ static const struct ronde_option machine_rows[] = {
      "nodes of a described machine"},
     {"nics", 0, "COUNT", ronde_take_text, MACHINE(nics), NULL, 0, false,
      "so many NICs of each node are left"},
-    {"fabric", 0, "NAME", ronde_take_text, MACHINE(fabric), "crossbar rail fat-tree", 0, true,
+    {"fabric", 0, "NAME", ronde_take_word, MACHINE(fabric), "crossbar rail fat-tree", 0, true,
      "what joins described nodes: crossbar, rail or fat-tree"},
 };
 
@@ -158,7 +158,7 @@ const struct ronde_option_group ronde_scenario_group =
 static const struct ronde_engine_options engine_defaults = {.name = "auto"};
 
 static const struct ronde_option engine_rows[] = {
-    {"engine", 0, "NAME", ronde_take_text, ENGINE(name),
+    {"engine", 0, "NAME", ronde_take_word, ENGINE(name),
      "auto flat simgrid maxmin flat_fifo ports cores extrapolate", 0, false,
      "what replays: auto (default), flat, simgrid, maxmin, flat_fifo, ports, cores or extrapolate"},
     {"placement", 0, "NAME", ronde_take_text, ENGINE(placement), "file packed scattered auto", 0,

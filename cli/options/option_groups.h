@@ -61,6 +61,7 @@ extern const struct ronde_option_group ronde_style_group;    /**< --style nccl *
 RONDE_DECLARE_TAKER(switch);      /**< bool: true */
 RONDE_DECLARE_TAKER(text);        /**< const char *: as it is */
 RONDE_DECLARE_TAKER(input);       /**< const char *: a file that is read, or - */
+RONDE_DECLARE_TAKER(word);        /**< const char *: one of the row's words */
 RONDE_DECLARE_TAKER(texts);       /**< struct ronde_texts: one more */
 RONDE_DECLARE_TAKER(picture);     /**< const char *: a file that pictures can be written to */
 RONDE_DECLARE_TAKER(plot);        /**< const char *: the same for what gnuplot draws, PDF too */

@@ -42,6 +42,24 @@ TAKER(input)
     return ronde_take_text(option, text, group, error);
 }
 
+/* Words of a row whose value is one of them, at most. */
+#define MOST_WORDS 16
+
+TAKER(word)
+{
+    struct ronde_value_words taken;
+    const char *names[MOST_WORDS];
+    char lead[64], *rest = NULL;
+    uint32_t count = 0, which = 0;
+    ronde_option_words(option, &taken);
+    for (char *word = strtok_r(taken.words, " ", &rest); word && count < MOST_WORDS;
+         word = strtok_r(NULL, " ", &rest))
+        names[count++] = word;
+    snprintf(lead, sizeof lead, "unknown %s", option->name);
+    RONDE_TRY(ronde_name_parse(lead, text, names, count, &which, error));
+    return ronde_take_text(option, text, group, error);
+}
+
 TAKER(texts)
 {
     struct ronde_texts *const texts = MEMBER(struct ronde_texts);

@@ -9,15 +9,8 @@
 
 #include "ronde/values.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* Options of one command, --help and the end of the list included. */
-#define MOST_OPTIONS 96u
 
 /* The key of an option without a letter is its place behind these. */
 #define FIRST_KEY 256
@@ -27,9 +20,9 @@ struct parsing {
     const struct ronde_command *command;
     struct ronde_options *options;
     struct ronde_error *error;
-    struct ronde_own_option own[MOST_OPTIONS];
-    struct option rows[MOST_OPTIONS];   /* as getopt_long wants them */
-    char letters[2 * MOST_OPTIONS + 2]; /* the same */
+    struct ronde_own_option own[RONDE_MAX_OPTIONS];
+    struct option rows[RONDE_MAX_OPTIONS];   /* as getopt_long wants them */
+    char letters[2 * RONDE_MAX_OPTIONS + 2]; /* the same */
     uint32_t count;
 };
 
@@ -54,7 +47,7 @@ static void add_own(struct parsing *parsing, const struct ronde_option *option,
                     const struct ronde_option_use *use)
 {
     const uint32_t at = parsing->count;
-    if (at + 1 >= MOST_OPTIONS || has_own(parsing, option->name, 0))
+    if (at + 1 >= RONDE_MAX_OPTIONS || has_own(parsing, option->name, 0))
         return;
     const bool has_letter = option->letter && !has_own(parsing, NULL, option->letter);
     parsing->own[at] = (struct ronde_own_option){option, has_letter ? option->letter : 0, use};
@@ -91,6 +84,25 @@ static char *struct_of(struct ronde_options *options, const struct ronde_option_
     return (use->is_own ? (char *)options->own : (char *)options) + use->offset;
 }
 
+static void note_given(struct ronde_options *options, const char *name)
+{
+    for (uint32_t i = 0; i < options->given_count; i++)
+        if (options->given[i] == name)
+            return;
+    if (options->given_count < RONDE_MAX_OPTIONS)
+        options->given[options->given_count++] = name;
+}
+
+/* Of an option that is given twice the last counts. */
+static void add_input(struct ronde_options *options, const char **input)
+{
+    for (uint32_t i = 0; i < options->input_count; i++)
+        if (options->inputs[i] == input)
+            return;
+    if (options->input_count < RONDE_MAX_INPUTS)
+        options->inputs[options->input_count++] = input;
+}
+
 static enum ronde_status take_option(struct parsing *parsing, int key, const char *text)
 {
     for (uint32_t i = 0; i < parsing->count; i++) {
@@ -101,10 +113,14 @@ static enum ronde_status take_option(struct parsing *parsing, int key, const cha
             parsing->options->help = true;
             return RONDE_OK;
         }
+        if (option->value && *text == '\0')
+            return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT,
+                              "%s: option --%s has an empty value; is a variable not set?",
+                              parsing->command->name, option->name);
         char *group = struct_of(parsing->options, parsing->own[i].use);
-        if (option->take == ronde_take_input && parsing->options->input_count < RONDE_MAX_INPUTS)
-            parsing->options->inputs[parsing->options->input_count++] =
-                (const char **)(void *)(group + option->offset);
+        note_given(parsing->options, option->name);
+        if (option->take == ronde_take_input)
+            add_input(parsing->options, (const char **)(void *)(group + option->offset));
         return option->take(option, text, group, parsing->error);
     }
     return ronde_fail(parsing->error, RONDE_BAD_ARGUMENT, "option %d is of no command", key);
@@ -147,6 +163,45 @@ static enum ronde_status finish(const struct parsing *parsing, const struct rond
     return RONDE_OK;
 }
 
+/* What is said of a machine needs one: nothing of it may be ignored where a command can do without. */
+static enum ronde_status check_machine(const struct parsing *parsing)
+{
+    const struct ronde_machine_options *const machine = &parsing->options->machine;
+    const char *const said = machine->without.count > 0   ? "without"
+                             : machine->degrade.count > 0 ? "degrade"
+                             : machine->nodes > 0         ? "nodes"
+                             : machine->nics              ? "nics"
+                             : machine->fabric            ? "fabric"
+                                                          : NULL;
+    if (!said || machine->topo || !has_own(parsing, "topo", 0))
+        return RONDE_OK;
+    return ronde_fail(
+        parsing->error, RONDE_BAD_ARGUMENT,
+        "--%s on which machine? --topo is missing; `ronde list` names the shipped ones", said);
+}
+
+static enum ronde_status check_given(const struct ronde_options *options, const char *names,
+                                     bool are_taken, const char *what, struct ronde_error *error)
+{
+    for (uint32_t i = 0; i < options->given_count; i++)
+        if (ronde_has_word(names, options->given[i]) != are_taken)
+            return ronde_fail(error, RONDE_BAD_ARGUMENT, "%s: leave out --%s", what,
+                              options->given[i]);
+    return RONDE_OK;
+}
+
+enum ronde_status ronde_takes_only(const struct ronde_options *options, const char *names,
+                                   const char *what, struct ronde_error *error)
+{
+    return check_given(options, names, true, what, error);
+}
+
+enum ronde_status ronde_takes_none(const struct ronde_options *options, const char *names,
+                                   const char *what, struct ronde_error *error)
+{
+    return check_given(options, names, false, what, error);
+}
+
 /* ---- What stopped getopt, in words ------------------------------------------------------------------------------ */
 
 /* Letters by which other benchmarks and launchers are told how many ranks there are: -g GPUs, -t threads, -np, -p. */
@@ -158,7 +213,7 @@ static bool means_ranks(const struct parsing *parsing, const char *word)
 /* Names the option as typed, and the nearest one this command takes. */
 static enum ronde_status fail_option(const struct parsing *parsing, const char *word)
 {
-    const char *names[MOST_OPTIONS], *command = parsing->command->name;
+    const char *names[RONDE_MAX_OPTIONS], *command = parsing->command->name;
     char bare[64];
     for (uint32_t i = 0; i < parsing->count; i++)
         names[i] = parsing->rows[i].name;
@@ -213,6 +268,7 @@ enum ronde_status ronde_options_parse(const struct ronde_command *command, int a
         RONDE_TRY(take_argument(&parsing, argv[i]));
     if (out_options->help)
         return RONDE_OK;
+    RONDE_TRY(check_machine(&parsing));
     RONDE_TRY(finish(&parsing, everywhere));
     return finish(&parsing, command->uses);
 }
@@ -292,96 +348,4 @@ uint64_t ronde_options_next_size(const struct ronde_sizes_options *sizes, uint64
     if (!sizes->step_bytes && bytes == 0)
         next = 1;
     return next > bytes && next <= sizes->max_bytes ? next : 0;
-}
-
-/* Standard input as a file. */
-
-#define PATH "/dev/stdin"
-
-/* As much as any of the readers takes. */
-#define MOST_BYTES ((size_t)1 << 30)
-
-/* Whether an input is standard input; it is then called by its path. */
-static uint32_t settle(const char **input)
-{
-    if (!*input || (strcmp(*input, "-") != 0 && strcmp(*input, PATH) != 0))
-        return 0;
-    *input = PATH;
-    return 1;
-}
-
-/* How many of the inputs are standard input. */
-static uint32_t settle_all(struct ronde_options *options)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < options->input_count; i++)
-        count += settle(options->inputs[i]);
-    for (uint32_t i = 0; i < options->argument_count; i++)
-        count += settle(&options->arguments[i]);
-    /* --with FILE:SIZE reads it by its path. */
-    for (int i = 1; i < options->argc; i++)
-        count += strstr(options->argv[i], PATH ":") ? 1 : 0;
-    return count;
-}
-
-/* Whole, or the rest of it: a pipe takes and gives parts. */
-static bool write_all(int file, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        const ssize_t done = write(file, bytes, count);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        bytes += done;
-        count -= (size_t)done;
-    }
-    return true;
-}
-
-static enum ronde_status copy(int file, struct ronde_error *error)
-{
-    char block[65536];
-    size_t total = 0;
-    for (;;) {
-        const ssize_t got = read(STDIN_FILENO, block, sizeof block);
-        if (got == 0)
-            return RONDE_OK;
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return ronde_fail(error, RONDE_IO, PATH ": cannot be read: %s", strerror(errno));
-        total += (size_t)got;
-        if (total > MOST_BYTES)
-            return ronde_fail(error, RONDE_IO, PATH ": more than 1G");
-        if (!write_all(file, block, (size_t)got))
-            return ronde_fail(error, RONDE_IO, PATH ": cannot be kept: %s", strerror(errno));
-    }
-}
-
-/* Opened again by its path a file of memory begins at its beginning, in this process and in those it makes. */
-static enum ronde_status keep(struct ronde_error *error)
-{
-    const int file = memfd_create("stdin", MFD_CLOEXEC);
-    if (file < 0)
-        return ronde_fail(error, RONDE_IO, PATH ": cannot be kept: %s", strerror(errno));
-    enum ronde_status status = copy(file, error);
-    if (status == RONDE_OK && dup2(file, STDIN_FILENO) < 0)
-        status = ronde_fail(error, RONDE_IO, PATH ": cannot be kept: %s", strerror(errno));
-    (void)close(file);
-    return status;
-}
-
-enum ronde_status ronde_stdin_to_file(struct ronde_options *options, struct ronde_error *error)
-{
-    struct stat facts;
-    const uint32_t inputs = settle_all(options);
-    if (inputs == 0)
-        return RONDE_OK;
-    if (inputs > 1 || (options->backend.token && strcmp(options->backend.token, "-") == 0))
-        return ronde_fail(error, RONDE_BAD_ARGUMENT,
-                          "only one input can be - (standard input): give the other as a file");
-    if (fstat(STDIN_FILENO, &facts) != 0)
-        return ronde_fail(error, RONDE_IO, PATH ": %s", strerror(errno));
-    return S_ISREG(facts.st_mode) ? RONDE_OK : keep(error);
 }

@@ -142,7 +142,10 @@ struct ronde_format_options {
 
 /** Bytes of a command's own options at most, and options that name files to read. */
 #define RONDE_OWN_BYTES 512u
-#define RONDE_MAX_INPUTS 4u
+#define RONDE_MAX_INPUTS 8u
+
+/** Options of one command, --help among them, at most. */
+#define RONDE_MAX_OPTIONS 96u
 
 /**
  * What stood on the command line, defaults filled in: what several commands take, and the command's own. Plain values;
@@ -165,6 +168,8 @@ struct ronde_options {
     void *own; /**< the command's own struct, as its uses have it; in `room` of what was parsed */
     const char **inputs[RONDE_MAX_INPUTS]; /**< options that name files to read, as they were given */
     uint32_t input_count;                  /**< how many */
+    const char *given[RONDE_MAX_OPTIONS]; /**< names of the options that stood there, each once */
+    uint32_t given_count;                 /**< how many */
     _Alignas(max_align_t) unsigned char room[RONDE_OWN_BYTES]; /**< for own */
 };
 
@@ -226,6 +231,7 @@ struct ronde_command {
     const struct ronde_option_use *uses; /**< its options; of two with one name or letter the first counts */
     uint32_t max_arguments;              /**< positional arguments it takes at most */
     bool is_rare;                        /**< shown by `ronde --help all` only */
+    bool unpacks;                        /**< reads compressed arguments itself */
     const struct ronde_command *verbs; /**< where the first word says which, those; else NULL */
     uint32_t verb_count;               /**< how many; each is called as typed, "topo show" */
     enum ronde_status (*run)(struct ronde_invocation *call,
@@ -240,6 +246,19 @@ struct ronde_command {
 RONDE_MUST_CHECK enum ronde_status
 ronde_options_parse(const struct ronde_command *command, int argc, char **argv,
                     struct ronde_options *out_options, struct ronde_error *error);
+
+/**
+ * Refuses the first option that was given and is not among `names` (with blanks between), for a mode of a command to which
+ * the others are nothing. Errors: BAD_ARGUMENT, "what: leave out --option".
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_takes_only(const struct ronde_options *options,
+                                                    const char *names, const char *what,
+                                                    struct ronde_error *error);
+
+/** The same of the first one that is among them. */
+RONDE_MUST_CHECK enum ronde_status ronde_takes_none(const struct ronde_options *options,
+                                                    const char *names, const char *what,
+                                                    struct ronde_error *error);
 
 /** An option as a command has it. */
 struct ronde_own_option {
@@ -271,6 +290,18 @@ uint64_t ronde_options_next_size(const struct ronde_sizes_options *sizes, uint64
  */
 RONDE_MUST_CHECK enum ronde_status ronde_stdin_to_file(struct ronde_options *options,
                                                        struct ronde_error *error);
+
+/**
+ * Refuses a compressed file, by its first bytes, and says what unpacks it; what cannot be opened, or is no regular file, is
+ * left to its reader. Errors: BAD_INPUT.
+ */
+RONDE_MUST_CHECK enum ronde_status ronde_refuse_compressed(const char *path,
+                                                           struct ronde_error *error);
+
+/** Both of all inputs: ronde_stdin_to_file, and no compressed file for a command that does not unpack. */
+RONDE_MUST_CHECK enum ronde_status ronde_inputs_check(const struct ronde_command *command,
+                                                      struct ronde_options *options,
+                                                      struct ronde_error *error);
 
 /* nccl-tests' programs by name: `all_reduce_perf -b 8 -e 128M -f 2 -g 4` is `ronde run all_reduce ...`, told in its
  * words. */

@@ -77,6 +77,16 @@ static void expect_page(char *page, const char *answer, const char *figure)
     free(page);
 }
 
+/* Where NCCL's own choice is the fastest there is no change of who is. */
+static void equals_do_not_take_turns(void)
+{
+    if (!has_everything())
+        return;
+    char *page = page_of("plan all_reduce --style nccl --topo H100-cluster01 -N 64 -b 1K -e 1G", 0);
+    CU_ASSERT_PTR_NULL(strstr(page, "from here"));
+    expect_page(page, "its own choice takes up to 1.80 times the fastest", "class=\"band f1\"");
+}
+
 static void each_command_answers_shows_and_has_its_data(void)
 {
     if (!has_everything())
@@ -337,6 +347,7 @@ static void a_browser_shows_each_page_as_it_is_kept(void)
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"equals_do_not_take_turns", equals_do_not_take_turns},
         {"each_command_answers_shows_and_has_its_data", each_command_answers_shows_and_has_its_data},
         {"what_is_printed_is_the_same", what_is_printed_is_the_same},
         {"names_are_text_and_never_markup", names_are_text_and_never_markup},

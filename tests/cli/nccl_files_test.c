@@ -184,7 +184,7 @@ static void costs_that_are_none_are_refused(void)
     fprintf(file, record, 8u, 1u, 11., "");
     fclose(file);
     said_expect(VALIDATE, 2, TABLE ":2: NCCL's costs are not those that line 1 has");
-    said_expect(VALIDATE " --fit anchored", 2, "only --topo");
+    said_expect(VALIDATE " --fit anchored", 2, "say themselves what ran: leave out --fit");
 }
 
 /* An order that NCCL logged, as the file that makes NCCL take it. */

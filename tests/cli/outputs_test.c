@@ -86,7 +86,6 @@ static const struct writer writers[] = {
 };
 
 /* Options whose files are read; those that take `-` say so by their taker. And the one that names a folder. */
-static const char *const readers[] = {"nccl-log", "alloc", "published", "meanings"};
 #define FOLDER_COMMAND "demo"
 
 /* What is in the way, and what is to come of it. */
@@ -256,9 +255,6 @@ static void attempt_all(const struct obstacle *list, size_t count, const char *u
 
 static bool is_listed(const char *command, const char *option)
 {
-    for (size_t r = 0; r < sizeof readers / sizeof readers[0]; r++)
-        if (strcmp(readers[r], option) == 0)
-            return true;
     for (size_t w = 0; w < WRITERS; w++)
         if (strcmp(writers[w].command, command) == 0 && strcmp(writers[w].option, option) == 0)
             return true;

@@ -148,6 +148,50 @@ static void names_that_are_none_list_those_there_are(void)
         {"demo walk", "demo: unexpected argument \"walk\""},
         {"demo -N 200", "demo: unknown option -N; see ronde demo --help"},
         {"check - -", "check: unexpected argument \"-\""},
+        {"list --output ''", "list: option --output has an empty value"},
+        {"sim all_reduce --topo=", "sim: option --topo has an empty value"},
+    };
+    EXPECT_ALL(refusals);
+}
+
+#define LOG "docs/examples/nccl-tests.log"
+
+/* Commands that can do without a machine take nothing that is said of one, and none that would change nothing. */
+static void what_would_be_ignored_is_refused(void)
+{
+    static const struct refusal refusals[] = {
+        {"plan all_reduce -N 4 --nodes 3", "--nodes on which machine? --topo is missing"},
+        {"explain " LOG " --without n0", "--without on which machine? --topo is missing"},
+        {"validate --published " LOG " --nics 1", "--nics on which machine? --topo is missing"},
+        {"convert all_reduce -a ring -N 4 --to ronde --degrade a=.5",
+         "--degrade on which machine?"},
+        {"doctor " LOG " --fabric rail", "--fabric on which machine? --topo is missing"},
+        {"plan all_reduce -N 2 --topo crossbar-64 --backend cpu", "leave out --backend"},
+        {"plan all_reduce -N 2 --engine flat",
+         "without --topo nothing is replayed: leave out --engine"},
+        {"plan all_reduce -N 8 --style nccl --topo H100-cluster01 -a Ring",
+         "leave out --algorithm"},
+        {"sim all_reduce -N 8 --style nccl --topo H100-cluster01 --placement packed",
+         "replays nothing: leave out --placement"},
+        {"sim all_reduce -N 8 --style nccl --topo H100-cluster01 --fabric rail",
+         "a description has its network in it, of which all is there: leave out --fabric"},
+        {"sim all_reduce -a ring -N 4 --steps --why", "shows the schedule alone: leave out --why"},
+        {"sim all_reduce -a ring -N 4 --topo crossbar-64 --synthesize", "leave out --synthesize"},
+        {"check --all --nccl-log nix", "check: --all has its own schedules: leave out --nccl-log"},
+        {"convert tests/golden/all_reduce-ring-4.ronde --topo nix", "as it is: leave out --topo"},
+        {"convert all_reduce -a ring -N 4 --backend nix", "leave out --backend"},
+        {"doctor " LOG " --topo H100-cluster01 --system nix", "leave out --system"},
+        {"doctor " LOG " --topo H100-cluster01 --fabric nix", "unknown fabric \"nix\"; there are"},
+        {"sweep all_reduce -N 4 --topo crossbar-64 --engine nix",
+         "unknown engine \"nix\"; there are"},
+        {"validate --published " LOG " --iters 3", "measures nothing, and takes all sizes of its"},
+        {"validate --published docs/examples/mpi-fugaku-8.csv --topo crossbar-64 --system nix",
+         "leave out --system"},
+        {"validate all_reduce --from /dev/null -N 3", "--from sums up what its file has"},
+        {"validate all_reduce --replay --topo crossbar-64",
+         "--published is missing: leave out --replay"},
+        {"run all_reduce -a ring -N 2 --topo nix", "--topo nix changes nothing here"},
+        {"run tests/golden/all_reduce-ring-4.ronde --topo nix", "--topo nix changes nothing here"},
     };
     EXPECT_ALL(refusals);
 }
@@ -251,6 +295,7 @@ int main(void)
 {
     static const struct suite_case cases[] = {
         {"what_is_missing_is_named", what_is_missing_is_named},
+        {"what_would_be_ignored_is_refused", what_would_be_ignored_is_refused},
         {"grids_are_of_a_machine", grids_are_of_a_machine},
         {"what_excludes_one_another_is_said", what_excludes_one_another_is_said},
         {"names_that_are_none_list_those_there_are", names_that_are_none_list_those_there_are},

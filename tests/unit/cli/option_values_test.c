@@ -214,12 +214,12 @@ static void what_is_no_number_is_refused_by_every_number(void)
 static const struct {
     const char *name;
 } texts[] = {
-    {"backend"},    {"join"},   {"token"},    {"transport"}, {"hosts"},     {"launcher"},
-    {"from-table"}, {"alloc"},  {"run"},      {"rig"},       {"topo"},      {"engine"},
-    {"output"},     {"plot"},   {"html"},     {"records"},   {"from"},      {"operation"},
-    {"fabric"},     {"nvlink"}, {"nics"},     {"placement"}, {"trace"},     {"timeline"},
-    {"scenario"},   {"map"},    {"shard"},    {"style"},     {"published"}, {"system"},
-    {"fit"},        {"to"},     {"nccl-log"}, {"dialect"},   {"meanings"},  {"anchor"},
+    {"backend"},    {"join"},      {"token"},    {"transport"}, {"hosts"},     {"launcher"},
+    {"from-table"}, {"alloc"},     {"run"},      {"rig"},       {"topo"},      {"output"},
+    {"plot"},       {"html"},      {"records"},  {"from"},      {"operation"}, {"nvlink"},
+    {"nics"},       {"trace"},     {"timeline"}, {"scenario"},  {"map"},       {"shard"},
+    {"style"},      {"published"}, {"system"},   {"fit"},       {"to"},        {"nccl-log"},
+    {"dialect"},    {"meanings"},  {"anchor"},   {"placement"},
 };
 
 static void texts_are_kept_as_they_are(void)
@@ -349,6 +349,7 @@ static void words_of_a_set_are_known_or_the_set_is_named(void)
         {"protocol", "staged", "stagged", "did you mean staged", "xyzzy", "there are auto"},
         {"buffers", "user", "usr", "did you mean user", "xyzzy", "there are registered, user"},
         {"bind", "none", "nome", "did you mean none", "xyzzy", "there are core, none"},
+        {"engine", "maxmin", "maxmim", "did you mean maxmin", "xyzzy", "there are auto, flat"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         struct ronde_options options;
@@ -438,7 +439,8 @@ static bool has_row(const char *name)
 {
     static const char *const others[] = {"ranks",    "algorithm", "maxbytes", "bytes", "check",
                                          "datatype", "op",        "shape",    "pairs", "protocol",
-                                         "rank",     "buffers",   "bind",     "dtype", "model"};
+                                         "rank",     "buffers",   "bind",     "dtype", "model",
+                                         "engine",   "fabric"};
     bool found = false;
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         found |= strcmp(numbers[k].name, name) == 0;
@@ -466,10 +468,11 @@ static void expect_row(const struct ronde_command *command, const struct ronde_o
 /* Members that an option sets alone, by how it takes its value. */
 static bool sets_one_member(const struct ronde_option *option)
 {
-    static const ronde_option_taker takers[] = {ronde_take_switch, ronde_take_text,
-                                                ronde_take_texts,  ronde_take_input,
-                                                ronde_take_count,  ronde_take_size,
-                                                ronde_take_slot,   ronde_take_positive};
+    static const ronde_option_taker takers[] = {ronde_take_switch,  ronde_take_text,
+                                                ronde_take_texts,   ronde_take_input,
+                                                ronde_take_word,    ronde_take_count,
+                                                ronde_take_size,    ronde_take_slot,
+                                                ronde_take_positive};
     for (size_t t = 0; t < sizeof takers / sizeof takers[0]; t++)
         if (option->take == takers[t])
             return true;

@@ -1,12 +1,15 @@
 /*
- * `-` where a file is asked for: which of the options may be standard input, and that what came through a pipe can be
- * read again and again, whole.
+ * Files to read: which of the options may be standard input, that what came through a pipe can be read again and again,
+ * whole, and that a compressed file is refused with what unpacks it.
  */
 #include "support/suite.h"
+
+#include "support/built_with.h"
 
 #include "cli/options/options.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -185,6 +188,53 @@ static void none_at_all_is_an_error(void)
     (void)close(own);
 }
 
+#define PACKED RONDE_SCRATCH_DIR "/inputs-packed"
+
+static void write_packed(const char *bytes, size_t count)
+{
+    FILE *file = fopen(PACKED, "wb");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_EQUAL(fwrite(bytes, 1, count, file), count);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+static void compressed_files_are_refused_with_what_unpacks_them(void)
+{
+    static const struct {
+        const char *bytes;
+        size_t count;
+        const char *tool; /* NULL: it is not compressed */
+    } cases[] = {
+        {"\x1f\x8b\x08", 3, "gunzip -c"},
+        {"\x28\xb5\x2f\xfd\x04", 5, "zstd -dc"},
+        {"\xfd\x37zXZ\x00", 6, "xz -dc"},
+        {"BZh9", 4, "bzip2 -dc"},
+        {"PK\x03\x04", 4, "unzip -p"},
+        {"\x1f", 1, NULL},
+        {"", 0, NULL},
+        {"ronde 1\n", 8, NULL},
+    };
+    static const struct ronde_command reads = {.name = "reads"}, unpacks = {.unpacks = true};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ronde_error error = {0};
+        write_packed(cases[i].bytes, cases[i].count);
+        const enum ronde_status expected = cases[i].tool ? RONDE_BAD_INPUT : RONDE_OK;
+        CU_ASSERT_EQUAL(ronde_refuse_compressed(PACKED, &error), expected);
+        CU_ASSERT(!cases[i].tool || strstr(error.message, cases[i].tool));
+        for (uint32_t which = 0; which < INPUTS; which++) {
+            struct ronde_options options = none();
+            const bool is_option = which < 3;
+            *input_of(&options, which) = PACKED;
+            CU_ASSERT_EQUAL(ronde_inputs_check(&reads, &options, NULL), expected);
+            CU_ASSERT_EQUAL(ronde_inputs_check(&unpacks, &options, NULL),
+                            is_option ? expected : RONDE_OK);
+        }
+    }
+    CU_ASSERT_EQUAL(unlink(PACKED), 0);
+    CU_ASSERT_EQUAL(ronde_refuse_compressed(PACKED, NULL), RONDE_OK);
+    CU_ASSERT_EQUAL(ronde_refuse_compressed(RONDE_SCRATCH_DIR, NULL), RONDE_OK);
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
@@ -192,9 +242,11 @@ int main(void)
         {"other_names_are_left_alone", other_names_are_left_alone},
         {"a_pipe_can_be_read_as_often_as_a_file", a_pipe_can_be_read_as_often_as_a_file},
         {"none_at_all_is_an_error", none_at_all_is_an_error},
+        {"compressed_files_are_refused_with_what_unpacks_them",
+         compressed_files_are_refused_with_what_unpacks_them},
     };
     /* Whoever starts this may have closed it; the tests put back what they find. */
     if (fcntl(STDIN_FILENO, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != STDIN_FILENO)
         return 1;
-    return suite_run("stdin_file", cases, sizeof cases / sizeof cases[0]);
+    return suite_run("inputs", cases, sizeof cases / sizeof cases[0]);
 }
