@@ -299,8 +299,8 @@ bool ronde_is_nccl_machine(const char *path)
 
 /* Which NCCL a machine had at a date that is all that is known. */
 
-/** Months from a release to where it is found installed: those of tables that state both version and date. */
-enum { LAG_MONTHS = 4 };
+/** Months from a release to where it is found installed: the median of the published tables that state both version and date. */
+enum { LAG_MONTHS = 5 };
 
 /** First releases of minor versions (tags of github.com/NVIDIA/nccl): year, month, 100 major + minor. */
 static const struct {
