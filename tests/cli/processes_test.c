@@ -258,7 +258,7 @@ static void hosts_that_make_no_sense_are_refused(void)
     expect_hosts("-N 2 --backend proc --hosts a,-b -b 64 -e 64", 2, "is no host");
     expect_hosts("-N 2 --backend proc --hosts a,b --output 'a file' -b 64 -e 64", 2,
                  "argument \"a file\" contains characters the remote shell would change");
-    expect("$RONDE run all_reduce -N 2 --backend proc --hosts a,b --launcher ''" POINT, 2,
+    expect("$RONDE run all_reduce -N 2 --backend proc --hosts a,b --launcher ' '" POINT, 2,
            "is no command");
     expect("$RONDE run all_reduce -N 2 --backend proc --transport ucx" POINT, 2,
            "belongs to --backend ucx");
