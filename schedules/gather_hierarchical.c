@@ -17,10 +17,10 @@
  *   beside = s(b) + f(b) + sum over w of w s(b) + s(w b) + f(w b)   a rank beside the root; where w = 1, s(b) + f(b)
  *   first  = when it is through, if it sends its own block and goes on once those of others are there, after s(b) + h(b) + a,
  *            with g for f; and a + s of the last bundle
- * K = 1: first = s(b) + g(b) + a + s(b). D slots hold D over the messages of a piece, rounded down, and as many pieces take at
- * least as long as a slot is away, or all messages as long as the longest, D of them at least as long as a slot is away, whichever
- * is less. Exact for one piece, and more whose slots
- * come back in time, where flows do not slow one another down, else fill and steady state. N = 1: L + sum over p of s(b_p).
+ * K = 1: first = s(b) + g(b) + a + s(b). D slots hold D over the messages of a piece, rounded down, and as many pieces
+ * take at least as long as a slot is away, or all messages as long as the longest, D of them at least as long as a slot is
+ * away, whichever is less. Exact for one piece, and more whose slots come back in time, where flows do not slow one
+ * another down, else fill and steady state. N = 1: L + sum over p of s(b_p).
  *
  * Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE Cluster
  * 2020, full-lane gather, which goes through the ranks of the root's node. The bundles are ours.

@@ -19,10 +19,10 @@
  *   root   = s(b) + f(b) + sum over w of s(w b) + f(w b)            the root's lane
  *   beside = s(b) + sum over w of s(w b) + w (s(b) + f(b))          that of a rank beside it; where w = 1, s(b) + f(b)
  *   first  = when the latter is through, if each bundle comes s(w b) + g(w b) after the one before, and a; and a + s(b)
- * K = 1: first = s(b) + g(b) + a + s(b). D slots hold D over the messages of a piece, rounded down, and as many pieces take at
- * least as long as a slot is away, or all messages as long as the longest, D of them at least as long as a slot is away, whichever
- * is less. Exact for one piece, and more whose slots
- * come back in time, where flows do not slow one another down, else fill and steady state. N = 1: L + sum over p of s(b_p).
+ * K = 1: first = s(b) + g(b) + a + s(b). D slots hold D over the messages of a piece, rounded down, and as many pieces
+ * take at least as long as a slot is away, or all messages as long as the longest, D of them at least as long as a slot is
+ * away, whichever is less. Exact for one piece, and more whose slots come back in time, where flows do not slow one
+ * another down, else fill and steady state. N = 1: L + sum over p of s(b_p).
  *
  * Source: J. L. Traeff, S. Hunold, "Decomposing MPI collectives for exploiting multi-lane communication", IEEE Cluster
  * 2020, full-lane scatter, which goes through the ranks of the root's node. The bundles are ours.
