@@ -19,7 +19,8 @@
  *               each channel, which the receiver has to wait for. To another node a channel has a block and a proxy, in turns
  *   latency     hops, one after another, of as many batches as it takes to hand 8 messages to every channel; of gather and
  *               scatter, whose calls overlap, one by Simple and no first chunk; a proxy needs
- *               p2p_message_us for each message to another node besides, by LL the next while one is on its way
+ *               p2p_message_us for each message to another node besides, by LL the next while one is on its way, and by
+ *               Simple before Hopper net_flush_us
  */
 #include "setting.h"
 
@@ -231,6 +232,20 @@ static double waited_us(const struct ronde_nccl_setting *setting, const struct m
     return (messages->peers - 1) * fmax(0, handled_us - hidden_us);
 }
 
+/**
+ * What a proxy takes for a message to another node. Before Hopper a message by Simple is flushed before the GPU is told of it: its NIC
+ * reads a line back (net.cc, recvProxyProgress; ncclTopoNeedFlush), so that all it wrote is there. Sockets write to the host's memory.
+ */
+static double handled_us(const struct ronde_nccl_setting *setting)
+{
+    const struct ronde_nccl_machine *machine = setting->machine;
+    const bool is_flushed =
+        setting->protocol == RONDE_NCCL_SIMPLE && machine->generation > RONDE_NCCL_CDNA3 &&
+        machine->generation < RONDE_NCCL_HOPPER && machine->fabric != RONDE_NCCL_ETHERNET;
+    return NCCL_COMMON(setting, p2p_message_us) +
+           (is_flushed ? NCCL_COMMON(setting, net_flush_us) : 0);
+}
+
 /** Without the launch. */
 static double messages_us(const struct ronde_nccl_setting *setting, const struct messages *messages)
 {
@@ -242,14 +257,14 @@ static double messages_us(const struct ronde_nccl_setting *setting, const struct
     const double rate = rate_of(setting, messages, fmin(most, works));
     const double hops = shown_hops(setting, ceil(works / most / batch));
     const double hop = messages->is_across ? ronde_nccl_between_us(setting) : setting->hop_us;
-    const double handled_us = messages->is_across ? NCCL_COMMON(setting, p2p_message_us) : 0;
+    const double handled = messages->is_across ? handled_us(setting) : 0;
     /* Chunks of several messages meet in the NICs anyway, of which one is waited for. */
     const double waited = messages->is_across ? 1 : fmin(works, most * batch);
     const double moved =
         messages->peers * messages->bytes + waited * first_chunk(setting, messages, each);
     const double moved_us = moved / 1e3 / rate;
-    return ronde_nccl_overlapped(hops * hop + handled_us,
-                                 moved_us + waited_us(setting, messages, handled_us, moved_us),
+    return ronde_nccl_overlapped(hops * hop + handled,
+                                 moved_us + waited_us(setting, messages, handled, moved_us),
                                  setting->overlap);
 }
 

@@ -27,6 +27,7 @@
     X(pcie_simple_us)                                                                              \
     X(net_ll128_us)                                                                                \
     X(net_simple_us)                                                                               \
+    X(net_flush_us)                                                                                \
     X(infiniband_latency_us)                                                                       \
     X(infiniband_rendezvous_us)                                                                    \
     X(infiniband_efficiency)                                                                       \

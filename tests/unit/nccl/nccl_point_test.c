@@ -260,9 +260,43 @@ static void messages_are_handled_while_others_are_under_way(void)
                            lines_us + 100, 1);
 }
 
+/* Before Hopper a NIC reads back what a message by Simple wrote before the GPU is told of it; lines need it not, nor do sockets. */
+static void messages_to_older_gpus_are_flushed(void)
+{
+    const struct ronde_nccl_choice simple = {RONDE_NCCL_POINT, RONDE_NCCL_SIMPLE},
+                                   lines = {RONDE_NCCL_POINT, RONDE_NCCL_LL};
+    const struct ronde_nccl_call call = {RONDE_ALL_TO_ALL, 16, 2, 229, 16};
+    static const struct {
+        enum ronde_nccl_generation generation;
+        enum ronde_nccl_fabric fabric;
+        bool is_flushed;
+    } rows[] = {{RONDE_NCCL_VOLTA, RONDE_NCCL_INFINIBAND, true},
+                {RONDE_NCCL_AMPERE, RONDE_NCCL_INFINIBAND, true},
+                {RONDE_NCCL_AMPERE, RONDE_NCCL_SLINGSHOT, true},
+                {RONDE_NCCL_AMPERE, RONDE_NCCL_ETHERNET, false},
+                {RONDE_NCCL_HOPPER, RONDE_NCCL_INFINIBAND, false},
+                {RONDE_NCCL_BLACKWELL, RONDE_NCCL_INFINIBAND, false},
+                {RONDE_NCCL_CDNA3, RONDE_NCCL_INFINIBAND, false}};
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        struct ronde_nccl_machine machine = nccl_h100;
+        struct ronde_nccl_constants made = made_up();
+        double us[2][2];
+        machine.generation = rows[r].generation;
+        machine.fabric = rows[r].fabric;
+        for (unsigned i = 0; i < 2; i++) {
+            made.all[RONDE_NCCL_COMMON_net_flush_us].value = i == 0 ? 1e-6 : 10;
+            us[i][0] = ronde_nccl_execution_us(&made, &machine, &call, simple);
+            us[i][1] = ronde_nccl_execution_us(&made, &machine, &call, lines);
+        }
+        CU_ASSERT_DOUBLE_EQUAL(us[1][0] - us[0][0], rows[r].is_flushed ? 80 : 0, 1e-3);
+        CU_ASSERT_DOUBLE_EQUAL(us[1][1], us[0][1], 1e-9);
+    }
+}
+
 int main(void)
 {
     static const struct suite_case cases[] = {
+        {"messages_to_older_gpus_are_flushed", messages_to_older_gpus_are_flushed},
         {"a_shift_gets_the_channels_of_one_peer", a_shift_gets_the_channels_of_one_peer},
         {"channels_double_with_the_part", channels_double_with_the_part},
         {"many_peers_share_all_channels", many_peers_share_all_channels},
