@@ -34,9 +34,7 @@ static const struct ronde_table table = RONDE_TABLE(columns);
 enum ronde_status ronde_calibration_print(const struct ronde_calibration_report *report,
                                           struct ronde_sink *sink, struct ronde_error *error)
 {
-    if (ronde_sink_is_table(sink))
-        fprintf(sink->file, "# %s; %s, %s\n", report->machine, report->measured_by,
-                report->measured_on);
+    ronde_sink_say(sink, "%s; %s, %s", report->machine, report->measured_by, report->measured_on);
     ronde_sink_head(sink, &table);
     for (uint32_t i = 0; i < report->constant_count; i++) {
         const struct ronde_constant *constant = &report->constants[i];

@@ -47,9 +47,9 @@ bool ronde_sink_is_table(const struct ronde_sink *sink)
     return !sink->json && !sink->csv;
 }
 
-/* The longest comment, and characters of its lines. */
+/* The longest comment, and characters of lines. */
 #define COMMENT_BYTES 1200
-#define COMMENT_WIDTH 100u
+#define TABLE_WIDTH 100u
 
 void ronde_sink_say(const struct ronde_sink *sink, const char *format, ...)
 {
@@ -65,7 +65,7 @@ void ronde_sink_say(const struct ronde_sink *sink, const char *format, ...)
     const size_t hang = strspn(text, " ") + 3;
     for (const char *word = text; *word;) {
         const size_t blanks = strspn(word, " "), bytes = strcspn(word + blanks, " ");
-        if (at > 1 && at + blanks + bytes > COMMENT_WIDTH)
+        if (at > 1 && at + blanks + bytes > TABLE_WIDTH)
             at = (size_t)fprintf(sink->file, "\n#%*s%.*s", (int)hang, "", (int)bytes, word + blanks) -
                  1;
         else
@@ -137,22 +137,35 @@ void ronde_sink_head(const struct ronde_sink *sink, const struct ronde_table *ta
     print_head_line(sink, table, true);
 }
 
+/* A last column without a width has sentences, which go on below their beginning. */
 static void print_table_row(const struct ronde_sink *sink, const struct ronde_table *table,
                             const struct ronde_row *row)
 {
-    bool is_first = true;
+    uint32_t at = 0;
     for (size_t i = 0; i < table->count; i++) {
         const struct ronde_column *column = &table->columns[i];
         if (!is_shown(sink, column))
             continue;
         const struct ronde_cell cell = ronde_cell_of(column, row);
-        if (sink->is_markdown)
-            fprintf(sink->file, "| %s ", cell.text);
-        else
-            fprintf(sink->file, "%*s%*s", is_first ? 0 : GAP, "", column->width, cell.text);
-        is_first = false;
+        const int gap = at > 0 ? GAP : 0;
+        if (i + 1 == table->count && column->width == 0) {
+            fprintf(sink->file, "%*s", gap, "");
+            ronde_screen_hang(sink->file, sink->is_wide ? 0 : TABLE_WIDTH, at + (uint32_t)gap,
+                              cell.text);
+            return;
+        }
+        at += (uint32_t)fprintf(sink->file, "%*s%*s", gap, "", column->width, cell.text);
     }
-    fputs(sink->is_markdown ? "|\n" : "\n", sink->file);
+    fputc('\n', sink->file);
+}
+
+static void print_markdown_row(const struct ronde_sink *sink, const struct ronde_table *table,
+                               const struct ronde_row *row)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (is_shown(sink, &table->columns[i]))
+            fprintf(sink->file, "| %s ", ronde_cell_of(&table->columns[i], row).text);
+    fputs("|\n", sink->file);
 }
 
 enum ronde_status ronde_sink_print(struct ronde_sink *sink, const struct ronde_table *table,
@@ -162,7 +175,10 @@ enum ronde_status ronde_sink_print(struct ronde_sink *sink, const struct ronde_t
     if (!ronde_sink_is_table(sink))
         return ronde_sink_row(sink, row, error);
     ronde_html_row(sink->html, row);
-    print_table_row(sink, table, row);
+    if (sink->is_markdown)
+        print_markdown_row(sink, table, row);
+    else
+        print_table_row(sink, table, row);
     sink->rows++;
     return RONDE_OK;
 }

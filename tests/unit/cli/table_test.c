@@ -140,6 +140,31 @@ static void a_row_is_the_same_in_every_format(void)
                                  "\"time_ns\": 1234.0, \"unseen\": true}\n");
 }
 
+/* Sentences in the last column stay within a hundred characters, each line below the first; --wide breaks none. */
+static void sentences_go_on_below(void)
+{
+    static const struct ronde_column said[] = {
+        {"name", "constant", "", RONDE_CELL_PLAIN, 70, false},
+        {"how", "measured by", "", RONDE_CELL_PLAIN, 0, false},
+    };
+    static const struct ronde_table sentences = RONDE_TABLE(said);
+    static const char how[] = "streams one way, on two cores and on all of them";
+    const struct ronde_field both[] = {ronde_field_text("name", "copy"),
+                                       ronde_field_text("how", how)};
+    const struct ronde_row row = RONDE_ROW(both);
+    char text[512], expected[512];
+    for (int is_wide = 0; is_wide < 2; is_wide++) {
+        struct ronde_sink sink = {.file = fmemopen(text, sizeof text, "w"), .is_wide = is_wide};
+        CU_ASSERT_PTR_NOT_NULL_FATAL(sink.file);
+        CU_ASSERT_EQUAL(ronde_sink_print(&sink, &sentences, &row, NULL), RONDE_OK);
+        fclose(sink.file);
+        snprintf(expected, sizeof expected, "%70s %s\n%*s%s", "copy",
+                 is_wide ? how : "streams one way, on two cores", is_wide ? 0 : 71, "",
+                 is_wide ? "" : "and on all of them\n");
+        CU_ASSERT_STRING_EQUAL(text, expected);
+    }
+}
+
 /* What a row does not have, has as null, or has as no text at all. */
 static void what_is_not_there_is_a_dash(void)
 {
@@ -209,6 +234,7 @@ int main(void)
         {"sizes_about_have_three_digits", sizes_about_have_three_digits},
         {"heads_and_rows_line_up", heads_and_rows_line_up},
         {"a_row_is_the_same_in_every_format", a_row_is_the_same_in_every_format},
+        {"sentences_go_on_below", sentences_go_on_below},
         {"what_is_not_there_is_a_dash", what_is_not_there_is_a_dash},
         {"every_form_says_what_it_shows", every_form_says_what_it_shows},
         {"long_texts_do_no_harm", long_texts_do_no_harm},
