@@ -9,7 +9,7 @@
  * without delay, and an overloaded one delays them by exactly what is too much. The head goes on at once (cut-through):
  * it reaches the next link at end - bytes / rate, and what a queue has delayed stays delayed. The message is over at
  * the end of its last link, the receiver's port. Without contention every end is arrival + bytes / rate, which is
- * `flat`. docs/notes/flat-fifo.md compares this with other rules that were tried.
+ * `flat`. docs/notes/engines.md compares this with other rules that were tried.
  *
  * Nothing has to be undone, because arrivals are served in order of time: an operation's start is known once all its
  * predecessors have ended, which may lie in the future, and no event can cause an earlier one. So only arrivals are

@@ -107,7 +107,7 @@ ronde_sim_maxmin(const struct ronde_platform *platform, const struct ronde_dag *
 /**
  * Replays with links as queues: a message waits for its turn on every link of its route, in the order of arrival, and
  * holds each for bytes / rate (cut-through: its head goes on at once). An approximation of max-min sharing that goes
- * where SimGrid cannot; docs/notes/flat-fifo.md tabulates the difference. Errors: as ronde_sim_flat.
+ * where SimGrid cannot; docs/notes/engines.md tabulates the difference. Errors: as ronde_sim_flat.
  */
 RONDE_API RONDE_MUST_CHECK enum ronde_status
 ronde_sim_fifo(const struct ronde_platform *platform, const struct ronde_dag *dag,

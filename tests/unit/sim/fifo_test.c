@@ -200,7 +200,7 @@ static double worst_difference(const struct ronde_platform *platform, const stru
 }
 
 /*
- * The table of docs/notes/flat-fifo.md: 64 pieces of 128 KiB (2.6 us on a port), no step cost and one of 4 % of that; uplinks
+ * The table of docs/notes/engines.md: 64 pieces of 128 KiB (2.6 us on a port), no step cost and one of 4 % of that; uplinks
  * as wide as the ports below, half and a quarter. 6 % is the bound. Only a binomial broadcast over scattered ranks is
  * off by more: fair sharing keeps its ranks in lockstep, all in the uplinks and then none; queues pull them apart.
  */
