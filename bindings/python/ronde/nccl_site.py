@@ -106,8 +106,7 @@ class Site:
         machine = ffi.new("struct ronde_nccl_machine *", self._machine[0])
         if self._platform is None:
             return machine, None
-        # RONDE_NCCL_LIMITS, which is an expression of this.
-        limits = ffi.new("struct ronde_nccl_limit[]", lib.RONDE_NCCL_POINT + 1)
+        limits = ffi.new("struct ronde_nccl_limit[]", lib.RONDE_NCCL_LIMITS)
         hosts = ffi.new("uint32_t[]", ranks)
         errors.check(lib.ronde_nccl_limits_find(self._platform._handle, self._machine, call, hosts, _MEM, limits, error), error)
         machine.limits = limits

@@ -116,11 +116,9 @@ enum ronde_nccl_algorithm {
     RONDE_NCCL_NVLS_TREE,       /**< that inside nodes, the double tree between */
     RONDE_NCCL_ALGORITHM_COUNT, /**< how many; as a wish: any */
     RONDE_NCCL_POINT,           /**< sends and receives: NCCL has no algorithms to choose from */
-    RONDE_NCCL_PAIRS /**< RCCL's own schedule: a part to each other rank, sums, results to all */
+    RONDE_NCCL_PAIRS, /**< RCCL's own schedule: a part to each other rank, sums, results to all */
+    RONDE_NCCL_LIMITS /**< entries of what there is by algorithm, what no wish names included */
 };
-
-/** Entries of what there is by algorithm, what cannot be wished for included. */
-#define RONDE_NCCL_LIMITS (RONDE_NCCL_PAIRS + 1)
 
 /** Protocols. */
 enum ronde_nccl_protocol {
