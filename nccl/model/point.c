@@ -27,7 +27,7 @@
 #include <math.h>
 
 /** Versions of NCCL in which channels of a peer behind a network changed. */
-enum { FEWER_WITH_RANKS = 220, BY_RATE = 229, NEWEST = 230 };
+enum { FEWER_WITH_RANKS = 220, BY_RATE = 229 };
 
 /** Messages that a channel works on at once (NCCL_MAX_DEV_WORK_P2P_PER_BATCH). */
 static const double batch = 8;
@@ -76,7 +76,7 @@ static double own_nics(const struct ronde_nccl_machine *machine)
 static double channels_across(const struct ronde_nccl_setting *setting, double most)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
-    const uint32_t version = setting->call->version > 0 ? setting->call->version : NEWEST;
+    const uint32_t version = ronde_nccl_version_of(setting->call);
     const double n = setting->call->ranks, nics = own_nics(machine);
     double channels = 2;
     if (version < FEWER_WITH_RANKS)
@@ -240,7 +240,7 @@ static double handled_us(const struct ronde_nccl_setting *setting)
 {
     const struct ronde_nccl_machine *machine = setting->machine;
     const bool is_flushed =
-        setting->protocol == RONDE_NCCL_SIMPLE && machine->generation > RONDE_NCCL_CDNA3 &&
+        setting->protocol == RONDE_NCCL_SIMPLE && !ronde_nccl_is_rccl(machine) &&
         machine->generation < RONDE_NCCL_HOPPER && machine->fabric != RONDE_NCCL_ETHERNET;
     return NCCL_COMMON(setting, p2p_message_us) +
            (is_flushed ? NCCL_COMMON(setting, net_flush_us) : 0);

@@ -28,15 +28,10 @@ static const double sums_GBps = 512 * 4 * 16 / 750.;
 /** GPUs of the nodes that have it. */
 static const uint32_t pairs_gpus = 8;
 
-static uint32_t version_of(const struct ronde_nccl_call *call)
-{
-    return call->version > 0 ? call->version : DIRECT;
-}
-
 bool ronde_nccl_takes_pairs(const struct ronde_nccl_machine *machine,
                             const struct ronde_nccl_call *call)
 {
-    const uint32_t version = version_of(call);
+    const uint32_t version = ronde_nccl_version_of(call);
     if (machine->generation != RONDE_NCCL_CDNA3 || machine->link != RONDE_NODE_MESH ||
         machine->gpus != pairs_gpus || call->ranks != pairs_gpus || call->nodes != 1 ||
         call->collective != RONDE_ALL_REDUCE || version < FIRST_PAIRS)
@@ -59,6 +54,7 @@ double ronde_nccl_pairs_us(const struct ronde_nccl_setting *setting)
     const double blocks = setting->bytes <= half_bytes ? channels / 2 : channels;
     const double GBps =
         ronde_nccl_slower(setting->link_GBps, peers * blocks * ronde_nccl_block_GBps(setting));
-    const double sums_us = version_of(setting->call) < NO_MSCCL ? others / (blocks * sums_GBps) : 0;
+    const double sums_us =
+        ronde_nccl_version_of(setting->call) < NO_MSCCL ? others / (blocks * sums_GBps) : 0;
     return 2 * setting->hop_us + 2 * others / GBps + sums_us;
 }

@@ -16,7 +16,7 @@
 #include <math.h>
 
 /** Versions of RCCL, as 100 major + minor. */
-enum { LIKE_NCCL_2_23 = 223, RANGES = 225, NEWEST = 230 };
+enum { LIKE_NCCL_2_23 = 223, RANGES = 225 };
 
 enum { SIZES = 27 };
 
@@ -234,11 +234,6 @@ static const double mi250x_GBps = 161.4;
 /** A link of MI300X; MI350X's are faster. */
 static const double mi300x_nvlink_GBps = 448;
 
-static uint32_t version_of(const struct ronde_nccl_call *call)
-{
-    return call->version > 0 ? call->version : NEWEST;
-}
-
 /** Whole nodes of known kinds have tables; of one node alone NICs do not count, as RCCL leaves them out (ncclTopoTrimSystem). */
 static enum kind kind_of(const struct ronde_nccl_machine *machine,
                          const struct ronde_nccl_call *call)
@@ -249,7 +244,7 @@ static enum kind kind_of(const struct ronde_nccl_machine *machine,
     if (machine->generation == RONDE_NCCL_CDNA3) {
         if (g != 8 || machine->link != RONDE_NODE_MESH)
             return ANY;
-        if (version_of(call) < RANGES)
+        if (ronde_nccl_version_of(call) < RANGES)
             return OLD_MI300X;
         return machine->nvlink_GBps > mi300x_nvlink_GBps ? MI350X : MI300X;
     }
@@ -289,7 +284,7 @@ static double hops_us(const struct table *table, const struct ronde_nccl_machine
                       const struct ronde_nccl_call *call, struct ronde_nccl_choice choice,
                       enum ronde_nccl_path path)
 {
-    const bool is_simple = choice.protocol == RONDE_NCCL_SIMPLE, is_lone = call->nodes == 1;
+    const bool is_lone = call->nodes == 1;
     const double g = call->ranks / call->nodes, nodes = call->nodes;
     const double inside =
         path == RONDE_NCCL_PATH_NET ? 0 : table->hop_us[path][choice.algorithm][choice.protocol];
@@ -299,12 +294,20 @@ static double hops_us(const struct table *table, const struct ronde_nccl_machine
         return 2 * ((g - 1) * inside + ronde_nccl_log2i(call->nodes) * between);
     if (!(steps > 0))
         return is_lone ? inside : between;
-    const double overhead =
-        is_lone ? 0 : (machine->cpu == RONDE_NCCL_AMD ? 2 : 1) * (is_simple ? 3 : 1);
+    const double overhead = is_lone ? 0 : ronde_nccl_net_overhead_us(machine, choice.protocol);
     const double rings = call->collective == RONDE_ALL_REDUCE ? 2 : 1;
-    const bool is_more = call->collective == RONDE_ALL_REDUCE && version_of(call) < LIKE_NCCL_2_23;
+    const bool is_more =
+        call->collective == RONDE_ALL_REDUCE && ronde_nccl_version_of(call) < LIKE_NCCL_2_23;
     const double across = is_lone ? 0 : is_more ? 2 * nodes : rings * (nodes - 1);
     return (steps - across) * fmax(inside, overhead) + across * between;
+}
+
+/** Whether it is one whole node of CDNA 3, which RCCL tells by "gfx94". */
+static bool is_lone_cdna3(const struct ronde_nccl_machine *machine,
+                          const struct ronde_nccl_call *call)
+{
+    return machine->generation == RONDE_NCCL_CDNA3 && call->nodes == 1 &&
+           call->ranks == machine->gpus;
 }
 
 /** Bytes per time of a call. */
@@ -314,14 +317,13 @@ static double rate_GBps(const struct table *table, double bus,
 {
     const bool is_ring = choice.algorithm == RONDE_NCCL_RING, is_lone = call->nodes == 1;
     const double steps = ronde_nccl_ring_steps(call->collective, call->ranks);
-    const uint32_t size = ronde_nccl_log2i(call->bytes / 64 > 0 ? call->bytes / 64 : 1);
+    const uint32_t size = ronde_nccl_size_row(call);
     const double correction =
         is_ring && is_lone
             ? 1
             : table->correction[choice.algorithm][choice.protocol][size < SIZES ? size : SIZES - 1];
-    const bool is_lone_chain = is_lone && !(steps > 0) && choice.protocol == RONDE_NCCL_LL &&
-                               machine->generation == RONDE_NCCL_CDNA3 &&
-                               call->ranks == machine->gpus;
+    const bool is_lone_chain =
+        !(steps > 0) && choice.protocol == RONDE_NCCL_LL && is_lone_cdna3(machine, call);
     const double of_call = !is_ring ? .5 : steps > 0 ? call->ranks / steps : 1;
     return bus * table->ratio[call->nodes > 2][choice.algorithm][choice.protocol] * of_call *
            correction * (is_lone_chain ? lone_chain : 1);
@@ -335,9 +337,9 @@ double ronde_nccl_rccl_us(const struct ronde_nccl_constants *constants,
     const enum kind kind = kind_of(machine, call);
     const struct table *table = &tables[kind];
     const bool is_tree = choice.algorithm == RONDE_NCCL_TREE;
-    /* "gfx94" has none of Tree by Simple on a whole node. */
-    const bool is_excluded = is_tree && choice.protocol == RONDE_NCCL_SIMPLE && call->nodes == 1 &&
-                             machine->generation == RONDE_NCCL_CDNA3 && call->ranks == machine->gpus;
+    /* There is none of Tree by Simple on such a node. */
+    const bool is_excluded =
+        is_tree && choice.protocol == RONDE_NCCL_SIMPLE && is_lone_cdna3(machine, call);
     if (choice.algorithm > RONDE_NCCL_TREE || is_excluded ||
         (is_tree && call->collective != RONDE_ALL_REDUCE) ||
         (choice.protocol == RONDE_NCCL_LL128 && !has_ll128(kind) && !is_forced))

@@ -172,6 +172,28 @@ bool ronde_nccl_takes_pairs(const struct ronde_nccl_machine *machine,
                             const struct ronde_nccl_call *call);
 struct ronde_nccl_choice ronde_nccl_pairs_choice(const struct ronde_nccl_call *call);
 
+/** The newest version of NCCL that the model knows. */
+enum { RONDE_NCCL_NEWEST = 230 };
+
+/** A call's version, the newest where it is not known. */
+static inline uint32_t ronde_nccl_version_of(const struct ronde_nccl_call *call)
+{
+    return call->version > 0 ? call->version : RONDE_NCCL_NEWEST;
+}
+
+/** The row of a call's size in correction factors, which begin at 64 bytes. */
+static inline uint32_t ronde_nccl_size_row(const struct ronde_nccl_call *call)
+{
+    return ronde_nccl_log2i(call->bytes / 64 > 0 ? call->bytes / 64 : 1);
+}
+
+/** What a step between nodes costs a proxy at least, us (getNetOverhead). */
+static inline double ronde_nccl_net_overhead_us(const struct ronde_nccl_machine *machine,
+                                                enum ronde_nccl_protocol protocol)
+{
+    return (machine->cpu == RONDE_NCCL_AMD ? 2 : 1) * (protocol == RONDE_NCCL_SIMPLE ? 3 : 1);
+}
+
 static inline bool ronde_nccl_is_rccl(const struct ronde_nccl_machine *machine)
 {
     return machine->generation <= RONDE_NCCL_CDNA3;

@@ -30,9 +30,8 @@ enum {
     LATER_LATENCIES = 218,
     HALF_LL = 221, /* and Hopper has a row of its own for it */
     LONE_GPUS = 223,
-    NVLS_BY_PIPELINE = 228,    /* and Blackwell's trees are measured */
-    NVLS_TREE_CORRECTED = 229, /* and its LL128 */
-    NEWEST = 230
+    NVLS_BY_PIPELINE = 228,   /* and Blackwell's trees are measured */
+    NVLS_TREE_CORRECTED = 229 /* and its LL128 */
 };
 
 /** A protocol a column: LL, LL128, Simple. */
@@ -292,12 +291,12 @@ static double inside_us(const struct query *query, enum ronde_nccl_algorithm alg
                : us;
 }
 
-/** What a step costs a proxy at least (getNetOverhead). */
+/** The same of a call, as far as its version counts it. */
 static double net_overhead_us(const struct query *query, enum ronde_nccl_protocol protocol)
 {
     if (query->call->nodes == 1 || query->version < LATER_LATENCIES)
         return 0;
-    return (query->machine->cpu == RONDE_NCCL_AMD ? 2 : 1) * (protocol == RONDE_NCCL_SIMPLE ? 3 : 1);
+    return ronde_nccl_net_overhead_us(query->machine, protocol);
 }
 
 /** Steps of a ring between nodes (nInterSteps). */
@@ -355,8 +354,7 @@ static double tree_latency(const struct query *query, enum ronde_nccl_protocol p
 static double tree_correction(const struct query *query, enum ronde_nccl_protocol protocol,
                               uint32_t count)
 {
-    const uint64_t bytes = query->call->bytes;
-    const uint32_t size = ronde_nccl_log2i(bytes / 64 > 0 ? bytes / 64 : 1);
+    const uint32_t size = ronde_nccl_size_row(query->call);
     if (size >= count)
         return 1;
     return query->version < ONE_LL128_CAP && protocol == RONDE_NCCL_LL128
@@ -393,7 +391,8 @@ static double nvls_GBps(const struct query *query)
     const double pipelined = 2 * inside * of(query, RONDE_NCCL_OF_tuner_nvls) * (g - 1) / g;
     const double most =
         nodes > 1
-            ? g * nvls_tree_GBps[is_blackwell + (is_blackwell && query->version >= NEWEST)][nodes > 2]
+            ? g * nvls_tree_GBps[is_blackwell +
+                                 (is_blackwell && query->version >= RONDE_NCCL_NEWEST)][nodes > 2]
             : INFINITY;
     return fmin(fmin(pipelined, most), between * (nodes > 2 ? 1 : 2)) * n / (2 * (n - 1));
 }
@@ -453,7 +452,7 @@ static double joined_us(const struct ronde_nccl_constants *constants,
         .machine = machine,
         .call = call,
         .search = ronde_nccl_search_of(constants, machine, call),
-        .version = call->version > 0 ? call->version : NEWEST,
+        .version = ronde_nccl_version_of(call),
         .g = call->ranks / call->nodes,
         .column = call->nodes == 1   ? 0
                   : call->nodes == 2 ? 1
